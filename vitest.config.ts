@@ -1,0 +1,59 @@
+/**
+ * The four kinds of test, by what they need. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
+ * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
+ */
+import { defineConfig } from 'vitest/config'
+
+const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
+const fetcher = ['test/fetcher/**/*.test.ts']
+const processes = ['test/{journey,faults,setup,readme}/**/*.test.ts']
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        // Judgement alone: no Redis, no network.
+        test: { name: 'unit', include: pure, testTimeout: 10_000, sequence: { groupOrder: 0 } },
+      },
+      {
+        // One real Redis per file (test/support/redis.ts).
+        test: {
+          name: 'redis',
+          include: ['test/**/*.test.ts'],
+          exclude: [...pure, ...fetcher, ...processes],
+          globalSetup: 'test/support/global-setup.ts',
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // Real HTTP servers on loopback.
+        test: {
+          name: 'fetcher',
+          include: fetcher,
+          exclude: pure,
+          globalSetup: 'test/support/global-setup.ts',
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // Whole processes, whose timing is part of the fact: one file at a time.
+        test: {
+          name: 'journey',
+          include: processes,
+          exclude: pure,
+          globalSetup: 'test/support/global-setup.ts',
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
+        },
+      },
+    ],
+  },
+})
