@@ -1,0 +1,151 @@
+/** What goes into the ledger and comes out of it. The scripts' own shapes stay in lua/; these are the callers'. */
+import type { Candidate, Gate, Instant, Outcome, OutcomeBody } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
+
+/** One lane: one request at a time, then silence. */
+export type LaneRef = { agent: string; origin: string }
+
+/** A URL as it waits in its lane. */
+export type Parked = {
+  id: string
+  path: string
+  expiresAt: Instant
+  hops: number
+  priority: 'high' | 'normal'
+  meta?: Record<string, unknown>
+}
+
+/** What park is given: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
+export type ParkItem = ({ lane: LaneRef; parked: Parked } | { outcome: Outcome }) & {
+  /** set when this item alone may be parked again after a crash (redirects): parked once per mark */
+  mark?: string
+}
+
+/**
+ * What makes a chunk of items idempotent: a field of the BullMQ job that carried it (gone with the job), or a key of its
+ * own in this partition (for items that came in by another partition's queue).
+ */
+export type ParkMark = { job: string; chunk: number } | { key: string }
+
+export type ParkResult = {
+  parked: number
+  /** already stored under that id, or the whole chunk came a second time */
+  absorbed: number
+  outcomes: number
+}
+
+/** What take found. `wait` says when to come again; every waiting answer names its reason. */
+export type TakeResult =
+  | { kind: 'taken'; lanes: TakenLane[]; /** more lanes were due than asked for */ more: boolean }
+  | { kind: 'wait'; why: 'nothing-due' | 'held' | 'outcomes-full' | 'slots-full'; /** ms from now; undefined: nothing is waiting */ waitMs: number | undefined }
+
+export type TakenLane = LaneRef & {
+  fence: number
+  /** instant on Redis's clock at which the lane opens, and how far off it is, ms (0: open) */
+  notBefore: Instant
+  waitMs: number
+  /** requests already made for the head */
+  tries: number
+  /** the head and what is next, oldest first; never empty */
+  heads: Parked[]
+  robots: { version: number; state: RobotsState }
+  /** Redis's clock at the taking */
+  now: Instant
+}
+
+/** A lane to begin with: what an order says of its lease. */
+export type BeginRequest = LaneRef & { kind: 'page' | 'robots'; fence: number; version: number; gapMs: number }
+
+export type Permit =
+  | { kind: 'granted'; /** how long the lease lasts, ms from when begin was called */ leaseMs: number }
+  | { kind: 'early'; /** ms */ waitMs: number } //           ask again then; the lease is kept
+  | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' } // the lane has been given back
+
+/** What a page answer says about the site's mood. */
+export type Mood =
+  | { kind: 'fine' }
+  | { kind: 'too-fast'; /** as the site asked, ms */ retryAfterMs?: number } // 429, 503: closes the site's lanes
+  | { kind: 'no-answer' } //                                                    connection failures in a row do too
+
+/** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
+export type Settlement = LaneRef & {
+  fence: number
+  gapMs: number
+  mood: Mood
+  /** silence already kept since the last byte, ms (monotonic): archive and queueing do not delay the lane */
+  restedMs: number
+  /** undefined: the URL stays at the head and its attempt is counted */
+  outcome?: Outcome
+  /** the id to free; required with an outcome */
+  id?: string
+  /** a redirect's target, to become a candidate of its own */
+  candidate?: Candidate & { id: string }
+}
+
+/** The gateway's word on a lane that it has taken and that nobody has begun. */
+export type Resolution = LaneRef & {
+  fence: number
+  /** outcomes of the first heads, in order: they leave the lane without spending its slot */
+  dropped: Outcome[]
+  /** keep: an order follows · release: back to its clock · until: nothing may happen here before that instant */
+  then: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant }
+}
+
+export type SettleResult = 'settled' | 'stale'
+
+/** A robots answer, by the fetcher that asked under its own fence. */
+export type Lesson = LaneRef & {
+  fence: number
+  state: RobotsState
+  body?: { hash: string; octets: Uint8Array }
+  /** gap of each agent under the new rules: a longer one counts at once, for running silences too */
+  gaps: { agent: string; gapMs: number; /** as the site wrote it, seconds, when it was clamped */ clampedFrom?: number }[]
+  /** silence owed by the asking lane, ms */
+  gapMs: number
+  restedMs: number
+}
+
+export type Reaped = {
+  /** leases that ended by themselves: begun ones count an attempt and owe gap + quarantine */
+  begun: number
+  unbegun: number
+  /** robots questions whose asker died: the origin's state wants an `unanswered` event */
+  questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
+}
+
+export type LaneView = LaneRef & {
+  waiting: number
+  /** instant, or undefined when idle */
+  due?: Instant
+  state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
+  tries: number
+  head?: Parked
+}
+
+export type OriginView = {
+  origin: string
+  version: number
+  state: RobotsState
+  /** back-off of the site: until when, how many incidents in a row */
+  backOff?: { until: Instant; incidents: number }
+  paused?: { until: Instant; reason: string }
+  gaps: { agent: string; gapMs: number; clampedFrom?: number }[]
+  lanes: LaneView[]
+  now: Instant
+}
+
+export type PartitionView = {
+  tag: string
+  now: Instant
+  heldUntil?: Instant
+  lanes: number
+  due: number
+  inFlight: number
+  waiting: number
+  unread: number
+  nextDue?: Instant
+  /** since the beginning: parked, absorbed, stale writes refused, outcomes by kind */
+  counts: Record<string, number>
+}
+
+export type { Gate, Outcome, OutcomeBody }

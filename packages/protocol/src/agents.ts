@@ -1,0 +1,106 @@
+/** Crawler identities: who we say we are, whose rules we read, how fast we may be. */
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc'] as const
+
+const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
+/** Printable ASCII: header values of other octets are read differently by every server. */
+const headerValue = z.string().min(1).max(512).regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
+const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
+
+const AgentEntry = z
+  .strictObject({
+    name: token,
+    fallbacks: z.array(token).max(8).default([]),
+    userAgent: headerValue.refine((value) => CONTACT.test(value), 'a User-Agent names a contact: a URL or an e-mail address'),
+    profile: z.enum(PROFILES).default('decorum'),
+    minGapMs: z.int().min(0).optional(),
+    maxGapMs: z.int().min(0).optional(),
+    /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (spec/robots.md §5) */
+    honourCrawlDelay: z.boolean().optional(),
+  })
+  .refine((a) => (a.minGapMs ?? 0) <= (a.maxGapMs ?? Number.POSITIVE_INFINITY), 'minGapMs lies under maxGapMs')
+
+export type Agent = {
+  /** product token as written: what robots.txt is asked for */
+  name: string
+  /** lower case: what lanes are named after */
+  key: string
+  fallbacks: string[]
+  userAgent: string
+  profile: (typeof PROFILES)[number]
+  /** floor and cap of the gap, ms */
+  minGapMs: number
+  maxGapMs: number
+  honourCrawlDelay: boolean
+  /** false: nobody could complain, so only opened addresses are visited */
+  hasContact: boolean
+}
+
+/** The agents of a fleet; the first is the default. Look-ups do not care for case. */
+export type Agents = { list: Agent[]; default: Agent; find(name: string | undefined): Agent | undefined }
+
+export type AgentSettings = {
+  /** path of a JSON file, or inline JSON; empty: the built-in agent */
+  agents?: string | undefined
+  /** contact of the built-in agent: URL or e-mail; empty: none */
+  contact?: string | undefined
+  defaultGapMs: number
+  maxGapMs: number
+}
+
+/** @throws Error with a message for people when the file cannot be read or does not hold what it should. */
+export function loadAgents(settings: AgentSettings): Agents {
+  const list = settings.agents ? fromText(settings.agents, settings) : [builtIn(settings)]
+  const byKey = new Map(list.map((agent) => [agent.key, agent]))
+  if (byKey.size !== list.length) throw new Error('DECORUM_AGENTS: two agents have the same name (case does not count)')
+  const [first] = list
+  if (first === undefined) throw new Error('DECORUM_AGENTS: at least one agent is needed')
+  return { list, default: first, find: (name) => (name === undefined ? first : byKey.get(name.toLowerCase())) }
+}
+
+function fromText(text: string, settings: AgentSettings): Agent[] {
+  const inline = /^\s*\[/.test(text)
+  let json: unknown
+  try {
+    json = JSON.parse(inline ? text : readFileSync(text, 'utf8'))
+  } catch (error) {
+    throw new Error(`DECORUM_AGENTS: ${inline ? 'the inline JSON' : text} cannot be read: ${(error as Error).message}`)
+  }
+  const parsed = z.array(AgentEntry).min(1).max(64).safeParse(json)
+  if (!parsed.success) throw new Error(`DECORUM_AGENTS: ${z.prettifyError(parsed.error)}`)
+  return parsed.data.map((entry) => {
+    const minGapMs = entry.minGapMs ?? settings.defaultGapMs
+    const maxGapMs = entry.maxGapMs ?? Math.max(settings.maxGapMs, minGapMs)
+    if (minGapMs > maxGapMs) throw new Error(`DECORUM_AGENTS: ${entry.name}: the floor of the gap (${minGapMs} ms) lies above its cap (${maxGapMs} ms)`)
+    return {
+      name: entry.name,
+      key: entry.name.toLowerCase(),
+      fallbacks: entry.fallbacks,
+      userAgent: entry.userAgent,
+      profile: entry.profile,
+      minGapMs,
+      maxGapMs,
+      honourCrawlDelay: entry.honourCrawlDelay ?? (entry.profile !== 'google' && entry.profile !== 'google-2022'),
+      hasContact: true,
+    }
+  })
+}
+
+function builtIn({ contact, defaultGapMs, maxGapMs }: AgentSettings): Agent {
+  if (contact && (!CONTACT.test(contact) || !/^[\x21-\x7e]+$/.test(contact))) {
+    throw new Error('DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed')
+  }
+  return {
+    name: 'decorum',
+    key: 'decorum',
+    fallbacks: [],
+    userAgent: contact ? `Mozilla/5.0 (compatible; decorum/0.1; +${contact})` : 'decorum/0.1 (no contact given)',
+    profile: 'decorum',
+    minGapMs: defaultGapMs,
+    maxGapMs,
+    honourCrawlDelay: true,
+    hasContact: Boolean(contact),
+  }
+}

@@ -1,0 +1,80 @@
+/** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
+import { z } from 'zod'
+import { readUrl, type CrawlUrl } from './origin.ts'
+
+/** Most candidates in one job. */
+export const MAX_BATCH = 1_000
+/** Longest id, in characters. */
+export const MAX_ID_CHARS = 128
+/** Largest meta, as JSON, in characters. */
+export const MAX_META_CHARS = 4_096
+
+/** A candidate as a frontier writes it: design §5. */
+export const Candidate = z.object({
+  url: z.string(),
+  id: z.string().min(1).max(MAX_ID_CHARS).optional(),
+  agent: z.string().max(64).optional(),
+  priority: z.enum(['high', 'normal']).optional(),
+  expiresAt: z.number().finite().optional(),
+  meta: z.record(z.string(), z.unknown()).optional(),
+  /** How many redirects led here; set by the fetcher alone. */
+  hops: z.number().int().min(0).max(10).optional(),
+})
+export type Candidate = z.infer<typeof Candidate>
+
+export type CandidateRefusal = { reason: string; detail?: string }
+export type ReadCandidate =
+  | { ok: true; candidate: Candidate; at: CrawlUrl }
+  | { ok: false; refusal: CandidateRefusal; id?: string; url: string; agent?: string; meta?: Record<string, unknown> }
+
+/**
+ * One candidate out of a stranger's JSON. Never throws: what cannot be used says why, with whatever of id and
+ * url could be saved for the `invalid` outcome.
+ */
+export function readCandidate(data: unknown): ReadCandidate {
+  const parsed = Candidate.safeParse(data)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    return refuse(data, { reason: 'bad-candidate', detail: `${issue?.path.join('.') || 'candidate'}: ${issue?.message}` })
+  }
+  const candidate = parsed.data
+  if (candidate.meta !== undefined && JSON.stringify(candidate.meta).length > MAX_META_CHARS) {
+    return refuse({ ...candidate, meta: undefined }, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_CHARS} characters` })
+  }
+  const at = readUrl(candidate.url)
+  if ('refused' in at) return refuse(candidate, { reason: at.refused })
+  return { ok: true, candidate, at }
+}
+
+function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
+  const given: Record<string, unknown> = typeof data === 'object' && data !== null ? { ...data } : {}
+  const { id, url, agent, meta } = given
+  return {
+    ok: false,
+    refusal,
+    url: typeof url === 'string' ? url : '',
+    ...(typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_CHARS ? { id } : {}),
+    ...(typeof agent === 'string' && agent.length <= 64 ? { agent } : {}),
+    ...(isSmallRecord(meta) ? { meta } : {}),
+  }
+}
+
+function isSmallRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value).length <= MAX_META_CHARS
+}
+
+/** The members of one job: a single candidate, or `{ candidates: [ … ] }`. Unreadable jobs yield one refusal. */
+export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    return { reason: 'bad-job', detail: 'a job carries one candidate or { candidates: [ … ] }' }
+  }
+  if ('candidates' in data) {
+    const list = data.candidates
+    if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BATCH) {
+      return { reason: 'bad-job', detail: `candidates: an array of 1 to ${MAX_BATCH}` }
+    }
+    return list
+  }
+  if ('url' in data) return [data]
+  return { reason: 'bad-job', detail: 'neither url nor candidates' }
+}

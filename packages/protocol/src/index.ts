@@ -1,0 +1,29 @@
+/** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
+export { type Agent, type Agents, type AgentSettings, loadAgents } from './agents.ts'
+export {
+  Candidate,
+  type CandidateRefusal,
+  candidatesOf,
+  MAX_BATCH,
+  MAX_ID_CHARS,
+  MAX_META_CHARS,
+  type ReadCandidate,
+  readCandidate,
+} from './candidate.ts'
+export { MAX_ORDERS_PER_JOB, Order, OrdersJob, orderUrl } from './order.ts'
+export { type CrawlUrl, hostOf, MAX_PATH_BYTES, MAX_URL_CHARS, printableUrl, readUrl, type UrlRefusal } from './origin.ts'
+export {
+  type ArchiveRef,
+  FAILURE_REASONS,
+  type FailureReason,
+  type Gate,
+  type Outcome,
+  OUTCOME_KINDS,
+  type OutcomeBody,
+  type OutcomeKind,
+  type RuleRef,
+} from './outcome.ts'
+export { partitionOf, partitionTags, slotOf } from './partition.ts'
+export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
+export { checkRelations, common, readSettings, SettingsError } from './settings.ts'
+export { DAY, HOUR, type Instant, MINUTE, SECOND } from './time.ts'

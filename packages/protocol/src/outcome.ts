@@ -1,0 +1,66 @@
+/** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
+
+/** Why no answer could be had. A closed list: each is reachable, none is 'other'. */
+export const FAILURE_REASONS = [
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'reset',
+  'protocol',
+  'decoding',
+  'too-many-redirects',
+  'bad-redirect',
+  'blocked-address',
+  'blocked-port',
+  'rate-limited', //  429 until the attempts were spent
+  'server-error', //  503 until the attempts were spent
+  'lease-expired', // its fetchers died or froze, each time, until the attempts were spent
+] as const
+export type FailureReason = (typeof FAILURE_REASONS)[number]
+
+/** Which gate held a candidate until it expired. */
+export type Gate = 'robots-unreachable' | 'robots-being-asked' | 'back-off' | 'lane-busy' | 'paused'
+
+export type RuleRef = { rule: string; line: number; group: string[] }
+/** Where the archive holds the exchange; the range alone is a readable gzip member. Bytes. */
+export type ArchiveRef = { file: string; offset: number; length: number }
+
+export type OutcomeBody =
+  | {
+      kind: 'fetched'
+      status: number
+      /** as received, in order, with their case */
+      headers: [string, string][]
+      /** octets of the body as it came over the wire */
+      bytes: number
+      truncated: false | 'length' | 'time' | 'disconnect'
+      /** `sha1:` + base32 of the body's octets on the wire, as WARC payload digests are written */
+      digest: string
+      /** instant, ms since 1970 UTC, of the fetcher's clock */
+      startedAt: number
+      ms: number
+      address: string
+      archive?: ArchiveRef
+    }
+  /** `candidate` is the id of the candidate that `to` has become */
+  | { kind: 'redirected'; status: number; to: string; candidate: string }
+  | ({ kind: 'disallowed' } & RuleRef)
+  | { kind: 'failed'; reason: FailureReason; status?: number; detail: string }
+  | { kind: 'expired'; reason: Gate }
+  | { kind: 'invalid'; reason: string; detail?: string }
+  | { kind: 'refused'; reason: 'lane-full' | 'blocked-by-operator' | 'no-contact' | 'backlog-dropped' }
+
+export type OutcomeKind = OutcomeBody['kind']
+export const OUTCOME_KINDS: readonly OutcomeKind[] = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused']
+
+export type Outcome = OutcomeBody & {
+  id: string
+  url: string
+  agent: string
+  /** instant of writing, ms since 1970 UTC */
+  at: number
+  /** requests made for this candidate */
+  attempts: number
+  meta?: Record<string, unknown>
+}
