@@ -1,0 +1,99 @@
+/**
+ * Where a Redis server program comes from when nobody gave a REDIS_URL: the PATH, our cache folder, the
+ * distribution's package fetched without root, the package manager as root; the first that works.
+ */
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { fetchedRedis, installRedis } from './redis-package.ts'
+
+/** A server program that has been run once (`--version`) and is new enough. */
+export type RedisBinary = {
+  path: string
+  /** As the program itself says, e.g. '7.0.15'. */
+  version: string
+  /** Folders for LD_LIBRARY_PATH, when the program was unpacked away from its libraries. */
+  libraries?: string
+}
+
+/** No Redis was given and none could be had; the message names what the reader can do. */
+export class NoRedisError extends Error {
+  override readonly name = 'NoRedisError'
+  readonly code = 'NO_REDIS'
+  constructor(tried: string[]) {
+    super(
+      `no Redis could be had (${tried.join('; ')}). Do one of these: set REDIS_URL to a Redis ${OLDEST.join('.')} or newer, ` +
+        'install redis-server or valkey-server so that it is on PATH, ' +
+        'or use Debian or Ubuntu with a reachable package mirror, where it is fetched without root',
+    )
+  }
+}
+
+/** BullMQ asks for 6.2, and so do the ledger's scripts. */
+const OLDEST = [6, 2] as const
+
+const run = promisify(execFile)
+
+/**
+ * Finds a server program, fetching one if need be.
+ * @param log  told in one line when something is downloaded; silent otherwise
+ * @throws     NoRedisError with the reason of every way that failed
+ */
+export async function findRedis(log: (line: string) => void): Promise<RedisBinary> {
+  const tried: string[] = []
+  const ways = [
+    () => redisOnPath(tried),
+    async () => probe(await fetchedRedis(tried, log), tried),
+    async () => ((await installRedis(tried, log)) ? redisOnPath(tried) : undefined),
+  ]
+  for (const way of ways) {
+    const found = await way()
+    if (found) return found
+  }
+  throw new NoRedisError(tried)
+}
+
+async function redisOnPath(tried: string[]): Promise<RedisBinary | undefined> {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  const candidates = ['redis-server', 'valkey-server'].flatMap((name) => folders.map((folder) => join(folder, name)))
+  for (const path of candidates) {
+    const executable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    const found = executable ? await probe({ path }, tried) : undefined
+    if (found) return found
+  }
+  if (tried.length === 0) tried.push('no redis-server or valkey-server on PATH')
+  return undefined
+}
+
+/** Runs the program once: a file that does not start, or is too old, is no Redis. */
+async function probe(
+  candidate: { path: string; libraries?: string } | undefined,
+  tried: string[],
+): Promise<RedisBinary | undefined> {
+  if (!candidate) return undefined
+  try {
+    const { stdout } = await run(candidate.path, ['--version'], { env: redisEnvironment(candidate), timeout: 10_000 })
+    const version = /\bv=(\d+)\.(\d+)\S*/.exec(stdout)
+    if (!version) throw new Error('its --version names no version')
+    const [major, minor] = [Number(version[1]), Number(version[2])]
+    if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+      throw new Error(`its version is ${major}.${minor}, older than ${OLDEST.join('.')}`)
+    }
+    return { ...candidate, version: version[0].slice(2) }
+  } catch (error) {
+    tried.push(
+      `${candidate.path} does not serve: ${error instanceof Error ? error.message.split('\n')[0] : 'unknown reason'}`,
+    )
+    return undefined
+  }
+}
+
+/** The environment that a server program is run with: ours, and its own libraries if it has any. */
+export function redisEnvironment(binary: { libraries?: string }): NodeJS.ProcessEnv {
+  return binary.libraries ? { ...process.env, LD_LIBRARY_PATH: binary.libraries } : process.env
+}

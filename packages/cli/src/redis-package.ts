@@ -1,0 +1,164 @@
+/**
+ * Debian's and Ubuntu's redis-server, fetched without root: own package lists, own download folder, unpacked into a
+ * cache folder, nothing installed. About 1.4 MB and 2–3 s, once per user.
+ */
+import { execFile } from 'node:child_process'
+import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** When the package's own list of dependencies cannot be read. */
+const USUAL_LIBRARIES = ['libjemalloc2', 'liblzf1', 'libatomic1']
+/** Dependencies that are on every system, or that belong to a service which we do not set up. A foreign libc breaks. */
+const NEVER_UNPACKED = /^(libc6|libgcc-s1|libstdc\+\+6|adduser|lsb-base|sysvinit-utils|init-system-helpers)$/
+const SERVER = join('usr', 'bin', 'redis-server')
+
+/** A server program unpacked beside its libraries; both are absolute paths. */
+export type UnpackedRedis = { path: string; libraries: string }
+
+/**
+ * The program unpacked by an earlier run, or fetched now.
+ * @param tried  gets one line when this way is closed, and why
+ */
+export async function fetchedRedis(tried: string[], log: (line: string) => void): Promise<UnpackedRedis | undefined> {
+  const cache = await cacheFolder()
+  if (!cache) {
+    tried.push('no folder for a fetched Redis can be written')
+    return undefined
+  }
+  const earlier = (await readdir(cache)).filter((name) => name.startsWith('redis-')).sort()
+  for (const name of earlier.reverse()) {
+    const found = await unpacked(join(cache, name))
+    if (found) return found
+  }
+  const work = await mkdtemp(join(cache, '.fetch-'))
+  try {
+    const version = await fetchInto(work, log)
+    const home = join(cache, `redis-${version}`)
+    // Whoever comes second finds the folder filled: the first one's copy serves both.
+    await rename(join(work, 'root'), home).catch(async (error: unknown) => {
+      if (!(await unpacked(home))) throw error
+    })
+    return await unpacked(home)
+  } catch (error) {
+    tried.push(`fetching the distribution's package failed: ${firstLine(error)}`)
+    return undefined
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+/** Installs the package as root. The last way, because it changes the machine. */
+export async function installRedis(tried: string[], log: (line: string) => void): Promise<boolean> {
+  if (process.getuid?.() !== 0) {
+    tried.push('not root, so it cannot be installed')
+    return false
+  }
+  try {
+    log('Redis: installing redis-server with apt-get')
+    await apt('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'redis-server'], {})
+    return true
+  } catch (error) {
+    tried.push(`apt-get install failed: ${firstLine(error)}`)
+    return false
+  }
+}
+
+/** Fills `<work>/root` with the unpacked packages; answers the version of Redis's package, e.g. '7.0.15'. */
+async function fetchInto(work: string, log: (line: string) => void): Promise<string> {
+  const root = join(work, 'root')
+  await Promise.all(
+    [root, ...OWN_FOLDERS.map((name) => join(work, name))].map((dir) => mkdir(dir, { recursive: true })),
+  )
+  const own = [
+    `Dir::State::lists=${join(work, 'lists')}`,
+    `Dir::Cache=${join(work, 'cache')}`,
+    'Debug::NoLocking=1',
+    ...(process.getuid?.() === 0 ? ['APT::Sandbox::User=root'] : []), // its own user cannot write to our folder
+  ].flatMap((setting) => ['-o', setting])
+  log("Redis: none on this machine, fetching the distribution's package (about 1.4 MB, without root)")
+  // One broken source among many must not stop us: whether the lists suffice, the download will tell.
+  const update = await apt('apt-get', [...own, '-q', 'update'], { cwd: work }).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  try {
+    const names = await packageNames(own, work)
+    await apt('apt-get', [...own, '-q', 'download', ...names], { cwd: work })
+  } catch (error) {
+    throw update ?? error
+  }
+  const packages = (await readdir(work)).filter((name) => name.endsWith('.deb'))
+  for (const name of packages) await apt('dpkg-deb', ['-x', name, root], { cwd: work })
+  const version = packages.map((name) => /^redis-server_(?:\d+%3a)?(\d[\w.]*)/.exec(name)?.[1]).find(Boolean)
+  if (!version) throw new Error('the download holds no redis-server')
+  return version
+}
+
+const OWN_FOLDERS = [join('lists', 'partial'), join('cache', 'archives', 'partial')]
+
+async function packageNames(own: string[], cwd: string): Promise<string[]> {
+  const names = ['redis-server', 'redis-tools']
+  const { stdout } = await apt('apt-cache', [...own, 'depends', ...names], { cwd }).catch(() => ({ stdout: '' }))
+  const depends = [...stdout.matchAll(/^ +Depends: ([a-z0-9][a-z0-9.+-]*)$/gm)].map((match) => match[1] ?? '')
+  const libraries = depends.filter((name) => !NEVER_UNPACKED.test(name))
+  return [...new Set([...names, ...(libraries.length > 0 ? libraries : USUAL_LIBRARIES)])]
+}
+
+async function unpacked(home: string): Promise<UnpackedRedis | undefined> {
+  const path = join(home, SERVER)
+  if (!(await exists(path))) return undefined
+  // The folder is named by architecture (x86_64-linux-gnu, aarch64-linux-gnu …): take what is there.
+  const folders: string[] = []
+  for (const above of [join(home, 'usr', 'lib'), join(home, 'lib')]) {
+    const names = await readdir(above).catch(() => [])
+    folders.push(...names.filter((name) => name.includes('-linux-gnu')).map((name) => join(above, name)))
+  }
+  return { path, libraries: folders.join(':') }
+}
+
+/**
+ * The first folder that can be written: the user's cache, else one of our own under the system's temporary folder,
+ * where only a folder that belongs to us and to nobody else is trusted with a program that will be run.
+ */
+async function cacheFolder(): Promise<string | undefined> {
+  const uid = process.getuid?.() ?? 0
+  const { XDG_CACHE_HOME, HOME } = process.env
+  const userCache = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'))
+  for (const folder of [userCache && join(userCache, 'decorum'), join(tmpdir(), `decorum-${uid}`)]) {
+    if (!folder?.startsWith('/')) continue
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const found = await lstat(folder)
+      if (!found.isDirectory() || found.uid !== uid) continue
+      await chmod(folder, 0o700)
+      await rm(await mkdtemp(join(folder, '.try-')), { recursive: true })
+      return folder
+    } catch {
+      // not writable: the next one
+    }
+  }
+  return undefined
+}
+
+function apt(command: string, args: string[], options: { cwd?: string }) {
+  const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
+  return run(command, args, { ...options, env, timeout: 120_000, maxBuffer: 16 << 20 })
+}
+
+const exists = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** What went wrong, in one line: the tool's own first complaint if it made one. */
+function firstLine(error: unknown): string {
+  const { stderr, code, path } = error as { stderr?: string; code?: unknown; path?: string }
+  if (code === 'ENOENT' && path) return `there is no ${path} here`
+  const complaint = stderr?.split('\n').find((line) => line.startsWith('E: ') || line.startsWith('Err:'))
+  return complaint ?? (error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error))
+}
