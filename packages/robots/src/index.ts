@@ -1,0 +1,25 @@
+/** robots.txt, exactly: parse, match, explain, and what is known of one origin. Pure: no I/O, no clock, no dependency. */
+export type { Agent } from './agent.ts'
+export { productToken } from './agent.ts'
+export type { AllowedReason, Judgement } from './judge.ts'
+export { judge, needsRules } from './judge.ts'
+export { ROBOTS_MAX_BYTES } from './limits.ts'
+export type { Copy, Instant, RobotsEvent, RobotsState, UnansweredReason } from './origin-state.ts'
+export { hashesOf, step, unknownOrigin } from './origin-state.ts'
+export type { ParseOptions } from './parse.ts'
+export { parseRobots } from './parse.ts'
+export type { AnswerKind, Meaning, Policy, ProfileName } from './policies.ts'
+export { policies } from './policies.ts'
+export { parseRetryAfter } from './retry-after.ts'
+export type {
+  Explanation,
+  Group,
+  Loser,
+  OtherRecord,
+  RobotsTxt,
+  Rule,
+  Verdict,
+  VerdictReason,
+  Warning,
+  WarningKind,
+} from './robots-txt.ts'

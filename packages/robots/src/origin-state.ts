@@ -1,0 +1,221 @@
+/**
+ * One origin's robots.txt over time: facts only, no policy, no clock, no name (RFC 9309 §2.3, §2.4; spec/robots.md §7).
+ *
+ * Agents with different policies share one origin, and they disagree on what a failure is (429, 206, 5xx under coccoc).
+ * So nothing here says 'outage'. Of each kind of answer it keeps when it was last heard, when the next answer of another
+ * kind came, and how many came since. Any policy then finds its own outage exactly: it began with the answer that
+ * followed the last one which that policy does not call a failure. At most twelve short records, whatever is sent.
+ */
+import type { AnswerKind } from './policies.ts'
+
+/** Milliseconds since 1970, UTC. */
+export type Instant = number
+
+export type UnansweredReason =
+  | 'dns'
+  | 'nxdomain'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'reset'
+  | 'protocol'
+  | 'decoding'
+  | 'too-many-redirects'
+  | 'redirect-loop'
+  | 'blocked-address'
+  | 'blocked-port'
+  | 'blocked-scheme'
+
+/** A body that was fetched well: its content hash, the last time it was confirmed, and what to ask for it with. */
+export interface Copy {
+  readonly hash: string
+  readonly at: Instant
+  readonly etag?: string
+  readonly lastModified?: string
+}
+
+/** One kind of answer: heard last `at`; the first answer of another kind `nextAt`, and `since` answers after it. */
+export interface Heard {
+  readonly at: Instant
+  readonly nextAt?: Instant
+  readonly since: number
+}
+
+/** Facts, JSON-serialisable. Start from `unknownOrigin`; change it by `step` alone; read it by `judge`. */
+export interface RobotsState {
+  /** Someone is asking; ends by itself at `until`. */
+  readonly question?: { readonly fence: number; readonly until: Instant }
+  /** The last word heard. */
+  readonly answer?: {
+    readonly kind: AnswerKind
+    readonly at: Instant
+    readonly status?: number
+    readonly reason?: UnansweredReason
+    /** Freshness as the cache headers say, unclamped. */
+    readonly freshForMs?: number
+    readonly jitter: number
+  }
+  /** The site asked not to be asked again before this instant. Extended, never shortened, until a good answer. */
+  readonly notBefore?: Instant
+  /** The latest good body, whichever 2xx it came with: what a conditional request names. */
+  readonly copy?: Copy
+  /** The latest good body per kind: policies differ on which of them they obey. */
+  readonly copies?: { readonly [kind in 'ok' | 'success' | 'partial']?: Copy }
+  /** Everything heard, by kind. */
+  readonly heard?: { readonly [kind in AnswerKind]?: Heard }
+  /** The first answer ever, and how many there were. */
+  readonly first?: { readonly at: Instant; readonly count: number }
+  /** When a page of this origin last answered well; only a policy with 'open-if-site-answers' reads it. */
+  readonly siteAnsweredAt?: Instant
+}
+
+export type RobotsEvent =
+  | { kind: 'asked'; fence: number; until: Instant }
+  | {
+      kind: 'answered'
+      status: number
+      /** Content hash of the body; required for 2xx. */
+      hash?: string
+      /** As the cache headers say, unclamped; absent when they say nothing. */
+      freshForMs?: number
+      /** As `parseRetryAfter` gives it. */
+      retryAfterMs?: number
+      etag?: string
+      lastModified?: string
+      /** [0, 1), drawn at the rim. */
+      jitter: number
+    }
+  | { kind: 'unanswered'; reason: UnansweredReason; retryAfterMs?: number; jitter: number }
+  /** Optional news: a page of this origin answered well. At most once an hour is enough. */
+  | { kind: 'site-answered' }
+
+/** Nothing is known yet. */
+export const unknownOrigin: RobotsState = Object.freeze({})
+
+/** What an HTTP status counts as. 304 is not in it: whether it renews a copy depends on the state. */
+export function kindOfStatus(status: number): AnswerKind {
+  if (status === 200) return 'ok'
+  if (status === 206) return 'partial'
+  if (status > 200 && status < 300) return 'success'
+  if (status === 401 || status === 403) return 'forbidden'
+  if (status === 429) return 'too-many-requests'
+  if (status >= 400 && status < 500) return 'missing'
+  if (status === 503) return 'busy'
+  if (status >= 500 && status < 600) return 'server-error'
+  return 'other'
+}
+
+/** What a failed exchange counts as. */
+export function kindOfReason(reason: UnansweredReason): AnswerKind {
+  switch (reason) {
+    case 'too-many-redirects':
+      return 'too-many-redirects'
+    case 'redirect-loop':
+    case 'blocked-address':
+    case 'blocked-port':
+    case 'blocked-scheme':
+      return 'bad-redirect'
+    case 'dns':
+    case 'nxdomain':
+    case 'connect':
+    case 'tls':
+    case 'timeout':
+    case 'reset':
+    case 'protocol':
+    case 'decoding':
+      return 'no-answer'
+    default:
+      return reason satisfies never
+  }
+}
+
+/**
+ * The state after an event.
+ * @param now  when it happened, on the fleet's one clock (Redis)
+ * @throws TypeError  a 2xx answer without the hash of its body: the caller's bug, not the site's
+ * The caller has already checked the fence: a late answer of a stale asker must not come here.
+ */
+export function step(state: RobotsState, event: RobotsEvent, now: Instant): RobotsState {
+  switch (event.kind) {
+    case 'asked':
+      // A lower fence is an asker that was overtaken; its question is not the one under way.
+      return state.question && event.fence < state.question.fence
+        ? state
+        : { ...state, question: { fence: event.fence, until: event.until } }
+    case 'answered':
+      return answered(state, event, now)
+    case 'unanswered': {
+      const kind = kindOfReason(event.reason)
+      const answer = { kind, at: now, reason: event.reason, jitter: event.jitter }
+      return { ...hear(state, kind, now), answer, ...hold(state, event.retryAfterMs, now) }
+    }
+    case 'site-answered':
+      return { ...state, siteAnsweredAt: now }
+    default:
+      return event satisfies never
+  }
+}
+
+type Answered = Extract<RobotsEvent, { kind: 'answered' }>
+
+function answered(state: RobotsState, event: Answered, now: Instant): RobotsState {
+  const asked = event.status === 304 ? state.copy : undefined // a 304 nobody asked for confirms nothing
+  const renewed = asked && (asked.etag !== undefined || asked.lastModified !== undefined) ? asked : undefined
+  const kind = renewed ? kindOfCopy(state, renewed) : kindOfStatus(event.status)
+  const answer = {
+    kind,
+    at: now,
+    status: event.status,
+    ...(event.freshForMs === undefined ? {} : { freshForMs: event.freshForMs }),
+    jitter: event.jitter,
+  }
+  // A definite answer lifts an earlier Retry-After: the site has spoken again, and well.
+  const { notBefore: _, ...spoken } = state
+  const definite =
+    kind === 'ok' || kind === 'success' || kind === 'partial' || kind === 'missing' || kind === 'forbidden'
+  const next = {
+    ...hear(definite ? spoken : state, kind, now),
+    answer,
+    ...hold(definite ? spoken : state, event.retryAfterMs, now),
+  }
+  if (kind !== 'ok' && kind !== 'success' && kind !== 'partial') return next
+
+  const hash = renewed ? renewed.hash : event.hash
+  if (hash === undefined) throw new TypeError(`an answer ${event.status} to robots.txt needs the hash of its body`)
+  const etag = event.etag ?? renewed?.etag
+  const lastModified = event.lastModified ?? renewed?.lastModified
+  const copy: Copy = {
+    hash,
+    at: now,
+    ...(etag === undefined ? {} : { etag }),
+    ...(lastModified === undefined ? {} : { lastModified }),
+  }
+  return { ...next, copy, copies: { ...state.copies, [kind]: copy } }
+}
+
+/** The kind under which a copy came: a 304 renews it as what it was. */
+function kindOfCopy(state: RobotsState, copy: Copy): 'ok' | 'success' | 'partial' {
+  if (state.copies?.success?.at === copy.at) return 'success'
+  return state.copies?.partial?.at === copy.at ? 'partial' : 'ok'
+}
+
+/** One more answer of a kind: its own record starts again, every other counts one more since. The question is over. */
+function hear(state: RobotsState, kind: AnswerKind, now: Instant): RobotsState {
+  const { question: _, ...rest } = state
+  const heard: { [kind in AnswerKind]?: Heard } = {}
+  for (const [other, record] of Object.entries(state.heard ?? {}) as [AnswerKind, Heard][])
+    heard[other] = { at: record.at, nextAt: record.nextAt ?? now, since: record.since + 1 }
+  heard[kind] = { at: now, since: 0 }
+  return { ...rest, heard, first: { at: state.first?.at ?? now, count: (state.first?.count ?? 0) + 1 } }
+}
+
+/** Retry-After as an instant: extend only. */
+function hold(state: RobotsState, retryAfterMs: number | undefined, now: Instant): { notBefore?: Instant } {
+  return retryAfterMs === undefined ? {} : { notBefore: Math.max(state.notBefore ?? 0, now + retryAfterMs) }
+}
+
+/** Content hashes that this state may still need: bodies under any other hash may be dropped. */
+export function hashesOf(state: RobotsState): string[] {
+  const copies = [state.copy, state.copies?.ok, state.copies?.success, state.copies?.partial]
+  return [...new Set(copies.flatMap((copy) => (copy ? [copy.hash] : [])))]
+}

@@ -1,0 +1,172 @@
+/**
+ * Profiles as data: how a file is read, what an answer means, how long an outage forbids, when to ask again.
+ * Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `spec/robots.md` §3 to §6 is the table.
+ */
+
+/**
+ * What came back, in as many kinds as any policy tells apart.
+ * ok 200 · success 201–299 but 206 · partial 206 · forbidden 401, 403 · missing other 4xx · too-many-requests 429 ·
+ * server-error 5xx but 503 · busy 503 · other 1xx, 3xx, above 599 · no-answer DNS, connect, TLS, time-out, reset,
+ * broken framing or coding · too-many-redirects · bad-redirect a loop, or a hop to a blocked address, port or scheme.
+ */
+export type AnswerKind =
+  | 'ok'
+  | 'success'
+  | 'partial'
+  | 'forbidden'
+  | 'missing'
+  | 'too-many-requests'
+  | 'server-error'
+  | 'busy'
+  | 'other'
+  | 'no-answer'
+  | 'too-many-redirects'
+  | 'bad-redirect'
+
+/** obey: the body holds the rules. open: no restriction. unreachable: nobody knows, so the outage windows rule. */
+export type Meaning = 'obey' | 'open' | 'unreachable'
+
+/** A profile. Plain data: `{ ...policies.decorum, firstRetryMs: 5_000 }` is a policy too. */
+export interface Policy {
+  readonly name: string
+
+  /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
+  readonly agentFallback: 'exact' | 'dashes'
+  /**
+   * 'unreserved': both sides decode %-encoded unreserved octets, and %2A, %24 are the literal characters (RFC 9309 §2.2.2,
+   * §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
+   */
+  readonly encoding: 'unreserved' | 'as-written'
+  /** Do trailing `*` count as octets of a pattern? google/robotstxt counts them, which decides ties. */
+  readonly trailingStarCounts: boolean
+  /** `allow: …/index.htm[l]` also opens its folder (google/robotstxt). */
+  readonly indexOpensFolder: boolean
+  /** Does the profile know crawl-delay? When false, an agent keeps it only by `honourCrawlDelay`. */
+  readonly crawlDelay: boolean
+
+  readonly answers: Readonly<Record<AnswerKind, Meaning>>
+
+  /** Since the first failure: refuse everything for so long … */
+  readonly denyForMs: number
+  /** … then, until so long since the first failure, the last good copy rules; without a copy, `withoutCopy` … */
+  readonly staleForMs: number
+  readonly withoutCopy: 'refuse' | 'open'
+  /** … and after that: */
+  readonly afterwards: 'refuse' | 'open' | 'copy-or-open' | 'open-if-site-answers'
+  /** 'open-if-site-answers': how old the last good page answer may be. */
+  readonly siteAnsweredForMs: number
+
+  /** k-th retry of an outage: first · 2^(k−1), at most longest; busy (503) has its own pair, never slower than this one. */
+  readonly firstRetryMs: number
+  readonly longestRetryMs: number
+  readonly firstBusyRetryMs: number
+  readonly longestBusyRetryMs: number
+  /** A retry comes later by up to this share, never sooner. */
+  readonly jitterShare: number
+
+  /** A good answer is fresh as its cache headers say, within [least, most]; most when they say nothing (RFC 9309 §2.4). */
+  readonly leastFreshMs: number
+  readonly mostFreshMs: number
+  /** After this share of the freshness it is time to ask again, while the copy still rules. */
+  readonly refreshAtShare: number
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Longer than any crawl, and still a whole number that JSON keeps. */
+const FOREVER = Number.MAX_SAFE_INTEGER
+
+const answersByRfc: Record<AnswerKind, Meaning> = {
+  ok: 'obey',
+  success: 'obey', //                     §2.3.1.1 "successful access": any 2xx
+  partial: 'obey',
+  forbidden: 'open', //                   §2.3.1.3 unavailable: 400–499
+  missing: 'open',
+  'too-many-requests': 'open',
+  'server-error': 'unreachable', //       §2.3.1.4
+  busy: 'unreachable',
+  other: 'unreachable', //                draft-koster-rep-00: undefined statuses
+  'no-answer': 'unreachable',
+  'too-many-redirects': 'open', //        §2.3.1.2
+  'bad-redirect': 'unreachable',
+}
+
+const rfc9309: Policy = {
+  name: 'rfc9309',
+  agentFallback: 'exact',
+  encoding: 'unreserved',
+  trailingStarCounts: false,
+  indexOpensFolder: false,
+  crawlDelay: true,
+  answers: answersByRfc,
+  denyForMs: DAY,
+  staleForMs: 30 * DAY,
+  withoutCopy: 'refuse',
+  afterwards: 'open',
+  siteAnsweredForMs: DAY,
+  firstRetryMs: MINUTE,
+  longestRetryMs: HOUR,
+  firstBusyRetryMs: 30 * SECOND,
+  longestBusyRetryMs: 5 * MINUTE,
+  jitterShare: 0.1,
+  leastFreshMs: 5 * MINUTE,
+  mostFreshMs: DAY,
+  refreshAtShare: 0.8,
+}
+
+const google: Policy = {
+  ...rfc9309,
+  name: 'google',
+  encoding: 'as-written',
+  trailingStarCounts: true,
+  indexOpensFolder: true,
+  crawlDelay: false,
+  answers: { ...answersByRfc, 'too-many-requests': 'unreachable', 'bad-redirect': 'open' },
+  denyForMs: 12 * HOUR,
+  withoutCopy: 'open',
+  afterwards: 'open-if-site-answers',
+}
+
+const decorum: Policy = {
+  ...rfc9309,
+  name: 'decorum',
+  agentFallback: 'dashes',
+  answers: { ...answersByRfc, partial: 'unreachable', 'too-many-requests': 'unreachable' },
+  denyForMs: 12 * HOUR,
+  afterwards: 'refuse',
+}
+
+/** The profiles by name; `decorum` is the default. */
+export const policies = {
+  decorum,
+  rfc9309,
+  google,
+  'google-2022': { ...google, name: 'google-2022', denyForMs: 30 * DAY, afterwards: 'copy-or-open' },
+  coccoc: {
+    ...rfc9309,
+    name: 'coccoc',
+    agentFallback: 'dashes',
+    answers: {
+      ok: 'obey', // "any answer other than 200 OK": no restriction; no answer: the site is set aside for a while
+      success: 'open',
+      partial: 'open',
+      forbidden: 'open',
+      missing: 'open',
+      'too-many-requests': 'open',
+      'server-error': 'open',
+      busy: 'open',
+      other: 'open',
+      'no-answer': 'unreachable',
+      'too-many-redirects': 'open',
+      'bad-redirect': 'open',
+    },
+    denyForMs: FOREVER,
+    staleForMs: FOREVER,
+    afterwards: 'refuse',
+  },
+} as const satisfies Record<string, Policy>
+
+export type ProfileName = keyof typeof policies

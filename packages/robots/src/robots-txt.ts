@@ -1,0 +1,102 @@
+/** What a parsed robots.txt offers. */
+import type { Agent } from './agent.ts'
+import type { Policy } from './policies.ts'
+
+/** A rule as the site wrote it. `line` is 1-based. */
+export interface Rule {
+  readonly type: 'allow' | 'disallow'
+  readonly pattern: string
+  readonly line: number
+}
+
+/** The user-agent lines that a verdict rests on: as written, and the line of the first. */
+export interface Group {
+  readonly agents: readonly string[]
+  readonly line: number
+}
+
+export type VerdictReason =
+  | 'robots.txt' // /robots.txt itself is always allowed
+  | 'no-group' // no group names the agent, and there is none for everybody
+  | 'no-match' // a group, but none of its rules matches
+  | 'rule'
+
+/** The decision alone: what a crawler needs. */
+export interface Verdict {
+  readonly allowed: boolean
+  readonly why: VerdictReason
+  readonly rule?: Rule
+  readonly group?: Group
+}
+
+/** A rule that matched, or would have been in question, and did not decide. */
+export interface Loser extends Rule {
+  readonly why: 'shorter' | 'tie-allow-wins' | 'tie-first-line-wins'
+}
+
+/** The decision, and what it was decided against. */
+export interface Explanation extends Verdict {
+  /** The path and query that were matched, as compared. */
+  readonly path: string
+  /** The token whose group was taken; '*' for everybody's; absent when there was none. */
+  readonly token?: string
+  /** Matching rules that lost, longest first; at most MAX_LOSERS of them. */
+  readonly losers: readonly Loser[]
+  readonly losersInAll: number
+}
+
+export type WarningKind =
+  | 'misspelt-field'
+  | 'missing-colon'
+  | 'unknown-field'
+  | 'not-a-record'
+  | 'rule-before-group'
+  | 'delay-before-group'
+  | 'agent-without-name'
+  | 'agent-with-extra'
+  | 'unreachable-group'
+  | 'pattern-without-slash'
+  | 'crawl-delay-unusable'
+  | 'sitemap-unusable'
+  | 'line-too-long'
+  | 'over-limit'
+  | 'too-many-rules'
+  | 'looks-like-html'
+  | 'not-text'
+  | 'more-warnings'
+
+/** Something that the owner of the site should know. `line` is 1-based, 0 for the file as a whole. */
+export interface Warning {
+  readonly line: number
+  readonly kind: WarningKind
+  readonly text: string
+}
+
+/** A record that is reported and not acted on: request-rate, visit-time, host, clean-param, content-signal … */
+export interface OtherRecord {
+  readonly field: string
+  readonly value: string
+  readonly line: number
+  /** The user-agent lines above it; empty above the first group. */
+  readonly agents: readonly string[]
+}
+
+/** A parsed file. Immutable to its callers; safe to keep and to share. */
+export interface RobotsTxt {
+  /** May this agent fetch this URL (absolute, or a path)? */
+  isAllowed(url: string, agent: Agent): boolean
+  /** The same, with the rule and the group that decided. */
+  decide(url: string, agent: Agent): Verdict
+  /** The same, with the losers. Slower: it looks at every rule that matches. */
+  explain(url: string, agent: Agent): Explanation
+  /** Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. */
+  crawlDelay(agent: Agent): number | undefined
+  /** Absolute http(s) URLs, in the order of the file. */
+  readonly sitemaps: string[]
+  readonly warnings: Warning[]
+  readonly records: OtherRecord[]
+  /** The policy under which this view reads the file. */
+  readonly policy: Policy
+  /** The same file read under another policy: nothing is parsed again. */
+  under(policy: Policy): RobotsTxt
+}
