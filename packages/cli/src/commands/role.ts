@@ -1,0 +1,46 @@
+/** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
+import { DONE, type ExitCode, FAILED } from '../exit.ts'
+import type { Role } from '../role-process.ts'
+
+/** Longest drain: above any fetch deadline that fits a lease of default length. */
+const DRAIN_MS = 60_000
+
+/** What a service's main() answers. */
+type RunningService = { port: number; stop(): Promise<void> }
+
+/**
+ * Resolves when the service has drained and stopped. A second signal ends it at once: what was in flight is then
+ * healed by the ledger, like after a crash.
+ * @throws SettingsError when its settings are wrong, and whatever stops its start
+ */
+export async function runRole(role: Role): Promise<ExitCode> {
+  const asked = Promise.withResolvers<void>()
+  let times = 0
+  const onSignal = (): void => {
+    if (++times > 1) process.exit(FAILED)
+    asked.resolve()
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
+  // The parent started us with a channel: when it is gone, however it ended, nobody wants us any more.
+  if (process.connected) process.once('disconnect', () => asked.resolve())
+
+  const service = await start(role)
+  await asked.promise
+  // Redis may be gone together with the parent: draining must end all the same
+  setTimeout(() => process.exit(FAILED), DRAIN_MS).unref()
+  await service.stop()
+  return DONE
+}
+
+async function start(role: Role): Promise<RunningService> {
+  switch (role) {
+    case 'gateway':
+      return (await import('../../../../services/gateway/src/main.ts')).main()
+    case 'fetcher':
+      return (await import('../../../../services/fetcher/src/main.ts')).main()
+    case 'console':
+      return (await import('../../../../services/console/src/main.ts')).main()
+    default:
+      return role satisfies never
+  }
+}

@@ -1,0 +1,44 @@
+/** How a command ends: exit codes (design §4), and errors whose message is all that their reader needs. */
+import { SettingsError } from '@decorum/protocol'
+import { RoleStartError } from './role-process.ts'
+
+export const DONE = 0
+export const FAILED = 1
+export const USAGE = 2
+/** Stopped by a limit or by Ctrl-C: nothing is broken, something is left. */
+export const STOPPED = 3
+export type ExitCode = 0 | 1 | 2 | 3
+
+/** What was typed cannot be done: a wrong option, an unreadable file, an unknown agent. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The work cannot go on and the message says it all: Redis away, a port in use. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+/** Errors of the packages below that speak to people; their stack would only hide the sentence. */
+const SPOKEN = new Set([
+  'CommandError',
+  'NoRedisError',
+  'LedgerUnavailableError',
+  'LedgerUnfitError',
+  'FrontierUnavailableError',
+])
+
+/** The exit code of an error, and what to print: a sentence, or the stack when it is a bug of ours. */
+export function explainError(error: unknown): { code: ExitCode; text: string } {
+  if (!(error instanceof Error)) return { code: FAILED, text: String(error) }
+  if (error instanceof RoleStartError) return { code: error.exitCode === USAGE ? USAGE : FAILED, text: error.message }
+  if (error instanceof UsageError || error instanceof SettingsError) return { code: USAGE, text: error.message }
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }
+  if (SPOKEN.has(error.name)) return { code: FAILED, text: error.message }
+  return { code: FAILED, text: error.stack ?? error.message }
+}
+
+function portInUse(error: Error & { address?: string; port?: number }): string {
+  return `port ${error.port ?? ''} of ${error.address ?? 'this machine'} is in use: set PORT to another one, or to 0 for any free one`
+}

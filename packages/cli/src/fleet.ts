@@ -1,0 +1,67 @@
+/**
+ * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, healed when they
+ * crash, stopped in order. A child whose parent disappears ends by itself (commands/role.ts).
+ */
+import { type Role, type RoleEvent, RoleProcess } from './role-process.ts'
+
+export type { Role, RoleEvent, RoleLine } from './role-process.ts'
+export { RoleStartError } from './role-process.ts'
+
+export type FleetOptions = {
+  /** REDIS_URL and every other setting; PORT is set per child (0, but for the console) */
+  env: NodeJS.ProcessEnv
+  gateways: number
+  fetchers: number
+  /** true: a console on a free port; a number: on that port */
+  console?: boolean | number
+  onEvent?: (event: RoleEvent) => void
+}
+
+export type Fleet = {
+  readonly members: readonly RoleProcess[]
+  of(role: Role): RoleProcess[]
+  /**
+   * Gateways and fetchers drain side by side, then the console ends. Resolves when all are gone.
+   * @param graceMs  what draining may take: at least a fetch deadline and the time to settle
+   */
+  stop(graceMs?: number): Promise<void>
+  /** Ends all at once: the second Ctrl-C. The ledger heals what was in flight. */
+  kill(): void
+}
+
+/** The default FETCH_DEADLINE_MS, plus time to settle and to end. */
+const GRACE_MS = 40_000
+const CONSOLE_GRACE_MS = 5_000
+
+/**
+ * Starts them all and resolves when each is ready.
+ * @throws RoleStartError of the first that does not come up; the others are stopped before
+ */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
+  const member = (role: Role, name: string, port: number): RoleProcess =>
+    new RoleProcess({ role, name, env: { ...env, PORT: String(port) }, onEvent })
+  const members = [
+    ...Array.from({ length: gateways }, (_, index) => member('gateway', `gateway-${index + 1}`, 0)),
+    ...Array.from({ length: fetchers }, (_, index) => member('fetcher', `fetcher-${index + 1}`, 0)),
+    ...(withConsole === false ? [] : [member('console', 'console', withConsole === true ? 0 : withConsole)]),
+  ]
+  const fleet: Fleet = {
+    members,
+    of: (role) => members.filter((one) => one.role === role),
+    stop: async (graceMs = GRACE_MS) => {
+      await Promise.all(members.filter((one) => one.role !== 'console').map((one) => one.stop(graceMs)))
+      await Promise.all(fleet.of('console').map((one) => one.stop(CONSOLE_GRACE_MS)))
+    },
+    kill: () => {
+      for (const one of members) one.kill()
+    },
+  }
+  const starts = await Promise.allSettled(members.map((one) => one.start()))
+  const failed = starts.find((start) => start.status === 'rejected')
+  if (failed) {
+    fleet.kill()
+    throw failed.reason
+  }
+  return fleet
+}

@@ -1,0 +1,118 @@
+/**
+ * What can be typed, on one screen. Each command's work is loaded when it is asked for, so `--help` loads none of it.
+ * Every action ends in an exit code; errors fly to main.ts.
+ */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { ExitCode } from './exit.ts'
+
+const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc']
+
+/** @param done  told the exit code of the command that ran */
+export function buildProgram(done: (code: ExitCode) => void): Command {
+  const program = new Command('decorum')
+    .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
+    .version('0.1.0')
+    .exitOverride()
+    .showHelpAfterError('(--help says what can be typed)')
+    .addHelpText('after', AFTER_HELP)
+  /** A sub-command that inherits all of that, and answers --json like all of them. */
+  const command = (name: string, description: string): Command =>
+    program.command(name).description(description).option('--json', 'machine-readable output')
+
+  command('up', 'a whole small fleet: Redis, one gateway, one fetcher, the console; until Ctrl-C')
+    .option('--data <dir>', 'where the embedded Redis keeps its data (default: ~/.local/share/decorum)')
+    .option(
+      '--port <n>',
+      'port of the console (default: PORT, else 7070 or, when taken, any free one)',
+      whole(0, 65_535),
+    )
+    .option('--gateways <n>', 'gateway processes', whole(0, 64), 1)
+    .option('--fetchers <n>', 'fetcher processes', whole(0, 64), 1)
+    .action(async (options) => done(await (await import('./commands/up.ts')).up(options)))
+
+  command('crawl', 'crawls a list of URLs and ends when each has its outcome')
+    .argument('[file]', 'one URL per line, # starts a comment line; - reads from standard input')
+    .option('--agent <name>', 'who we say we are; one of DECORUM_AGENTS (default: the first)')
+    .option('--out <dir>', 'where outcomes.ndjson and pages/ go, and what is not done yet is kept', 'decorum-out')
+    .option('--gateways <n>', 'gateway processes; 0: others are there (REDIS_URL)', whole(0, 64), 1)
+    .option('--fetchers <n>', 'fetcher processes; 0: others are there (REDIS_URL)', whole(0, 64), 1)
+    .option('--max-minutes <n>', 'stop after so long; what is left stays stored (exit 3)', positive)
+    .option('--max-pages <n>', 'stop after so many fetched pages; what is left stays stored (exit 3)', whole(1))
+    .option('--no-archive', 'write no WARC files')
+    .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
+    .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))
+
+  command('demo', 'crawls a small synthetic web on loopback and judges its own manners')
+    .option('--keep <dir>', "keep the origins' record there")
+    .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
+
+  command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
+    .argument('<url>')
+    .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
+    .option('--robots <file>', 'judge by this file instead of fetching robots.txt; - reads from standard input')
+    .addOption(new Option('--profile <name>', 'how to read the rules').choices([...PROFILES, 'all']))
+    .action(async (url, options) => done(await (await import('./commands/check.ts')).check(url, options)))
+
+  command('enqueue', 'adds candidates and returns at once; a running fleet fetches them')
+    .argument('<file>', 'one URL, or one candidate as JSON, per line; - reads from standard input')
+    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
+    .addOption(new Option('--priority <p>', 'before or behind others of the same site').choices(['high', 'normal']))
+    .action(async (file, options) => done(await (await import('./commands/enqueue.ts')).enqueue(file, options)))
+
+  command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
+    .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
+    .option('--follow', 'wait for more')
+    .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
+
+  command('origin', 'what the fleet knows of one site: robots, gap, back-off, lanes, when it is due')
+    .argument('<origin>', 'scheme://host[:port], or any URL of it')
+    .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
+
+  command('audit', 'judges recorded access logs against the promises')
+    .argument('<log...>', 'NDJSON of our recorder, or nginx/Apache lines with times: docs/audit.md')
+    .option('--robots <dir>', 'robots.txt bodies, one file per host')
+    .option('--gap-ms <n>', 'silence owed where robots.txt asks for none', whole(0))
+    .option('--cap-ms <n>', 'longest silence that a crawl-delay can ask for', whole(0))
+    .option('--agents <file>', 'agents file: product tokens and floors of each User-Agent')
+    .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
+    .action(async (logs, options) => done(await (await import('./audit/command.ts')).auditCommand(logs, options)))
+
+  for (const role of ['gateway', 'fetcher', 'console'] as const) {
+    command(role, ROLES[role])
+      .addHelpText('after', '\nSettings come from the environment; it logs JSON, whether --json is given or not.')
+      .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
+  }
+  return program
+}
+
+const ROLES = {
+  gateway: 'one gateway process: candidates in, robots gate, orders out (for containers)',
+  fetcher: 'one fetcher process: orders in, one polite request each (for containers)',
+  console: 'one console process: health, metrics, queue board, origins (for containers)',
+}
+
+const AFTER_HELP = `
+Settings come from the environment; the first ones to know:
+  REDIS_URL                the fleet's Redis; without it up, crawl and demo start one of their own on loopback
+  DECORUM_CONTACT          who answers for the built-in agent: a URL or an e-mail address
+  DECORUM_AGENTS           other agents: path of a JSON file, or inline JSON
+  DECORUM_ALLOW_ADDRESSES  private addresses that may be visited, as CIDRs
+
+Exit codes: 0 done · 1 failed · 2 wrong usage or settings · 3 stopped by a limit or Ctrl-C, the rest is stored`
+
+/** Reads a whole number of an option. */
+function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`A whole number from ${least}${most < 1e9 ? ` to ${most}` : ''} is needed.`)
+    }
+    return value
+  }
+}
+
+function positive(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('A number above 0 is needed.')
+  return value
+}

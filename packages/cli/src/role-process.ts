@@ -1,0 +1,182 @@
+/** One gateway, fetcher or console as a child process: started, heard until it is ready, started again when it dies. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export type Role = 'gateway' | 'fetcher' | 'console'
+
+/** What a role process says of itself, as one JSON line on its stdout (pino's shape). */
+export type RoleLine = { level: number; msg: string } & Record<string, unknown>
+
+export type RoleEvent =
+  | { kind: 'ready'; name: string; pid: number; port: number }
+  | { kind: 'line'; name: string; line: RoleLine }
+  | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
+
+export type RoleProcessOptions = {
+  role: Role
+  /** how it is called in logs, e.g. 'fetcher-2' */
+  name: string
+  env: NodeJS.ProcessEnv
+  onEvent: (event: RoleEvent) => void
+  /** longest time until its ready line, ms */
+  readyMs?: number
+}
+
+/** A role process that did not come up. `exitCode` 2: its settings are wrong, and so are its parent's. */
+export class RoleStartError extends Error {
+  override readonly name = 'RoleStartError'
+  readonly exitCode: number
+  constructor(message: string, exitCode: number) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
+const READY_MS = 30_000
+/** A crash is answered after 0.5 s, then twice as late each time; a minute of quiet forgives. */
+const FIRST_BACK_OFF_MS = 500
+const LAST_BACK_OFF_MS = 10_000
+const FORGIVEN_AFTER_MS = 60_000
+const LAST_WORDS_LINES = 20
+
+export class RoleProcess {
+  readonly role: Role
+  readonly name: string
+  readonly #options: RoleProcessOptions
+  #child: ChildProcess | undefined
+  #port = 0
+  #restarts = 0
+  #backOffMs = FIRST_BACK_OFF_MS
+  readonly #stopping = new AbortController()
+
+  constructor(options: RoleProcessOptions) {
+    this.#options = options
+    this.role = options.role
+    this.name = options.name
+  }
+
+  /** Process id while it runs. */
+  get pid(): number | undefined {
+    return this.#child?.exitCode === null && this.#child.signalCode === null ? this.#child.pid : undefined
+  }
+
+  /** Port of its HTTP side, 0 before it is ready. */
+  get port(): number {
+    return this.#port
+  }
+
+  /** How often it has been started again. */
+  get restarts(): number {
+    return this.#restarts
+  }
+
+  /** @throws RoleStartError with its last words when it ends, or stays silent, instead of getting ready */
+  async start(): Promise<void> {
+    const child = await this.#launch()
+    this.#watch(child, Date.now())
+  }
+
+  /** SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone; it is not started again. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort()
+    const child = this.#child
+    if (child === undefined || this.pid === undefined) return
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    const patience = setTimeout(() => child.kill('SIGKILL'), graceMs)
+    await gone
+    clearTimeout(patience)
+  }
+
+  /** Ends it at once; it is not started again. */
+  kill(): void {
+    this.#stopping.abort()
+    this.#child?.kill('SIGKILL')
+  }
+
+  async #launch(): Promise<ChildProcess> {
+    const { role, name, onEvent, readyMs = READY_MS } = this.#options
+    // A console that comes back is found where it was.
+    const env =
+      this.#port !== 0 && role === 'console' ? { ...this.#options.env, PORT: String(this.#port) } : this.#options.env
+    const child = fork(CLI, [role], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order.
+      detached: true,
+    })
+    this.#child = child
+    const lastWords: string[] = []
+    const ready = new Promise<number>((resolve) => {
+      const hear = (text: string): void => {
+        if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
+        const line = readLine(text)
+        if (line.msg === 'ready' && typeof line.port === 'number') resolve(line.port)
+        else onEvent({ kind: 'line', name, line })
+      }
+      for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
+    })
+    const ended = new AbortController()
+    const closed = once(child, 'close', { signal: ended.signal }).then(([code, signal]) => {
+      const words = lastWords.map((text) => readLine(text).msg).join('\n')
+      throw new RoleStartError(
+        words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`,
+        code === 2 ? 2 : 1,
+      )
+    })
+    const late = sleep(readyMs, undefined, { signal: ended.signal }).then(() => {
+      child.kill('SIGKILL')
+      throw new RoleStartError(`${name} was not ready after ${readyMs / 1000} s`, 1)
+    })
+    for (const loser of [closed, late]) loser.catch(() => undefined)
+    try {
+      this.#port = await Promise.race([ready, closed, late])
+    } finally {
+      ended.abort()
+    }
+    onEvent({ kind: 'ready', name, pid: child.pid ?? 0, port: this.#port })
+    return child
+  }
+
+  /** A crash after the start is this project's to heal: again, later each time, until stop() is called. */
+  #watch(child: ChildProcess, since: number): void {
+    const revive = async (code: number | null, signal: NodeJS.Signals | null): Promise<void> => {
+      if (this.#stopping.signal.aborted) return
+      if (Date.now() - since > FORGIVEN_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
+      const againInMs = this.#backOffMs
+      this.#backOffMs = Math.min(againInMs * 2, LAST_BACK_OFF_MS)
+      const { name, onEvent } = this.#options
+      onEvent({ kind: 'died', name, pid: child.pid ?? 0, how: signal ?? `exit code ${code}`, againInMs })
+      try {
+        await sleep(againInMs, undefined, { signal: this.#stopping.signal })
+        this.#restarts++
+        const next = await this.#launch()
+        if (this.#stopping.signal.aborted) next.kill('SIGTERM')
+        this.#watch(next, Date.now())
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return
+        onEvent({
+          kind: 'line',
+          name,
+          line: { level: 50, msg: error instanceof Error ? error.message : String(error) },
+        })
+        await revive(null, null)
+      }
+    }
+    if (child.exitCode !== null || child.signalCode !== null) void revive(child.exitCode, child.signalCode)
+    else child.once('exit', (code, signal) => void revive(code, signal))
+  }
+}
+
+/** A line that is not a JSON log line is somebody's stray print: kept, as a warning. */
+function readLine(text: string): RoleLine {
+  try {
+    const line: unknown = JSON.parse(text)
+    if (typeof line === 'object' && line !== null && 'msg' in line && 'level' in line) return line as RoleLine
+  } catch {}
+  return { level: 40, msg: text }
+}
