@@ -36,8 +36,12 @@ export type ParkResult = {
 
 /** What take found. `wait` says when to come again; every waiting answer names its reason. */
 export type TakeResult =
-  | { kind: 'taken'; lanes: TakenLane[]; /** more lanes were due than asked for */ more: boolean }
-  | { kind: 'wait'; why: 'nothing-due' | 'held' | 'outcomes-full' | 'slots-full'; /** ms from now; undefined: nothing is waiting */ waitMs: number | undefined }
+  | { kind: 'taken'; lanes: TakenLane[] /** more lanes were due than asked for */; more: boolean }
+  | {
+      kind: 'wait'
+      why: 'nothing-due' | 'held' | 'outcomes-full' | 'slots-full' /** ms from now; undefined: nothing is waiting */
+      waitMs: number | undefined
+    }
 
 export type TakenLane = LaneRef & {
   fence: number
@@ -46,6 +50,10 @@ export type TakenLane = LaneRef & {
   waitMs: number
   /** requests already made for the head */
   tries: number
+  /** which gate held the lane the last time that one did */
+  heldBy?: Gate
+  /** back-off or pause of the site: nothing may be begun before */
+  shutUntil?: Instant
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
@@ -57,14 +65,14 @@ export type TakenLane = LaneRef & {
 export type BeginRequest = LaneRef & { kind: 'page' | 'robots'; fence: number; version: number; gapMs: number }
 
 export type Permit =
-  | { kind: 'granted'; /** how long the lease lasts, ms from when begin was called */ leaseMs: number }
-  | { kind: 'early'; /** ms */ waitMs: number } //           ask again then; the lease is kept
+  | { kind: 'granted' /** how long the lease lasts, ms from when begin was called */; leaseMs: number }
+  | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
   | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' } // the lane has been given back
 
 /** What a page answer says about the site's mood. */
 export type Mood =
   | { kind: 'fine' }
-  | { kind: 'too-fast'; /** as the site asked, ms */ retryAfterMs?: number } // 429, 503: closes the site's lanes
+  | { kind: 'too-fast' /** as the site asked, ms */; retryAfterMs?: number } // 429, 503: closes the site's lanes
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
@@ -76,8 +84,6 @@ export type Settlement = LaneRef & {
   restedMs: number
   /** undefined: the URL stays at the head and its attempt is counted */
   outcome?: Outcome
-  /** the id to free; required with an outcome */
-  id?: string
   /** a redirect's target, to become a candidate of its own */
   candidate?: Candidate & { id: string }
 }
@@ -88,7 +94,7 @@ export type Resolution = LaneRef & {
   /** outcomes of the first heads, in order: they leave the lane without spending its slot */
   dropped: Outcome[]
   /** keep: an order follows · release: back to its clock · until: nothing may happen here before that instant */
-  then: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant }
+  then: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant; why: Gate }
 }
 
 export type SettleResult = 'settled' | 'stale'
@@ -96,10 +102,16 @@ export type SettleResult = 'settled' | 'stale'
 /** A robots answer, by the fetcher that asked under its own fence. */
 export type Lesson = LaneRef & {
   fence: number
+  /** the asker died: a gateway writes what is known, no lease ends by it */
+  forAsker?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
   /** gap of each agent under the new rules: a longer one counts at once, for running silences too */
-  gaps: { agent: string; gapMs: number; /** as the site wrote it, seconds, when it was clamped */ clampedFrom?: number }[]
+  gaps: {
+    agent: string
+    gapMs: number /** as the site wrote it, seconds, when it was clamped */
+    clampedFrom?: number
+  }[]
   /** silence owed by the asking lane, ms */
   gapMs: number
   restedMs: number
@@ -118,6 +130,8 @@ export type LaneView = LaneRef & {
   /** instant, or undefined when idle */
   due?: Instant
   state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
+  /** why it waits, when it is not merely its gap */
+  heldBy?: Gate
   tries: number
   head?: Parked
 }

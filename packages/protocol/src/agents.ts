@@ -6,14 +6,21 @@ const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc'] as co
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
 /** Printable ASCII: header values of other octets are read differently by every server. */
-const headerValue = z.string().min(1).max(512).regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
+const headerValue = z
+  .string()
+  .min(1)
+  .max(512)
+  .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 const AgentEntry = z
   .strictObject({
     name: token,
     fallbacks: z.array(token).max(8).default([]),
-    userAgent: headerValue.refine((value) => CONTACT.test(value), 'a User-Agent names a contact: a URL or an e-mail address'),
+    userAgent: headerValue.refine(
+      (value) => CONTACT.test(value),
+      'a User-Agent names a contact: a URL or an e-mail address',
+    ),
     profile: z.enum(PROFILES).default('decorum'),
     minGapMs: z.int().min(0).optional(),
     maxGapMs: z.int().min(0).optional(),
@@ -73,7 +80,10 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
   return parsed.data.map((entry) => {
     const minGapMs = entry.minGapMs ?? settings.defaultGapMs
     const maxGapMs = entry.maxGapMs ?? Math.max(settings.maxGapMs, minGapMs)
-    if (minGapMs > maxGapMs) throw new Error(`DECORUM_AGENTS: ${entry.name}: the floor of the gap (${minGapMs} ms) lies above its cap (${maxGapMs} ms)`)
+    if (minGapMs > maxGapMs)
+      throw new Error(
+        `DECORUM_AGENTS: ${entry.name}: the floor of the gap (${minGapMs} ms) lies above its cap (${maxGapMs} ms)`,
+      )
     return {
       name: entry.name,
       key: entry.name.toLowerCase(),

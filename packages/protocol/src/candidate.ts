@@ -1,6 +1,6 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { z } from 'zod'
-import { readUrl, type CrawlUrl } from './origin.ts'
+import { type CrawlUrl, readUrl } from './origin.ts'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000
@@ -35,11 +35,17 @@ export function readCandidate(data: unknown): ReadCandidate {
   const parsed = Candidate.safeParse(data)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    return refuse(data, { reason: 'bad-candidate', detail: `${issue?.path.join('.') || 'candidate'}: ${issue?.message}` })
+    return refuse(data, {
+      reason: 'bad-candidate',
+      detail: `${issue?.path.join('.') || 'candidate'}: ${issue?.message}`,
+    })
   }
   const candidate = parsed.data
   if (candidate.meta !== undefined && JSON.stringify(candidate.meta).length > MAX_META_CHARS) {
-    return refuse({ ...candidate, meta: undefined }, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_CHARS} characters` })
+    return refuse(
+      { ...candidate, meta: undefined },
+      { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_CHARS} characters` },
+    )
   }
   const at = readUrl(candidate.url)
   if ('refused' in at) return refuse(candidate, { reason: at.refused })
@@ -60,7 +66,12 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
 }
 
 function isSmallRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && JSON.stringify(value).length <= MAX_META_CHARS
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    JSON.stringify(value).length <= MAX_META_CHARS
+  )
 }
 
 /** The members of one job: a single candidate, or `{ candidates: [ … ] }`. Unreadable jobs yield one refusal. */

@@ -1,5 +1,5 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
-export { type Agent, type Agents, type AgentSettings, loadAgents } from './agents.ts'
+export { type Agent, type AgentSettings, type Agents, loadAgents } from './agents.ts'
 export {
   Candidate,
   type CandidateRefusal,
@@ -11,14 +11,22 @@ export {
   readCandidate,
 } from './candidate.ts'
 export { MAX_ORDERS_PER_JOB, Order, OrdersJob, orderUrl } from './order.ts'
-export { type CrawlUrl, hostOf, MAX_PATH_BYTES, MAX_URL_CHARS, printableUrl, readUrl, type UrlRefusal } from './origin.ts'
+export {
+  type CrawlUrl,
+  hostOf,
+  MAX_PATH_BYTES,
+  MAX_URL_CHARS,
+  printableUrl,
+  readUrl,
+  type UrlRefusal,
+} from './origin.ts'
 export {
   type ArchiveRef,
   FAILURE_REASONS,
   type FailureReason,
   type Gate,
-  type Outcome,
   OUTCOME_KINDS,
+  type Outcome,
   type OutcomeBody,
   type OutcomeKind,
   type RuleRef,

@@ -52,7 +52,15 @@ export type OutcomeBody =
   | { kind: 'refused'; reason: 'lane-full' | 'blocked-by-operator' | 'no-contact' | 'backlog-dropped' }
 
 export type OutcomeKind = OutcomeBody['kind']
-export const OUTCOME_KINDS: readonly OutcomeKind[] = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused']
+export const OUTCOME_KINDS: readonly OutcomeKind[] = [
+  'fetched',
+  'redirected',
+  'disallowed',
+  'failed',
+  'expired',
+  'invalid',
+  'refused',
+]
 
 export type Outcome = OutcomeBody & {
   id: string

@@ -43,7 +43,14 @@ export function readSettings<T extends z.ZodType>(schema: T, env: Record<string,
 }
 
 /** Relations that hold for the whole fleet: a lease outlives its deadline, the floor lies under the cap. */
-export function checkRelations(c: { FETCH_DEADLINE_MS: number; LEASE_MS: number; DEFAULT_GAP_MS: number; MAX_GAP_MS: number }): void {
-  if (c.FETCH_DEADLINE_MS >= c.LEASE_MS) throw new SettingsError('wrong settings:\n  FETCH_DEADLINE_MS: a fetch must end inside its lease (LEASE_MS)')
-  if (c.DEFAULT_GAP_MS > c.MAX_GAP_MS) throw new SettingsError('wrong settings:\n  DEFAULT_GAP_MS: the floor of the gap lies under its cap (MAX_GAP_MS)')
+export function checkRelations(c: {
+  FETCH_DEADLINE_MS: number
+  LEASE_MS: number
+  DEFAULT_GAP_MS: number
+  MAX_GAP_MS: number
+}): void {
+  if (c.FETCH_DEADLINE_MS >= c.LEASE_MS)
+    throw new SettingsError('wrong settings:\n  FETCH_DEADLINE_MS: a fetch must end inside its lease (LEASE_MS)')
+  if (c.DEFAULT_GAP_MS > c.MAX_GAP_MS)
+    throw new SettingsError('wrong settings:\n  DEFAULT_GAP_MS: the floor of the gap lies under its cap (MAX_GAP_MS)')
 }

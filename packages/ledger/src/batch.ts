@@ -1,0 +1,32 @@
+/**
+ * Calls of one turn of the event loop as one call. A script costs Redis about 10 µs before it does anything; twenty
+ * begins that become possible together share that.
+ */
+export type Batcher<In, Out> = (item: In) => Promise<Out>
+
+type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
+
+/** @param flush  answers in the order asked; a failure is everybody's. @param most  items per call */
+export function batched<In, Out>(flush: (items: In[]) => Promise<Out[]>, most: number): Batcher<In, Out> {
+  let waiting: Waiting<In, Out>[] = []
+  const send = (batch: Waiting<In, Out>[]): void => {
+    flush(batch.map(({ item }) => item)).then(
+      (answers) => {
+        for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Out)
+      },
+      (error: unknown) => {
+        for (const { reject } of batch) reject(error)
+      },
+    )
+  }
+  const drain = (): void => {
+    const all = waiting
+    waiting = []
+    for (let at = 0; at < all.length; at += most) send(all.slice(at, at + most))
+  }
+  return (item) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(drain)
+      waiting.push({ item, resolve, reject })
+    })
+}

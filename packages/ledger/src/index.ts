@@ -1,0 +1,27 @@
+/** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
+export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
+export { type Gap, gapFor, tokensOf } from './gap.ts'
+export { keysOf, PARTITIONS_KEY } from './keys.ts'
+export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
+export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
+export { makeGroup } from './outcomes.ts'
+export type {
+  BeginRequest,
+  LaneRef,
+  LaneView,
+  Lesson,
+  Mood,
+  OriginView,
+  Parked,
+  ParkItem,
+  ParkMark,
+  ParkResult,
+  PartitionView,
+  Permit,
+  Reaped,
+  Resolution,
+  Settlement,
+  SettleResult,
+  TakenLane,
+  TakeResult,
+} from './types.ts'

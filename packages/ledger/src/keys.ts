@@ -1,0 +1,26 @@
+/** Every key that TypeScript touches by itself; the scripts build theirs from the same tag (lua/common.lua has the list). */
+
+export const keysOf = (tag: string) => ({
+  /** the one key that every script declares: it routes the call to the partition's slot */
+  epoch: `${tag}:epoch`,
+  outcomes: `${tag}:outcomes`,
+  outbox: `${tag}:outbox`,
+  /** channel: a lane has become due earlier than all others */
+  wake: `${tag}:wake`,
+  body: (hash: string) => `${tag}:b:${hash}`,
+  origin: (origin: string) => `${tag}:o:${origin}`,
+  /** key of what came in by another partition's queue, once parked */
+  mark: (name: string) => `${tag}:mark:${name}`,
+})
+export type Keys = ReturnType<typeof keysOf>
+
+/** The partitions' tags in order: a list. The one key outside every partition. */
+export const PARTITIONS_KEY = 'decorum:partitions'
+
+/** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */
+export const laneName = (agent: string, origin: string): string => `${agent} ${origin}`
+
+export function readLaneName(name: string): { agent: string; origin: string } {
+  const blank = name.indexOf(' ')
+  return { agent: name.slice(0, blank), origin: name.slice(blank + 1) }
+}

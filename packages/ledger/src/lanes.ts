@@ -1,0 +1,251 @@
+/** The lanes of one partition: park, take, begin, settle, resolve, reap. What the scripts speak in scalars, callers see as values. */
+import { randomInt } from 'node:crypto'
+import type { Gate, Outcome } from '@decorum/protocol'
+import { type RobotsState, unknownOrigin } from '@decorum/robots'
+import { type Batcher, batched } from './batch.ts'
+import { decodeEntry, encodeEntry, idSlot } from './entry.ts'
+import { laneName, readLaneName } from './keys.ts'
+import type { Arg, Scripts } from './scripts.ts'
+import type {
+  BeginRequest,
+  ParkItem,
+  ParkMark,
+  ParkResult,
+  Permit,
+  Reaped,
+  Resolution,
+  Settlement,
+  SettleResult,
+  TakenLane,
+  TakeResult,
+} from './types.ts'
+
+/** Items of one script call: about 1 ms of Redis (measured: queue-lab §3). */
+export const MAX_ITEMS = 200
+/** How long it is remembered that something was parked, where nothing else says so. */
+const MARK_MS = 7 * 86_400_000
+
+export type LaneSettings = {
+  leaseMs: number
+  quarantineMs: number
+  reserveMs: number
+  laneLimit: number
+  outcomesLimit: number
+  backOffMs: number
+  backOffMaxMs: number
+  backOffQuietMs: number
+}
+
+export type TakeRequest = { limit: number; aheadMs: number; inFlightLimit: number; peek: number }
+
+export type Lanes = {
+  park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
+  take(request: TakeRequest): Promise<TakeResult>
+  begin: Batcher<BeginRequest, Permit>
+  settle: Batcher<Settlement, SettleResult>
+  resolve(resolutions: Resolution[]): Promise<SettleResult[]>
+  reap(): Promise<Reaped>
+}
+
+export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
+  const settleAll = async (items: Arg[][]): Promise<SettleResult[]> => {
+    if (items.length === 0) return []
+    const { backOffMs, backOffMaxMs, backOffQuietMs } = settings
+    const answer = await scripts.call('settle', backOffMs, backOffMaxMs, backOffQuietMs, ...items.flat())
+    return answer.slice(2) as SettleResult[]
+  }
+  return {
+    park: (items, mark) => park(scripts, settings, items, mark),
+    take: (request) => take(scripts, settings, request),
+    begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
+    settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
+    resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),
+    reap: () => reap(scripts, settings),
+  }
+}
+
+/** One outcome as the scripts take it: JSON, kind, and the id to free. */
+function outcomeArgs(outcome: Outcome): Arg[] {
+  const { bucket, number } = idSlot(outcome.id)
+  return [JSON.stringify(outcome), outcome.kind, bucket, number]
+}
+
+async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[], mark?: ParkMark): Promise<ParkResult> {
+  let todo = items
+  for (;;) {
+    const byLane = new Map<string, Extract<ParkItem, { parked: unknown }>[]>()
+    const outcomes: Arg[] = []
+    for (const item of todo) {
+      if ('outcome' in item) outcomes.push(...outcomeArgs(item.outcome), item.mark ?? '')
+      else {
+        const lane = laneName(item.lane.agent, item.lane.origin)
+        const group = byLane.get(lane)
+        if (group === undefined) byLane.set(lane, [item])
+        else group.push(item)
+      }
+    }
+    const lanes = [...byLane.entries()]
+    const answer = await scripts.call(
+      'park',
+      settings.laneLimit,
+      ...(mark === undefined ? ['', '', ''] : 'job' in mark ? ['job', mark.job, mark.chunk] : ['key', mark.key, 0]),
+      MARK_MS,
+      lanes.length,
+      ...lanes.flatMap(([lane, group]) => [lane, group.length, ...group.flatMap(parkedArgs)]),
+      ...outcomes,
+    )
+    if (answer[2] !== 'full') {
+      return {
+        parked: Number(answer[2]),
+        absorbed: answer[3] === 'again' ? items.length : Number(answer[3]),
+        outcomes: Number(answer[4]),
+      }
+    }
+    todo = refuseBeyond(todo, lanes, answer.slice(3))
+  }
+}
+
+function parkedArgs({ parked, mark }: Extract<ParkItem, { parked: unknown }>): Arg[] {
+  const { bucket, number } = idSlot(parked.id)
+  return [parked.priority === 'high' ? 'h' : 'q', encodeEntry(parked), bucket, number, mark ?? '']
+}
+
+/** What finds no room in its lane becomes an outcome; what came first stays. */
+function refuseBeyond(items: ParkItem[], lanes: [string, ParkItem[]][], full: string[]): ParkItem[] {
+  const beyond = new Set<ParkItem>()
+  for (let at = 0; at < full.length; at += 2) {
+    const group = lanes[Number(full[at]) - 1]?.[1] ?? []
+    for (const item of group.slice(Number(full[at + 1]))) beyond.add(item)
+  }
+  return items.map((item) => {
+    if (!beyond.has(item) || 'outcome' in item) return item
+    const { lane, parked, mark } = item
+    const outcome: Outcome = {
+      id: parked.id,
+      url: lane.origin + parked.path,
+      agent: lane.agent,
+      kind: 'refused',
+      reason: 'lane-full',
+      at: Date.now(),
+      attempts: 0,
+      ...(parked.meta === undefined ? {} : { meta: parked.meta }),
+    }
+    return mark === undefined ? { outcome } : { outcome, mark }
+  })
+}
+
+async function take(scripts: Scripts, settings: LaneSettings, request: TakeRequest): Promise<TakeResult> {
+  const answer = await scripts.call(
+    'take',
+    Math.min(request.limit, MAX_ITEMS),
+    request.aheadMs,
+    settings.reserveMs,
+    request.inFlightLimit,
+    settings.outcomesLimit,
+    request.peek,
+  )
+  if (answer[2] !== 'taken') {
+    const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
+    return { kind: 'wait', why, waitMs: answer[3] === '' ? undefined : Number(answer[3]) }
+  }
+  const now = Number(answer[1])
+  const lanes: TakenLane[] = []
+  for (let at = 4; at < answer.length; ) {
+    const f = (offset: number): string => answer[at + offset] as string
+    const count = Number(f(11))
+    const priority = f(4) === 'h' ? 'high' : 'normal'
+    const notBefore = Number(f(2))
+    lanes.push({
+      ...readLaneName(f(0)),
+      fence: Number(f(1)),
+      notBefore,
+      waitMs: Math.max(0, notBefore - now),
+      tries: Number(f(3)),
+      ...(f(5) === '' ? {} : { heldBy: f(5) as Gate }),
+      ...(f(6) === '' ? {} : { shutUntil: Number(f(6)) }),
+      robots: { version: Number(f(7)), state: withQuestion(readState(f(8)), f(9), f(10)) },
+      heads: answer.slice(at + 12, at + 12 + count).map((entry) => decodeEntry(entry, priority)),
+      now,
+    })
+    at += 12 + count
+  }
+  return { kind: 'taken', lanes, more: answer[3] === '1' }
+}
+
+/** States repeat from one taking to the next: the text is the cache's key, the parsed state its value. */
+const parsedStates = new Map<string, RobotsState>()
+const MAX_PARSED_STATES = 20_000
+
+export function readState(json: string): RobotsState {
+  if (json === '') return unknownOrigin
+  const known = parsedStates.get(json)
+  if (known !== undefined) return known
+  const state = JSON.parse(json) as RobotsState
+  if (parsedStates.size >= MAX_PARSED_STATES) parsedStates.clear()
+  parsedStates.set(json, state)
+  return state
+}
+
+/** The question under way is kept beside the state, where the scripts can see it. */
+export function withQuestion(state: RobotsState, fence: string, until: string): RobotsState {
+  return fence === '' ? state : { ...state, question: { fence: Number(fence), until: Number(until) } }
+}
+
+async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRequest[]): Promise<Permit[]> {
+  const args = requests.flatMap((r) => [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.gapMs])
+  const answer = await scripts.call('begin', settings.leaseMs, ...args)
+  return requests.map((_, index): Permit => {
+    const kind = answer[2 + index * 2] as string
+    const value = Number(answer[3 + index * 2])
+    if (kind === 'granted') return { kind, leaseMs: value }
+    if (kind === 'early') return { kind, waitMs: value }
+    return { kind: 'refused', why: kind as Extract<Permit, { kind: 'refused' }>['why'] }
+  })
+}
+
+function settlementArgs(s: Settlement): Arg[] {
+  const mood = s.mood.kind
+  const retryAfter = s.mood.kind === 'too-fast' ? (s.mood.retryAfterMs ?? '') : ''
+  return [
+    laneName(s.agent, s.origin),
+    s.fence,
+    'end',
+    s.gapMs,
+    s.restedMs.toFixed(3),
+    mood,
+    retryAfter,
+    mood === 'fine' ? 0 : randomInt(1_000) / 1_000,
+    s.outcome === undefined ? 1 : 0,
+    s.outcome === undefined ? 0 : 1,
+    ...(s.outcome === undefined ? [] : outcomeArgs(s.outcome)),
+    s.candidate === undefined ? '' : JSON.stringify(s.candidate),
+  ]
+}
+
+function resolutionArgs(r: Resolution): Arg[] {
+  const [value, why] = r.then.kind === 'defer' ? [r.then.until.toFixed(3), r.then.why] : [0, '']
+  return [
+    laneName(r.agent, r.origin),
+    r.fence,
+    r.then.kind,
+    value,
+    0,
+    why,
+    '',
+    0,
+    0,
+    r.dropped.length,
+    ...r.dropped.flatMap(outcomeArgs),
+    '',
+  ]
+}
+
+async function reap(scripts: Scripts, settings: LaneSettings): Promise<Reaped> {
+  const answer = await scripts.call('reap', settings.quarantineMs)
+  const questions: Reaped['questions'] = []
+  for (let at = 4; at < answer.length; at += 4) {
+    const [lane, fence, version, state] = answer.slice(at, at + 4) as [string, string, string, string]
+    questions.push({ ...readLaneName(lane), fence: Number(fence), version: Number(version), state: readState(state) })
+  }
+  return { begun: Number(answer[2]), unbegun: Number(answer[3]), questions }
+}

@@ -1,0 +1,210 @@
+/** `openLedger`: the whole of what the fleet shares, one door per verb, partitions behind it. */
+import type { Candidate, Outcome } from '@decorum/protocol'
+import { hostOf, partitionOf } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { LedgerUnavailableError } from './errors.ts'
+import { checkRedis, registerPartitions } from './fit.ts'
+import { type Keys, keysOf } from './keys.ts'
+import { type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
+import { type Origins, originsOf } from './origins.ts'
+import { trimOutcomes } from './outcomes.ts'
+import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
+import type {
+  BeginRequest,
+  Lesson,
+  OriginView,
+  ParkItem,
+  ParkMark,
+  ParkResult,
+  PartitionView,
+  Permit,
+  Reaped,
+  Resolution,
+  Settlement,
+  SettleResult,
+  TakeResult,
+} from './types.ts'
+
+export type LedgerOptions = {
+  redis: string | Redis
+  partitions: number
+  leaseMs?: number
+  quarantineMs?: number
+  /** a reservation that nobody begins ends after this */
+  reserveMs?: number
+  laneLimit?: number
+  outcomesLimit?: number
+  /** first back-off after 429/503 without Retry-After, ms; doubles per incident up to `backOffMaxMs`, forgotten after `backOffQuietMs` */
+  backOffMs?: number
+  backOffMaxMs?: number
+  backOffQuietMs?: number
+  /** Redis answers within this or the call fails with LedgerUnavailableError */
+  callDeadlineMs?: number
+  /** tests only: virtual time, ms */
+  nowMs?: () => number
+}
+
+export type Member = { id: string; role: string; slots: number }
+export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
+
+export type Ledger = {
+  readonly tags: string[]
+  /** what works but weakens a promise, for the log */
+  readonly warnings: string[]
+  partitionOf(origin: string): number
+  park(partition: number, items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
+  forgetMark(partition: number, name: string): Promise<void>
+  take(partition: number, request: TakeRequest): Promise<TakeResult>
+  begin(request: BeginRequest): Promise<Permit>
+  settle(settlement: Settlement): Promise<SettleResult>
+  resolve(partition: number, resolutions: Resolution[]): Promise<SettleResult[]>
+  learn(lesson: Lesson): Promise<SettleResult>
+  reap(partition: number): Promise<Reaped>
+  body(partition: number, hash: string): Promise<Uint8Array | undefined>
+  /** of origins of one partition, in order */
+  robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
+  viewOrigin(origin: string, agents: string[]): Promise<OriginView>
+  viewPartition(partition: number): Promise<PartitionView>
+  /** candidates born from redirects, oldest first */
+  outbox(partition: number, most: number): Promise<OutboxEntry[]>
+  clearOutbox(partition: number, ids: string[]): Promise<void>
+  trimOutcomes(partition: number): Promise<void>
+  /** says that this process is alive (call once a second; lifeMs 0: goodbye) and hears who else is */
+  announce(member: Member, lifeMs?: number): Promise<Member[]>
+  members(): Promise<Member[]>
+  /** calls back when a lane has become due earlier than all others */
+  onWake(listener: (partition: number) => void): Promise<void>
+  /** Redis's clock, ms: never ahead of it */
+  now(partition?: number): number
+  /** every lease has ended and Redis is about to be stopped: the next start need not wait for leases that may be out */
+  announceRestart(): Promise<void>
+  isReady(): boolean
+  close(): Promise<void>
+}
+
+/** How a connection of the ledger behaves: fail at once rather than queue; what was cut off is not sent again by itself. */
+const CONNECTION = {
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  lazyConnect: true,
+} as const
+
+const MEMBER_LIFE_MS = 5_000
+
+/** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const callDeadlineMs = options.callDeadlineMs ?? 2_000
+  const own = typeof options.redis === 'string'
+  const redis = typeof options.redis === 'string' ? new Redis(options.redis, CONNECTION) : options.redis
+  redis.on('error', () => {}) // calls carry their own errors; a listener keeps the process alive
+  try {
+    if (redis.status === 'wait') await withDeadline(redis.connect(), callDeadlineMs + 3_000, 'connect')
+    defineVerbs(redis)
+    return await compose(redis, own, options, callDeadlineMs)
+  } catch (error) {
+    if (own) redis.disconnect()
+    throw error instanceof Error && 'code' in error && String(error.code).startsWith('LEDGER_')
+      ? error
+      : new LedgerUnavailableError('open', error)
+  }
+}
+
+type Partition = { keys: Keys; scripts: Scripts; lanes: Lanes; origins: Origins }
+
+async function compose(redis: Redis, own: boolean, options: LedgerOptions, callDeadlineMs: number): Promise<Ledger> {
+  const warnings = await checkRedis(redis)
+  const tags = await registerPartitions(redis, options.partitions)
+  const leaseMs = options.leaseMs ?? 45_000
+  const quarantineMs = options.quarantineMs ?? 10_000
+  const partitions = tags.map((tag): Partition => {
+    const keys = keysOf(tag)
+    const scripts = scriptsOf(redis, keys, { holdMs: leaseMs + quarantineMs, callDeadlineMs, nowMs: options.nowMs })
+    const lanes = lanesOf(scripts, {
+      leaseMs,
+      quarantineMs,
+      reserveMs: options.reserveMs ?? 30_000,
+      laneLimit: options.laneLimit ?? 100_000,
+      outcomesLimit: options.outcomesLimit ?? 1_000_000,
+      backOffMs: options.backOffMs ?? 60_000,
+      backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
+      backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
+    })
+    return { keys, scripts, lanes, origins: originsOf(redis, keys, scripts, callDeadlineMs) }
+  })
+  const of = (partition: number): Partition => {
+    const found = partitions[partition]
+    if (found === undefined) throw new RangeError(`there is no partition ${partition}`)
+    return found
+  }
+  const place = (origin: string): number => partitionOf(hostOf(origin), tags.length)
+  const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
+  let subscriber: Redis | undefined
+  await Promise.all(partitions.map(({ scripts }) => scripts.call('view', 'partition'))) // first sight of clock and epoch
+
+  return {
+    tags,
+    warnings,
+    partitionOf: place,
+    park: (partition, items, mark) => of(partition).lanes.park(items, mark),
+    forgetMark: async (partition, name) =>
+      void (await timed(redis.unlink(of(partition).keys.mark(name)), 'forgetMark')),
+    take: (partition, request) => of(partition).lanes.take(request),
+    begin: (request) => of(place(request.origin)).lanes.begin(request),
+    settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
+    resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
+    learn: (lesson) => of(place(lesson.origin)).origins.learn(lesson),
+    reap: (partition) => of(partition).lanes.reap(),
+    body: (partition, hash) => of(partition).origins.body(hash),
+    robotsStates: (partition, origins) => of(partition).origins.states(origins),
+    viewOrigin: (origin, agents) => of(place(origin)).origins.view(origin, agents),
+    viewPartition: (partition) => of(partition).origins.viewPartition(tags[partition] as string),
+    async outbox(partition, most) {
+      const rows = await timed(redis.xrange(of(partition).keys.outbox, '-', '+', 'COUNT', most), 'outbox')
+      return rows.map(([id, fields]) => ({
+        id,
+        candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
+      }))
+    },
+    clearOutbox: async (partition, ids) =>
+      void (ids.length > 0 && (await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox'))),
+    trimOutcomes: (partition) => timed(trimOutcomes(redis, of(partition).keys), 'trimOutcomes'),
+    announce: async ({ role, id, slots }, lifeMs = MEMBER_LIFE_MS) => {
+      return membersOf(await of(0).scripts.call('fleet', `${role} ${id} ${slots}`, lifeMs))
+    },
+    members: async () => membersOf(await of(0).scripts.call('fleet', '', 0)),
+    async onWake(listener) {
+      subscriber ??= redis.duplicate({
+        enableOfflineQueue: true,
+        autoResendUnfulfilledCommands: true,
+        maxRetriesPerRequest: null,
+        lazyConnect: false,
+      })
+      subscriber.on('error', () => {})
+      const channels = new Map(partitions.map(({ keys }, index) => [keys.wake, index]))
+      subscriber.on('message', (channel: string) => {
+        const partition = channels.get(channel)
+        if (partition !== undefined) listener(partition)
+      })
+      await subscriber.subscribe(...channels.keys())
+    },
+    now: (partition = 0) => of(partition).scripts.now(),
+    async announceRestart() {
+      for (const { keys } of partitions) await timed(redis.hset(keys.epoch, 'planned', '1'), 'announceRestart')
+    },
+    isReady: () => redis.status === 'ready',
+    async close() {
+      subscriber?.disconnect()
+      if (own) redis.disconnect()
+    },
+  }
+}
+
+function membersOf(answer: string[]): Member[] {
+  return answer.slice(2).map((text) => {
+    const [role, id, slots] = text.split(' ')
+    return { role: role ?? '', id: id ?? '', slots: Number(slots) }
+  })
+}
+
+export type { Outcome }

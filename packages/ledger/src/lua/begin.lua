@@ -1,0 +1,49 @@
+--[[
+  begin: the permit, asked for right before the first byte. From here on the lease counts and outlasts the deadline.
+  ARGV[4] leaseMs   then per order: lane, fence, kind (page | robots), version, gapMs
+  Returns {epoch, now, then per order: 'granted', leaseMs | 'early', waitMs | refusal, ''}
+          refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked
+  Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin.
+]]
+noteHead()
+local out = { epochId, ms(now) }
+local leaseMs = tonumber(ARGV[4])
+local stale = 0
+for i = 5, #ARGV, 5 do
+  local lane, fence, kind, version, gap = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local owner, list, notBefore, begun = leaseOf(lane)
+  local answer, value = 'stale', ''
+  if owner == fence and begun == '' then
+    local opens = tonumber(notBefore)
+    local key = P .. 'o:' .. originOf(lane)
+    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u')
+    local back, pause = tonumber(o[2] or '0'), tonumber(o[3] or '0')
+    local shut = math.max(back, pause)
+    if holdUntil > now then
+      answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'held')
+    elseif shut > now then
+      answer = 'shut'; endLease(lane); giveBack(lane, opens, shut, pause >= back and 'paused' or 'back-off')
+    elseif (o[1] or '0') ~= version then
+      answer = 'rules-changed'; endLease(lane); giveBack(lane, opens)
+    elseif kind == 'robots' and o[4] and tonumber(o[5]) > now then
+      answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
+    elseif opens > now then
+      answer, value = 'early', ms(opens - now)
+    else
+      local ends = now + leaseMs
+      answer, value = 'granted', ms(leaseMs)
+      redis.call('ZADD', INFLIGHT, ms(ends), lane)
+      redis.call('HSET', LEASES, lane, table.concat({ fence, list, notBefore, ms(now), gap, kind }, '|'))
+      if kind == 'robots' then
+        redis.call('HSET', key, 'q', fence, 'u', ms(ends))
+        -- an origin that is only being asked is forgotten by itself; learn sets the real life-time
+        if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, math.ceil(leaseMs) + 86400000) end
+      end
+    end
+  end
+  if answer == 'stale' then stale = stale + 1 end
+  out[#out + 1] = answer; out[#out + 1] = value
+end
+count('stale-begin', stale)
+wake()
+return out

@@ -1,0 +1,58 @@
+--[[
+  learn: a robots answer. Steps the origin's state under the asker's fence, wakes the origin's lanes, ends the lease.
+  ARGV[4] lane ('' when the asker died and a gateway speaks for it), [5] fence, [6] origin, [7] state (JSON),
+      [8] life of the origin's state in ms, [9] hash or '', [10] body, [11] life of the body in ms, [12] gapMs owed by the lane,
+      [13] rested in ms, then per agent: agent, gapMs, seconds as written when they were clamped, else ''
+  Returns {epoch, now, 'settled' | 'stale', version}
+  Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock.
+]]
+noteHead()
+local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
+local key = P .. 'o:' .. origin
+local asked = redis.call('HGET', key, 'q')
+local notBefore, begun
+if lane ~= '' then
+  local owner, _, opens, since = leaseOf(lane)
+  if owner ~= fence or since == '' then asked = false end
+  notBefore, begun = opens, since
+end
+if asked ~= fence then
+  count('stale-learn', 1)
+  return { epochId, ms(now), 'stale', '' }
+end
+redis.call('HSET', key, 's', ARGV[7])
+redis.call('HDEL', key, 'q', 'u')
+local version = redis.call('HINCRBY', key, 'v', 1)
+if redis.call('PTTL', key) < tonumber(ARGV[8]) then redis.call('PEXPIRE', key, ARGV[8]) end
+if ARGV[9] ~= '' then
+  if ARGV[10] ~= '' then redis.call('SET', P .. 'b:' .. ARGV[9], ARGV[10], 'PX', ARGV[11])
+  else redis.call('PEXPIRE', P .. 'b:' .. ARGV[9], ARGV[11]) end
+end
+if lane ~= '' then
+  local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
+  endLease(lane)
+  setDue(lane, ended + tonumber(ARGV[12]))
+end
+for i = 14, #ARGV, 3 do
+  local agent, gap = ARGV[i], tonumber(ARGV[i + 1])
+  local before = redis.call('HGET', key, 'g:' .. agent)
+  redis.call('HSET', key, 'g:' .. agent, ARGV[i + 1])
+  if ARGV[i + 2] ~= '' then
+    redis.call('HSET', key, 'w:' .. agent, ARGV[i + 2])
+    count('clamped', 1)
+  else redis.call('HDEL', key, 'w:' .. agent) end
+  local other = agent .. ' ' .. origin
+  local opens = redis.call('ZSCORE', DUE, other)
+  if opens then
+    local longer = before and math.max(0, gap - tonumber(before)) or 0
+    local clock = redis.call('HGET', P .. 'm:' .. other, 'c')
+    if clock then
+      redis.call('HDEL', P .. 'm:' .. other, 'c')
+      setDue(other, tonumber(clock) + longer)
+    elseif longer > 0 and other ~= lane then
+      setDue(other, tonumber(opens) + longer)
+    end
+  end
+end
+wake()
+return { epochId, ms(now), 'settled', tostring(version) }

@@ -1,0 +1,94 @@
+--[[
+  settle: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
+  ARGV[4] first back-off in ms, ARGV[5] longest, ARGV[6] quiet time after which incidents are forgotten
+  then per lane: lane, fence, what, value, rested, mood, retryAfter, jitter, tries, n, n × (json, kind, bucket, idNumber), candidate
+    what    'keep' the lease goes on (an order follows) · 'release' to its clock · 'defer' not before value (why in mood)
+            · 'end' the exchange is over: value = silence owed in ms, rested = silence kept already
+    mood    with 'end': fine · too-fast (429, 503) · no-answer;   jitter in [0,1): back-off is only lengthened by it
+    tries   '1': the head stays and its attempt is counted
+    n       heads that leave the lane with these outcomes, in order
+    candidate  JSON of a redirect's target, or '': goes to the outbox in this very call
+  Returns {epoch, now, then per lane 'settled' | 'stale'}
+  Keeps   'end' needs a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
+]]
+noteHead()
+local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local out = { epochId, ms(now) }
+local stale = 0
+
+-- one escalation per incident, however many agents see it: answers that come while the site is shut only extend
+local function backOff(key, mood, retryAfter, jitter, o, ended)
+  local til, incidents, failures = tonumber(o[1] or '0'), tonumber(o[2] or '0'), tonumber(o[3] or '0')
+  local length
+  if mood == 'no-answer' then
+    failures = failures + 1
+    redis.call('HSET', key, 'nf', failures)
+    if failures < 2 then return end -- one lost connection says nothing about the site
+    length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST)
+  else
+    if now >= til then
+      incidents = (til > 0 and now - til > QUIET) and 1 or incidents + 1
+      redis.call('HSET', key, 'bf', incidents)
+    end
+    length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
+    if retryAfter ~= '' then length = tonumber(retryAfter) end
+  end
+  til = math.max(til, ended + length * (1 + jitter / 10))
+  redis.call('HSET', key, 'bu', ms(til))
+  local life = math.ceil(til - now + QUIET)
+  if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
+end
+
+local i = 7
+while i <= #ARGV do
+  local lane, fence, what, value, rested, mood = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), ARGV[i + 5]
+  local retryAfter, jitter, tries, n = ARGV[i + 6], tonumber(ARGV[i + 7]), ARGV[i + 8], tonumber(ARGV[i + 9])
+  local first = i + 10
+  local candidate = ARGV[first + n * 4]
+  i = first + n * 4 + 1
+  local owner, list, notBefore, begun, gap = leaseOf(lane)
+  if owner ~= fence or (what == 'end') ~= (begun ~= '') then
+    stale = stale + 1
+    out[#out + 1] = 'stale'
+  else
+    out[#out + 1] = 'settled'
+    local mkey = P .. 'm:' .. lane
+    if n > 0 then
+      redis.call('LPOP', P .. list .. ':' .. lane, n)
+      for k = first, first + n * 4 - 1, 4 do
+        redis.call('XADD', P .. 'outcomes', '*', 'o', ARGV[k])
+        redis.call('SREM', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3])
+        count(ARGV[k + 1], 1)
+      end
+      count('left', n)
+      redis.call('HDEL', mkey, 't', 'l')
+    end
+    if candidate ~= '' then redis.call('XADD', P .. 'outbox', '*', 'c', candidate) end
+    if what == 'end' then
+      local key = P .. 'o:' .. originOf(lane)
+      local ended = now - math.min(rested, now - tonumber(begun))
+      local o = redis.call('HMGET', key, 'bu', 'bf', 'nf', 'g:' .. string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1))
+      endLease(lane)
+      if tries == '1' then
+        redis.call('HINCRBY', mkey, 't', 1); redis.call('HSET', mkey, 'l', list)
+        redis.call('PERSIST', mkey)
+      else
+        redis.call('HDEL', mkey, 'w')
+      end
+      -- rules that came in meanwhile may owe a longer silence: that one counts at once
+      setDue(lane, ended + math.max(value, tonumber(o[4] or '0')))
+      if mood == 'fine' then
+        if o[3] then redis.call('HDEL', key, 'nf') end
+      else
+        backOff(key, mood, retryAfter, jitter, o, ended)
+      end
+    elseif what == 'release' then
+      endLease(lane); giveBack(lane, tonumber(notBefore))
+    elseif what == 'defer' then
+      endLease(lane); giveBack(lane, tonumber(notBefore), value, mood)
+    end
+  end
+end
+count('stale-settle', stale)
+wake()
+return out

@@ -1,0 +1,135 @@
+/** What the fleet knows of origins: robots state and bodies, gaps, back-off. */
+import type { Redis } from 'ioredis'
+import { decodeEntry } from './entry.ts'
+import { type Keys, laneName, readLaneName } from './keys.ts'
+import { readState, withQuestion } from './lanes.ts'
+import { type Arg, type Scripts, withDeadline } from './scripts.ts'
+import type { Gate, LaneView, Lesson, OriginView, PartitionView, SettleResult } from './types.ts'
+
+/** A stale copy may serve for 30 days after the last good answer (spec/robots.md §6); a day more, so that its end is seen. */
+const ORIGIN_LIFE_MS = 31 * 86_400_000
+
+export type Origins = {
+  learn(lesson: Lesson): Promise<SettleResult>
+  body(hash: string): Promise<Uint8Array | undefined>
+  states(origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
+  view(origin: string, agents: string[]): Promise<OriginView>
+  viewPartition(tag: string): Promise<PartitionView>
+}
+
+export function originsOf(redis: Redis, keys: Keys, scripts: Scripts, callDeadlineMs: number): Origins {
+  return {
+    learn: (lesson) => learn(scripts, lesson),
+    async body(hash) {
+      const octets = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
+      return octets ?? undefined
+    },
+    async states(origins) {
+      if (origins.length === 0) return []
+      const pipeline = redis.pipeline()
+      for (const origin of origins) pipeline.hmget(keys.origin(origin), 's', 'v', 'q', 'u')
+      const answers = (await withDeadline(pipeline.exec(), callDeadlineMs, 'states')) ?? []
+      return answers.map(([error, value]) => {
+        if (error !== null) throw error
+        const [state, version, fence, until] = value as (string | null)[]
+        return { version: Number(version ?? 0), state: withQuestion(readState(state ?? ''), fence ?? '', until ?? '') }
+      })
+    },
+    view: (origin, agents) => viewOrigin(scripts, origin, agents),
+    viewPartition: (tag) => viewPartition(scripts, tag),
+  }
+}
+
+async function learn(scripts: Scripts, lesson: Lesson): Promise<SettleResult> {
+  const { question: _gone, ...facts } = lesson.state
+  const answer = await scripts.call(
+    'learn',
+    lesson.forAsker === true ? '' : laneName(lesson.agent, lesson.origin),
+    lesson.fence,
+    lesson.origin,
+    JSON.stringify(facts),
+    ORIGIN_LIFE_MS,
+    lesson.state.copy?.hash ?? '',
+    lesson.body === undefined ? '' : Buffer.from(lesson.body.octets),
+    ORIGIN_LIFE_MS,
+    lesson.gapMs,
+    lesson.restedMs.toFixed(3),
+    ...lesson.gaps.flatMap(({ agent, gapMs, clampedFrom }): Arg[] => [agent, gapMs, clampedFrom ?? '']),
+  )
+  return answer[2] as SettleResult
+}
+
+async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): Promise<OriginView> {
+  const answer = await scripts.call('view', 'origin', origin, ...agents)
+  const size = Number(answer[2])
+  const fields = new Map<string, string>()
+  for (let at = 3; at < 3 + size; at += 2) fields.set(answer[at] as string, answer[at + 1] as string)
+  const now = Number(answer[1])
+  const until = (name: string): number | undefined => {
+    const value = Number(fields.get(name) ?? 0)
+    return value > now ? value : undefined
+  }
+  const backOff = until('bu')
+  const paused = until('pu')
+  const lanes: LaneView[] = []
+  for (let at = 3 + size; at < answer.length; at += 7) lanes.push(laneView(answer.slice(at, at + 7)))
+  return {
+    origin,
+    version: Number(fields.get('v') ?? 0),
+    state: withQuestion(readState(fields.get('s') ?? ''), fields.get('q') ?? '', fields.get('u') ?? ''),
+    ...(backOff === undefined ? {} : { backOff: { until: backOff, incidents: Number(fields.get('bf') ?? 0) } }),
+    ...(paused === undefined ? {} : { paused: { until: paused, reason: fields.get('pr') ?? '' } }),
+    gaps: [...fields].flatMap(([name, value]) =>
+      name.startsWith('g:') ? [gapView(name.slice(2), value, fields)] : [],
+    ),
+    lanes,
+    now,
+  }
+}
+
+function gapView(agent: string, gapMs: string, fields: Map<string, string>): OriginView['gaps'][number] {
+  const clamped = fields.get(`w:${agent}`)
+  return { agent, gapMs: Number(gapMs), ...(clamped === undefined ? {} : { clampedFrom: Number(clamped) }) }
+}
+
+function laneView(row: string[]): LaneView {
+  const [lane, waiting, due, lease, tries, heldBy, head] = row as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const begun = lease !== '' && lease.split('|')[3] !== ''
+  return {
+    ...readLaneName(lane),
+    waiting: Number(waiting),
+    state: begun ? 'in-flight' : lease !== '' ? 'reserved' : Number(waiting) > 0 ? 'waiting' : 'idle',
+    tries: Number(tries || 0),
+    ...(due === '' ? {} : { due: Number(due) }),
+    ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
+    ...(head === '' ? {} : { head: decodeEntry(head, 'normal') }),
+  }
+}
+
+async function viewPartition(scripts: Scripts, tag: string): Promise<PartitionView> {
+  const answer = await scripts.call('view', 'partition')
+  const now = Number(answer[1])
+  const counts: Record<string, number> = {}
+  for (let at = 8; at < answer.length; at += 2) counts[answer[at] as string] = Number(answer[at + 1])
+  const heldUntil = Number(answer[2])
+  return {
+    tag,
+    now,
+    ...(heldUntil > now ? { heldUntil } : {}),
+    due: Number(answer[3]),
+    lanes: Number(answer[4]) + Number(answer[5]),
+    inFlight: Number(answer[5]),
+    waiting: (counts['parked'] ?? 0) - (counts['left'] ?? 0),
+    unread: Number(answer[6]),
+    ...(answer[7] === '' ? {} : { nextDue: Number(answer[7]) }),
+    counts,
+  }
+}
