@@ -1,0 +1,109 @@
+/** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/headline.test.ts` lists the cases. */
+import type { Member, PartitionView } from '@decorum/ledger'
+import type { Look } from './looks.ts'
+import { LATE_MS } from './why.ts'
+import { length, some } from './words.ts'
+
+/** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
+export type Mood = 'calm' | 'moving' | 'polite' | 'trouble'
+export type Headline = { mood: Mood; title: string; sentence: string }
+
+/** Sums over partitions, as the page shows them. */
+export type Totals = {
+  waiting: number
+  lanes: number
+  due: number
+  inFlight: number
+  unread: number
+  /** how late the oldest open lane is, ms; 0 when none is open */
+  lagMs: number
+  /** ms until the next lane opens; undefined when none waits */
+  opensInMs: number | undefined
+  heldForMs: number
+  outcomes: number
+}
+
+export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly string[]): Totals {
+  const sum = (of: (part: PartitionView) => number): number => partitions.reduce((total, part) => total + of(part), 0)
+  const opens = partitions.flatMap((part) => (part.nextDue === undefined ? [] : [part.nextDue - part.now]))
+  const soonest = opens.length === 0 ? undefined : Math.min(...opens)
+  return {
+    waiting: sum((part) => part.waiting),
+    lanes: sum((part) => part.lanes),
+    due: sum((part) => part.due),
+    inFlight: sum((part) => part.inFlight),
+    unread: sum((part) => part.unread),
+    lagMs: soonest === undefined ? 0 : Math.max(0, -soonest),
+    opensInMs: soonest === undefined ? undefined : Math.max(0, soonest),
+    heldForMs: Math.max(0, ...partitions.map((part) => (part.heldUntil ?? 0) - part.now)),
+    outcomes: sum((part) => outcomeKinds.reduce((n, kind) => n + (part.counts[kind] ?? 0), 0)),
+  }
+}
+
+/**
+ * @param pagesPerMinute  outcomes of the last minute; undefined right after the start
+ * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
+ */
+export function headline(
+  look: Look,
+  totals: Totals,
+  pagesPerMinute: number | undefined,
+  outcomesLimit: number,
+): Headline {
+  if (look.kind === 'blind') {
+    return {
+      mood: 'trouble',
+      title: 'Redis does not answer',
+      sentence: `Nothing new is sent until it does: ${look.why}.`,
+    }
+  }
+  if (totals.heldForMs > 0) {
+    const sentence = `Redis was restarted. Every lane stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
+    return { mood: 'polite', title: 'Holding back', sentence }
+  }
+  if (look.partitions.some((part) => part.unread >= outcomesLimit)) {
+    const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
+    return { mood: 'trouble', title: 'Nobody reads the outcomes', sentence }
+  }
+  if (totals.waiting === 0 && totals.inFlight === 0) {
+    return { mood: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
+  }
+  const missing = missingRole(look.members)
+  if (missing !== undefined) {
+    const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
+    return { mood: 'trouble', title: `No ${missing} is running`, sentence }
+  }
+  if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
+    const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
+    return { mood: 'trouble', title: 'Stalled', sentence }
+  }
+  const rate = pagesPerMinute === undefined ? '' : ` ${some(pagesPerMinute, 'outcome')} in the last minute.`
+  if (totals.inFlight > 0) {
+    const behind =
+      totals.lagMs > LATE_MS ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.` : ''
+    return {
+      mood: 'moving',
+      title: 'Crawling',
+      sentence: `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.${rate}${behind}`,
+    }
+  }
+  const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
+  return {
+    mood: 'polite',
+    title: 'Polite, not stalled',
+    sentence: `${waits(totals)}, each in the silence it owes.${next}${rate}`,
+  }
+}
+
+function waits({ waiting, lanes }: Totals, capital = true): string {
+  const verb = Math.round(waiting) === 1 ? 'waits' : 'wait'
+  const text = `${some(waiting, 'URL')} ${verb} in ${some(lanes, 'lane')}`
+  return capital ? text.charAt(0).toUpperCase() + text.slice(1) : text
+}
+
+/** Processes announce themselves every second; a role of which none is heard does no work. */
+function missingRole(members: Member[]): 'gateway' | 'fetcher' | undefined {
+  const roles = new Set(members.map((one) => one.role))
+  if (!roles.has('fetcher')) return 'fetcher'
+  return roles.has('gateway') ? undefined : 'gateway'
+}

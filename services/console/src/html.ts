@@ -1,0 +1,22 @@
+/** HTML by tagged template: whatever is put in is escaped, unless it came out of the same template. */
+
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export type Piece = string | number | Html | undefined | false | Piece[]
+
+/** Markup as written, values escaped; arrays are joined, `undefined` and `false` vanish. */
+export function html(markup: TemplateStringsArray, ...values: Piece[]): Html {
+  return new Html(markup.map((text, i) => text + (i < values.length ? render(values[i]) : '')).join(''))
+}
+
+function render(value: Piece): string {
+  if (value === undefined || value === false) return ''
+  if (value instanceof Html) return value.text
+  if (Array.isArray(value)) return value.map(render).join('')
+  return String(value).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+}

@@ -1,0 +1,68 @@
+/** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
+import type { LaneRef, LaneView, Member, OriginView, PartitionView } from '@decorum/ledger'
+
+/** Lanes shown on the overview, over all partitions. */
+export const LANES_SHOWN = 25
+
+/** What the console needs to see: the ledger's views, and the names of the lanes that open soonest. */
+export type Eyes = {
+  readonly tags: string[]
+  viewPartition(partition: number): Promise<PartitionView>
+  viewOrigin(origin: string, agents: string[]): Promise<OriginView>
+  members(): Promise<Member[]>
+  soonest(partition: number, limit: number): Promise<LaneRef[]>
+}
+
+export type SoonLane = { partition: number; lane: LaneView; origin: OriginView }
+
+export type Look =
+  | { kind: 'seen'; at: number; partitions: PartitionView[]; lanes: SoonLane[]; members: Member[] }
+  | { kind: 'blind'; at: number; why: string }
+
+/**
+ * @returns a function that looks; looks taken within `freshMs` of each other are one.
+ * A ledger that does not answer is a look of its own ('blind'), not an error: the page is wanted most just then.
+ */
+export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
+  let last: { at: number; look: Promise<Look> } | undefined
+  return function look(): Promise<Look> {
+    const now = performance.now()
+    if (last === undefined || now - last.at >= freshMs) last = { at: now, look: takeLook(eyes) }
+    return last.look
+  }
+}
+
+async function takeLook(eyes: Eyes): Promise<Look> {
+  const at = Date.now()
+  try {
+    const [partitions, lanes, members] = await Promise.all([
+      Promise.all(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
+      soonLanes(eyes),
+      eyes.members(),
+    ])
+    return { kind: 'seen', at, partitions, lanes, members }
+  } catch (error) {
+    return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
+  // Twice as many as are shown: an emptied lane stays listed until its clock has run down.
+  const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / eyes.tags.length))
+  const listed = await Promise.all(
+    eyes.tags.map(async (_, partition) =>
+      (await eyes.soonest(partition, perPartition)).map(({ agent, origin }) => ({ partition, agent, origin })),
+    ),
+  )
+  const seen = await Promise.all(
+    listed.flat().map(async ({ partition, agent, origin: name }): Promise<SoonLane[]> => {
+      const origin = await eyes.viewOrigin(name, [agent])
+      return origin.lanes.flatMap((lane) => (lane.state === 'idle' ? [] : [{ partition, lane, origin }]))
+    }),
+  )
+  const rank = ({ lane }: SoonLane): number => lane.due ?? 0 // a lane in flight has no due time: first
+  return seen
+    .flat()
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, LANES_SHOWN)
+}

@@ -1,0 +1,110 @@
+/** The console as a process: connect, start, stop. */
+import { readFileSync } from 'node:fs'
+import { openLedger } from '@decorum/ledger'
+import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { type ConsoleConfig, readConfig } from './config.ts'
+import { soonestLanes } from './listing.ts'
+import { type Eyes, looker } from './looks.ts'
+import { Pace, SAMPLE_MS } from './pace.ts'
+import { buildServer } from './server.ts'
+
+export type RunningService = { port: number; stop(): Promise<void> }
+
+/** A Redis that has not answered by then is away, ms. */
+const PING_MS = 1_000
+
+/**
+ * Starts the console. It listens on loopback unless HOST says otherwise.
+ * @throws SettingsError on wrong settings; Error with a message for people when the port is taken or Redis is away
+ */
+export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
+  const config = readConfig(env)
+  const log = pino({ level: config.logLevel })
+  const ledger = await openLedger({
+    redis: config.redisUrl,
+    partitions: config.partitions,
+    outcomesLimit: config.outcomesLimit,
+  })
+  // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
+  const redis = new Redis(config.redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 1, lazyConnect: true })
+  redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
+  await redis.connect().catch(() => undefined) // it goes on trying; readyz tells
+  const queues = ledger.tags.flatMap((tag) =>
+    [CANDIDATES, ORDERS].map((name) => {
+      const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
+      return new Queue(name, options).on('error', () => undefined) // the connection has already said so
+    }),
+  )
+  const pace = new Pace()
+  const eyes: Eyes = {
+    ...ledger,
+    soonest: (partition, limit) => soonestLanes(redis, ledger.tags[partition] ?? '', limit),
+  }
+  const look = looker(eyes)
+  const sampler = setInterval(async () => {
+    const seen = await look()
+    if (seen.kind === 'blind') return
+    const outcomes = seen.partitions.flatMap((part) => OUTCOME_KINDS.map((kind) => part.counts[kind] ?? 0))
+    pace.add(
+      outcomes.reduce((a, b) => a + b, 0),
+      performance.now(),
+    )
+  }, SAMPLE_MS)
+  sampler.unref()
+
+  async function stop(): Promise<void> {
+    clearInterval(sampler)
+    await server.close()
+    await Promise.allSettled(queues.map((queue) => queue.close()))
+    redis.disconnect()
+    await ledger.close()
+  }
+  const redisAnswers = () => answers(redis)
+  const server = await buildServer({ config, eyes, look, pace, queues, redisAnswers, log, version: version() })
+  try {
+    await server.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    await stop()
+    throw readable(error, config)
+  }
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : config.port
+  const host = config.host.includes(':') ? `[${config.host.replace(/^\[|\]$/g, '')}]` : config.host
+  log.info({ role: 'console', port, url: `http://${host}:${port}/` }, 'ready')
+  return { port, stop }
+}
+
+async function answers(redis: Redis): Promise<boolean> {
+  if (redis.status !== 'ready') return false
+  const late = new Promise<boolean>((resolve) => setTimeout(resolve, PING_MS, false).unref())
+  return Promise.race([
+    redis.ping().then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ])
+}
+
+/** The code stays: the command line prints a taken port in its own words. */
+function readable(error: unknown, { host, port }: ConsoleConfig): Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const text = startErrors[code]?.(host, port)
+  if (text === undefined) return error instanceof Error ? error : new Error(String(error))
+  return Object.assign(new Error(text, { cause: error }), { code, address: host, port })
+}
+
+const startErrors: Record<string, (host: string, port: number) => string> = {
+  EADDRINUSE: (host, port) => `port ${port} of ${host} is in use: set PORT to another one, or to 0 for any free one`,
+  EACCES: (host, port) => `port ${port} of ${host} may not be opened by this user`,
+  EADDRNOTAVAIL: (host) => `HOST=${host} is no address of this machine`,
+  ENOTFOUND: (host) => `HOST=${host} is no address of this machine`,
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

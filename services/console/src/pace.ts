@@ -1,0 +1,35 @@
+/** How fast outcomes came in lately, from the ledger's own counts: a few numbers per sample, for the last minutes. */
+
+/** One sample: instant (ms, monotonic) and outcomes since the beginning. */
+type Sample = { at: number; outcomes: number }
+
+export const SAMPLE_MS = 2_000
+const KEPT = 91 // three minutes: what the sparkline shows
+
+export class Pace {
+  #samples: Sample[] = []
+
+  /** Counts that fall (another Redis, a flushed one) begin a new history. */
+  add(outcomes: number, at: number): void {
+    const last = this.#samples.at(-1)
+    if (last !== undefined && outcomes < last.outcomes) this.#samples = []
+    this.#samples.push({ at, outcomes })
+    if (this.#samples.length > KEPT) this.#samples.shift()
+  }
+
+  /** Outcomes of the last minute, scaled up while less than a minute is known; undefined before two samples. */
+  perMinute(): number | undefined {
+    const last = this.#samples.at(-1)
+    const first = this.#samples.find((sample) => last !== undefined && last.at - sample.at <= 60_000)
+    if (first === undefined || last === undefined || last.at - first.at < SAMPLE_MS / 2) return undefined
+    return ((last.outcomes - first.outcomes) / (last.at - first.at)) * 60_000
+  }
+
+  /** Outcomes per second between samples, oldest first. */
+  series(): number[] {
+    return this.#samples.slice(1).map((sample, i) => {
+      const before = this.#samples[i] as Sample
+      return ((sample.outcomes - before.outcomes) / Math.max(1, sample.at - before.at)) * 1_000
+    })
+  }
+}

@@ -1,0 +1,88 @@
+/** Why a lane waits: the one gate that holds it, in words. Pure: reads what the ledger says, decides nothing. */
+
+import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
+import type { Gate, Instant } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
+import { count, length } from './words.ts'
+
+export type Why = {
+  /** what the lane is doing, one word for the eye; 'late' is the only one that asks for somebody */
+  state: 'in flight' | 'silence' | 'open' | 'late' | 'robots' | 'back-off' | 'paused' | 'held'
+  sentence: string
+  /** when this gate opens by itself; undefined when it is open */
+  until?: Instant
+}
+
+/** An open lane that is later than this has waited for a slot longer than a busy fleet explains, ms. */
+export const LATE_MS = 2_000
+
+export function whyItWaits(lane: LaneView, origin: OriginView, part: PartitionView): Why {
+  const now = part.now
+  if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
+  if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
+  if (part.heldUntil !== undefined && part.heldUntil > now) {
+    const sentence = 'all is held: leases from before the restart of Redis may still be out'
+    return { state: 'held', sentence, until: part.heldUntil }
+  }
+  const { paused, backOff } = origin
+  if (paused !== undefined) {
+    return { state: 'paused', sentence: `paused by the operator: ${paused.reason}`, until: paused.until }
+  }
+  if (backOff !== undefined) {
+    const times = backOff.incidents > 1 ? `, ${count(backOff.incidents)} times in a row` : ''
+    const sentence = `backing off: the site asked for less or did not answer${times}`
+    return { state: 'back-off', sentence, until: backOff.until }
+  }
+  const due = lane.due ?? now
+  if (due <= now) return open(now - due)
+  return { ...(lane.heldBy === undefined ? silence(lane, origin) : held(lane.heldBy)), until: due }
+}
+
+function held(gate: Gate): Why {
+  switch (gate) {
+    case 'robots-unreachable':
+      return { state: 'robots', sentence: 'parked: its robots.txt cannot be had, and will be asked for again' }
+    case 'robots-being-asked':
+      return { state: 'robots', sentence: 'its robots.txt is being fetched' }
+    case 'back-off':
+      return { state: 'back-off', sentence: 'backing off: the site asked for less or did not answer' }
+    case 'paused':
+      return { state: 'paused', sentence: 'paused by the operator' }
+    case 'lane-busy':
+      return { state: 'silence', sentence: 'waits for its turn' }
+    default:
+      return { state: 'held', sentence: `held: ${gate satisfies never}` }
+  }
+}
+
+function open(lateMs: number): Why {
+  if (lateMs > LATE_MS) return { state: 'late', sentence: `open for ${length(lateMs)}, and no fetcher took it` }
+  return { state: 'open', sentence: 'goes out with the next free slot' }
+}
+
+function silence(lane: LaneView, origin: OriginView): Why {
+  const owed = origin.gaps.find((gap) => gap.agent === lane.agent)
+  if (owed === undefined) return { state: 'silence', sentence: 'keeps the silence it owes' }
+  const clamped = owed.clampedFrom === undefined ? '' : ` (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
+  return { state: 'silence', sentence: `keeps its silence of ${length(owed.gapMs)}${clamped}` }
+}
+
+/** What is known of an origin's robots.txt, in a word or two. */
+export function robotsWord({ answer, copy, question }: RobotsState): string {
+  if (answer === undefined) return question === undefined ? 'not asked yet' : 'being asked'
+  switch (answer.kind) {
+    case 'ok':
+    case 'success':
+    case 'partial':
+      return 'rules'
+    case 'missing':
+    case 'forbidden':
+      return `none (${answer.status ?? answer.kind})`
+    default: {
+      const cause = answer.status ?? answer.reason ?? answer.kind
+      return copy === undefined ? `no answer (${cause})` : `old rules (now ${cause})`
+    }
+  }
+}
+
+const tries = (lane: LaneView): string => (lane.tries > 0 ? `, try ${count(lane.tries + 1)}` : '')
