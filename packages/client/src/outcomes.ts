@@ -23,7 +23,7 @@ export type OutcomesOptions = {
 export type Delivery = {
   outcome: Outcome
   /** This outcome is dealt with and need not come again. Resolves when Redis knows. */
-  ack(): Promise<void>
+  ack: () => Promise<void>
 }
 
 /** Entries per read: enough that the round trip is small beside them. */
