@@ -1,0 +1,59 @@
+/** The small HTTP side of a role process: `/livez`, `/readyz`, `/metrics`. Loopback unless HOST says otherwise. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+
+export type DoorOptions = {
+  port: number
+  host?: string | undefined
+  registry: Registry
+  /** ready for work: Redis answers. Never part of liveness: a restart would not bring Redis back. */
+  ready: () => boolean
+}
+
+export type Door = { port: number; close(): Promise<void> }
+
+/** @throws Error with a message for people when the port cannot be had (`code` kept) */
+export async function openDoor({ port, host = '127.0.0.1', registry, ready }: DoorOptions): Promise<Door> {
+  const server = createServer((request, response) => {
+    const answer = (status: number, text: string, type = 'text/plain'): void => {
+      response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)
+    }
+    switch (request.url) {
+      case '/livez':
+        return answer(200, 'alive\n')
+      case '/readyz':
+        return ready() ? answer(200, 'ready\n') : answer(503, 'Redis does not answer\n')
+      case '/metrics':
+        registry.metrics().then(
+          (text) => answer(200, text, 'text/plain; version=0.0.4'),
+          (error: unknown) => answer(500, `${String(error)}\n`),
+        )
+        return
+      default:
+        return answer(404, 'there are /livez, /readyz and /metrics\n')
+    }
+  })
+  await listen(server, port, host)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why =
+        error.code === 'EADDRINUSE'
+          ? `port ${port} of ${host} is in use: set PORT to another one, or to 0 for any free one`
+          : error.message
+      reject(Object.assign(new Error(why, { cause: error }), { code: error.code, address: host, port }))
+    })
+    server.listen(port, host, () => resolve())
+  })
+}

@@ -1,0 +1,6 @@
+/** What every role process has around its work: its health and metrics door, its queue connection. */
+export { type Door, type DoorOptions, openDoor } from './door.ts'
+export { queueConnection } from './redis.ts'
+
+/** What a service's `main` answers: where its door is, and how to stop it in order. */
+export type RunningService = { port: number; stop(): Promise<void> }
