@@ -1,0 +1,44 @@
+/**
+ * The record that a site keeps of its visitors: NDJSON, one object a line, told apart by `kind`. docs/audit.md is the
+ * reader's page of this file. Everything that the auditor knows it knows from here.
+ */
+
+/** One exchange as the site saw it. Instants are ms since 1970 UTC of one monotonic clock, fractions allowed. */
+export type RequestLine = {
+  kind: 'request'
+  /** scheme://host[:port] */
+  origin: string
+  /** the User-Agent header as received; '' when there was none */
+  agent: string
+  method: string
+  /** path + query as received */
+  path: string
+  /** when the request had been heard */
+  start: number
+  /** right before the last byte of the answer left, or when the connection was found closed */
+  end: number
+  /** 0: nothing was answered */
+  status: number
+  /** the client went away before the answer was complete, so `end` is when the site noticed */
+  cut?: boolean
+  retryAfter?: string
+  location?: string
+  /** which body was served, when it was one of rules: the hash of a line of kind `robots` */
+  robots?: string
+}
+
+/** A body of rules as served, once per content, before the first request line that names it. */
+export type RobotsLine =
+  | { kind: 'robots'; hash: string; body: string }
+  | { kind: 'robots'; hash: string; base64: string }
+
+/** All that is known of some visits: what `judgeRecord` is given. */
+export type Evidence = {
+  requests: RequestLine[]
+  /** bodies of rules by hash */
+  bodies: Map<string, string | Uint8Array>
+  /** bodies by origin, for logs that hold none: in force whenever that origin's robots.txt was answered with 2xx */
+  robotsByOrigin?: { get(origin: string): string | Uint8Array | undefined }
+  /** lines of access logs that hold no HTTP request, as port scanners leave them */
+  notHttp?: number
+}

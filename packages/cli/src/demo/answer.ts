@@ -1,0 +1,95 @@
+/** One exchange on the site's side: the answer as its behaviour says, and the line that is kept of it. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RequestLine } from '../audit/record.ts'
+import type { Answer } from './behaviour.ts'
+
+/** Above this, the kernel may not take a body at once: its tail is handed over only when the head is gone. */
+const AT_ONCE_BYTES = 32_768
+const TAIL_BYTES = 1_024
+
+/** ms since 1970 UTC on a clock that never steps: what every record of this process is written by. */
+export const now = (): number => performance.timeOrigin + performance.now()
+
+const fillers = new Map<number, Buffer>()
+function filler(bytes: number): Buffer {
+  let body = fillers.get(bytes)
+  if (body === undefined) {
+    body = Buffer.alloc(bytes, 'All work and no play makes a crawler a dull guest.\n')
+    fillers.set(bytes, body)
+  }
+  return body
+}
+
+export type Heard = { origin: string; start: number; request: IncomingMessage; response: ServerResponse }
+
+/**
+ * Answers, and calls `done` once with the record of it.
+ * @param robots  the hash of the body, when it is one of rules
+ */
+export function serve(
+  heard: Heard,
+  answer: Answer,
+  robots: string | undefined,
+  done: (line: RequestLine) => void,
+): void {
+  const { request, response } = heard
+  const status = answer.status ?? 200
+  const timers: NodeJS.Timeout[] = []
+  let finished = false
+  const finish = (cut: boolean): void => {
+    if (finished) return
+    finished = true
+    done({
+      kind: 'request',
+      origin: heard.origin,
+      agent: request.headers['user-agent'] ?? '',
+      method: request.method ?? '',
+      path: request.url ?? '',
+      start: heard.start,
+      end: now(), // right before the last byte is handed over: a client cannot have it sooner
+      status: response.headersSent || !cut ? status : 0,
+      ...(cut ? { cut } : {}),
+      ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
+      ...(answer.location === undefined ? {} : { location: answer.location }),
+      ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),
+    })
+  }
+  // 'close' without a finished answer: the client has gone.
+  response.once('close', () => {
+    for (const timer of timers) clearTimeout(timer)
+    finish(true)
+  })
+  const later = (ms: number | undefined, act: () => void): void => {
+    if (ms) timers.push(setTimeout(act, ms))
+    else act()
+  }
+  const last = (octets: Buffer): void => {
+    finish(false)
+    response.end(octets)
+  }
+
+  if (answer.instead === 'never') return
+  later(answer.delayMs, () => {
+    if (answer.instead === 'reset') return void request.socket.resetAndDestroy()
+    const body = answer.bytes === undefined ? Buffer.from(answer.body ?? '') : filler(answer.bytes)
+    const headers: Record<string, string | number> = {
+      'content-type': answer.type ?? (request.url === '/robots.txt' ? 'text/plain' : 'text/html'),
+      'content-length': body.length,
+      ...answer.headers,
+    }
+    if (answer.retryAfter !== undefined) headers['retry-after'] = answer.retryAfter
+    if (answer.location !== undefined) headers.location = answer.location
+    if (status === 304 || status === 204) delete headers['content-length']
+    if (finished) return
+    response.writeHead(status, headers)
+    if (answer.dribbleMs !== undefined) {
+      const half = body.length >> 1
+      response.write(body.subarray(0, half))
+      later(answer.dribbleMs, () => last(body.subarray(half)))
+    } else if (body.length > AT_ONCE_BYTES) {
+      response.write(body.subarray(0, -TAIL_BYTES), (error) => {
+        if (!error) last(body.subarray(-TAIL_BYTES))
+      })
+    } else last(body)
+  })
+}

@@ -1,0 +1,153 @@
+/**
+ * A synthetic web that keeps its own record: many origins on loopback addresses, one process, one monotonic clock.
+ * Runs in the process that calls; web-process.ts gives it one of its own, as a judge should have.
+ */
+import { once } from 'node:events'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { now, serve } from './answer.ts'
+import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
+import { openRecorder } from './recorder.ts'
+
+export type WebOptions = {
+  sites: Site[]
+  /** file of the record, NDJSON; continued when it exists */
+  record: string
+  /** the port that all share, one address each; absent: a free one */
+  port?: number
+}
+
+/** What a site with `announce` says at once. */
+export type Announcement = {
+  kind: 'began' | 'ended'
+  site: string
+  path: string
+  at: number
+  status?: number
+  cut?: boolean
+}
+
+export type Web = {
+  /** name → origin */
+  origins: Record<string, string>
+  /** resolves when all that happened so far is in the file */
+  flush(): Promise<void>
+  /** closes every connection; resolves with how many exchanges were recorded when the file is complete */
+  stop(): Promise<number>
+}
+
+const NOT_FOUND: Answer = { status: 404, body: 'nothing here' }
+const PAGE: Answer = { bytes: 1_024 }
+/** 127.40.0.1 onwards: far from the addresses that other software on this machine may listen on. */
+const addressOf = (index: number): string => `127.40.${index >> 8}.${index & 255}`
+const PORT_TRIES = 20
+
+/** Runs the sites in this process. @throws Error when addresses, port or file cannot be had */
+export async function startWeb(
+  options: WebOptions,
+  announce: (word: Announcement) => void = () => undefined,
+): Promise<Web> {
+  const recorder = await openRecorder(options.record)
+  const { servers, port } = await listen(options.sites.length, options.port)
+  const origins: Record<string, string> = {}
+  for (const [index, site] of options.sites.entries()) {
+    if (site.name in origins) throw new Error(`two sites are called ${site.name}`)
+    origins[site.name] = `http://${addressOf(index + 1)}:${port}`
+  }
+  // The placeholders are filled once, in the data, so that answering costs nothing for them.
+  const sites = JSON.parse(
+    JSON.stringify(options.sites).replaceAll(/\{origin:([^}"]+)\}/g, (_, name: string) => originIn(origins, name)),
+  ) as Site[]
+
+  const sockets = new Set<Socket>()
+  const counts = new Map<string, number>()
+  const next = (key: string, script: Script): Answer => {
+    const n = counts.get(key) ?? 0
+    counts.set(key, n + 1)
+    return answerOf(script, n)
+  }
+  const answerFor = (site: Site, path: string): Answer => {
+    const own = site.paths?.[path]
+    if (own !== undefined) return next(`${site.name} ${path}`, own)
+    if (path === '/robots.txt') return next(`${site.name} robots`, site.robots ?? NOT_FOUND)
+    return next(`${site.name} pages`, site.pages ?? PAGE)
+  }
+
+  const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
+    const start = now()
+    const path = request.url ?? ''
+    const answer = answerFor(site, path)
+    // Bodies given as text under plain type may be anybody's rules: a robots.txt, or where one redirects to.
+    const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
+    if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
+    serve(
+      { origin: origins[site.name] ?? '', start, request, response },
+      answer,
+      rules ? recorder.robots(answer.body ?? '') : undefined,
+      (line) => {
+        recorder.request(line)
+        if (site.announce) {
+          const { status, end, cut } = line
+          announce({ kind: 'ended', site: site.name, path, at: end, status, ...(cut ? { cut } : {}) })
+        }
+      },
+    )
+  })
+  const http = createHttpServer({ keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 })
+  http.on('request', (request, response) => bySocket.get(request.socket)?.(request, response))
+  const bySocket = new WeakMap<Socket, (request: IncomingMessage, response: ServerResponse) => void>()
+  for (const [index, server] of servers.entries()) {
+    server.on('connection', (socket) => {
+      const handler = handlers[index]
+      if (handler === undefined) return void socket.destroy()
+      bySocket.set(socket, handler)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      socket.setNoDelay(true)
+      http.emit('connection', socket)
+    })
+  }
+
+  return {
+    origins,
+    flush: recorder.flush,
+    stop: async () => {
+      const closed = servers.map((server) => new Promise<unknown>((resolve) => server.close(resolve)))
+      const gone = [...sockets].map((socket) => new Promise<unknown>((resolve) => socket.once('close', resolve)))
+      for (const socket of sockets) socket.destroy()
+      await Promise.all([...closed, ...gone])
+      await new Promise((resolve) => setImmediate(resolve)) // answers cut by us record themselves on 'close'
+      await recorder.close()
+      return recorder.lines
+    },
+  }
+}
+
+function originIn(origins: Record<string, string>, name: string): string {
+  const origin = origins[name]
+  if (origin === undefined) throw new Error(`no site is called ${name}`)
+  return origin
+}
+
+/** One listening socket per site, all on one port. */
+async function listen(count: number, wanted: number | undefined): Promise<{ servers: Server[]; port: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const servers: Server[] = []
+    let port = wanted ?? 0
+    try {
+      for (let index = 0; index < count; index++) {
+        const server = createServer()
+        servers.push(server)
+        server.listen({ port, host: addressOf(index + 1), backlog: 511 })
+        await once(server, 'listening')
+        port = (server.address() as AddressInfo).port
+      }
+      return { servers, port }
+    } catch (error) {
+      for (const server of servers) server.close()
+      // Free on the first address is not free on all of them.
+      if (wanted !== undefined || attempt === PORT_TRIES || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
+        throw error
+    }
+  }
+}
