@@ -23,8 +23,9 @@ export type Fleet = {
   /**
    * Gateways and fetchers drain side by side, then the console ends. Resolves when all are gone.
    * @param graceMs  what draining may take: at least a fetch deadline and the time to settle
+   * @returns whether all drained: no request is out any more
    */
-  stop(graceMs?: number): Promise<void>
+  stop(graceMs?: number): Promise<boolean>
   /** Ends all at once: the second Ctrl-C. The ledger heals what was in flight. */
   kill(): void
 }
@@ -50,8 +51,9 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     members,
     of: (role) => members.filter((one) => one.role === role),
     stop: async (graceMs = GRACE_MS) => {
-      await Promise.all(members.filter((one) => one.role !== 'console').map((one) => one.stop(graceMs)))
+      const drained = await Promise.all(members.filter((one) => one.role !== 'console').map((one) => one.stop(graceMs)))
       await Promise.all(fleet.of('console').map((one) => one.stop(CONSOLE_GRACE_MS)))
+      return drained.every(Boolean)
     },
     kill: () => {
       for (const one of members) one.kill()

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 export type Role = 'gateway' | 'fetcher' | 'console'
 
+/** What a role process tells its parent over their channel, whatever its log level. */
+export type ReadyMessage = { ready: { port: number } }
+
 /** What a role process says of itself, as one JSON line on its stdout (pino's shape). */
 export type RoleLine = { level: number; msg: string } & Record<string, unknown>
 
@@ -21,7 +24,7 @@ export type RoleProcessOptions = {
   name: string
   env: NodeJS.ProcessEnv
   onEvent: (event: RoleEvent) => void
-  /** longest time until its ready line, ms */
+  /** longest time until it is ready, ms */
   readyMs?: number
 }
 
@@ -80,16 +83,20 @@ export class RoleProcess {
     this.#watch(child, Date.now())
   }
 
-  /** SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone; it is not started again. */
-  async stop(graceMs: number): Promise<void> {
+  /**
+   * SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone; it is not started again.
+   * @returns whether it ended by itself, everything settled
+   */
+  async stop(graceMs: number): Promise<boolean> {
     this.#stopping.abort()
     const child = this.#child
-    if (child === undefined || this.pid === undefined) return
+    if (child === undefined || this.pid === undefined) return child?.exitCode === 0
     const gone = once(child, 'exit')
     child.kill('SIGTERM')
     const patience = setTimeout(() => child.kill('SIGKILL'), graceMs)
     await gone
     clearTimeout(patience)
+    return child.exitCode === 0
   }
 
   /** Ends it at once; it is not started again. */
@@ -111,14 +118,13 @@ export class RoleProcess {
     })
     this.#child = child
     const lastWords: string[] = []
+    const hear = (text: string): void => {
+      if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
+      onEvent({ kind: 'line', name, line: readLine(text) })
+    }
+    for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
     const ready = new Promise<number>((resolve) => {
-      const hear = (text: string): void => {
-        if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
-        const line = readLine(text)
-        if (line.msg === 'ready' && typeof line.port === 'number') resolve(line.port)
-        else onEvent({ kind: 'line', name, line })
-      }
-      for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
+      child.once('message', (message) => resolve((message as ReadyMessage).ready.port))
     })
     const ended = new AbortController()
     const closed = once(child, 'close', { signal: ended.signal }).then(([code, signal]) => {

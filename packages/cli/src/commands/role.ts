@@ -1,6 +1,6 @@
 /** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
-import type { Role } from '../role-process.ts'
+import type { ReadyMessage, Role } from '../role-process.ts'
 
 /** Longest drain: above any fetch deadline that fits a lease of default length. */
 const DRAIN_MS = 60_000
@@ -25,6 +25,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
   if (process.connected) process.once('disconnect', () => asked.resolve())
 
   const service = await start(role)
+  process.send?.({ ready: { port: service.port } } satisfies ReadyMessage)
   await asked.promise
   // Redis may be gone together with the parent: draining must end all the same
   setTimeout(() => process.exit(FAILED), DRAIN_MS).unref()
