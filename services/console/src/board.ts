@@ -19,10 +19,11 @@ export async function addBoard(server: FastifyInstance, queues: Queue[]): Promis
   const adapter = new FastifyAdapter()
   adapter.setBasePath(BOARD_PATH)
   createBullBoard({
-    queues: queues.map((queue) => {
-      const board = new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false })
-      return board
-    }),
+    queues: queues.map(
+      (queue) =>
+        // The board knows queues by name, and every partition has the same two: the tag tells them apart.
+        new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false, prefix: `${queue.opts.prefix} ` }),
+    ),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Decorum queues', hideRedisDetails: false } },
   })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { CANDIDATES, printableUrl, readUrl } from '@decorum/protocol'
 import type { Queue } from 'bullmq'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { addBoard } from './board.ts'
 import type { ConsoleConfig } from './config.ts'
@@ -32,9 +32,10 @@ export type ConsoleParts = {
 /** Everything registered, nothing listening yet. */
 export async function buildServer(parts: ConsoleParts): Promise<FastifyInstance> {
   const { config, log } = parts
+  // Of the server's own talk only what went wrong: one person watching would write a line every two seconds.
+  const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
-    // Of the server's own talk only what went wrong: one person watching would write a line every two seconds.
-    loggerInstance: log.child({}, { level: log.level === 'info' ? 'warn' : log.level }),
+    loggerInstance,
     bodyLimit: INTAKE_MAX_BYTES,
     forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes

@@ -1,0 +1,93 @@
+/** The sentence at the top of the overview: polite, moving, calm, or trouble. */
+import type { Member, PartitionView } from '@decorum/ledger'
+import { OUTCOME_KINDS } from '@decorum/protocol'
+import { expect, test } from 'vitest'
+import { headline, totalsOf } from '../../../services/console/src/headline.ts'
+import type { Look } from '../../../services/console/src/looks.ts'
+
+const now = 1_800_000_000_000
+const fleet: Member[] = [
+  { id: 'g', role: 'gateway', slots: 0 },
+  { id: 'f', role: 'fetcher', slots: 100 },
+]
+
+function part(over: Partial<PartitionView> = {}): PartitionView {
+  return { tag: '{decorum:0}', now, lanes: 0, due: 0, inFlight: 0, waiting: 0, unread: 0, counts: {}, ...over }
+}
+
+function at(partitions: PartitionView[], members = fleet, perMinute?: number, limit = 1_000_000) {
+  const look: Look = { kind: 'seen', at: now, partitions, lanes: [], members }
+  return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
+}
+
+test('every lane in its silence reads "polite, not stalled", with the instant at which that ends', () => {
+  const head = at([part({ waiting: 312, lanes: 40, nextDue: now + 800 })])
+  expect(head).toEqual({
+    mood: 'polite',
+    title: 'Polite, not stalled',
+    sentence: '312 URLs wait in 40 lanes, each in the silence it owes. The next lane opens in 0.8 s.',
+  })
+})
+
+test('one lane in flight anywhere is crawling, with the rate of the last minute', () => {
+  const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
+  expect(head.mood).toBe('moving')
+  expect(head.sentence).toBe('1 request in flight, 12 URLs wait in 5 lanes. 60 outcomes in the last minute.')
+})
+
+test('open lanes, nothing in flight and more than two seconds late is a stall', () => {
+  expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 9_000 })])).toMatchObject({
+    mood: 'trouble',
+    title: 'Stalled',
+    sentence: '2 lanes could be visited, the oldest for 9 s, and nothing is in flight.',
+  })
+})
+
+test('the same backlog a moment late is not a stall yet', () => {
+  expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 1_900 })]).mood).toBe('polite')
+})
+
+test('late lanes while requests are in flight mean too few slots, not a stall', () => {
+  const head = at([part({ waiting: 500, lanes: 300, due: 200, inFlight: 100, nextDue: now - 9_000 })])
+  expect(head.mood).toBe('moving')
+  expect(head.sentence).toContain('9 s late: more slots would help')
+})
+
+test('work without a fetcher or a gateway names the missing one', () => {
+  const work = [part({ waiting: 1, lanes: 1, nextDue: now + 10 })]
+  expect(at(work, []).title).toBe('No fetcher is running')
+  expect(at(work, fleet.slice(1)).title).toBe('No gateway is running')
+  expect(at(work, fleet).mood).toBe('polite')
+})
+
+test('nothing to do is calm, with or without processes', () => {
+  expect(at([part()], []).title).toBe('Nothing to do')
+})
+
+test('a partition full of unread outcomes is said before everything but a hold', () => {
+  const full = part({ waiting: 9, lanes: 9, unread: 10 })
+  expect(at([part(), full], fleet, undefined, 10).title).toBe('Nobody reads the outcomes')
+  expect(at([part(), { ...full, unread: 9, nextDue: now + 1 }], fleet, undefined, 10).mood).toBe('polite')
+  expect(at([part({ ...full, heldUntil: now + 55_000 })], fleet, undefined, 10)).toMatchObject({
+    mood: 'polite',
+    title: 'Holding back',
+    sentence: expect.stringContaining('another 55 s'),
+  })
+})
+
+test('a Redis that does not answer is trouble, in its own words', () => {
+  const look: Look = { kind: 'blind', at: now, why: 'connect ECONNREFUSED' }
+  expect(headline(look, totalsOf([], OUTCOME_KINDS), undefined, 1)).toEqual({
+    mood: 'trouble',
+    title: 'Redis does not answer',
+    sentence: 'Nothing new is sent until it does: connect ECONNREFUSED.',
+  })
+})
+
+test('outcomes are summed over kinds and partitions; other counts are left out', () => {
+  const totals = totalsOf(
+    [part({ counts: { fetched: 3, parked: 100 } }), part({ counts: { failed: 2, disallowed: 1 } })],
+    OUTCOME_KINDS,
+  )
+  expect(totals.outcomes).toBe(6)
+})

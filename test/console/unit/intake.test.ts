@@ -1,0 +1,62 @@
+/** Bodies of POST /v1/candidates: all of them or nothing, and the line that is wrong. */
+import { loadAgents } from '@decorum/protocol'
+import { expect, test } from 'vitest'
+import { readBody } from '../../../services/console/src/intake.ts'
+
+const agents = loadAgents({
+  agents: JSON.stringify([
+    { name: 'first-bot', userAgent: 'first-bot/1 (+https://example.com/bot)' },
+    { name: 'Second', userAgent: 'second/1 (+https://example.com/bot)' },
+  ]),
+  defaultGapMs: 1_000,
+  maxGapMs: 10_000,
+})
+
+test('text: one URL a line; blank lines, comments and Windows line ends are skipped', () => {
+  const read = readBody('# list\r\nhttp://a.example/1\r\n\r\nhttps://B.example:443/2\r\n', 'text', agents, undefined)
+  expect(read).toEqual({
+    candidates: [
+      { candidate: { url: 'http://a.example/1' }, host: 'a.example' },
+      { candidate: { url: 'https://B.example:443/2' }, host: 'b.example' },
+    ],
+  })
+})
+
+test('the agent of the query is everybody’s who names none', () => {
+  const body = '{"url":"http://a.example/"}\n{"url":"http://a.example/","agent":"first-bot"}'
+  const read = readBody(body, 'ndjson', agents, 'SECOND')
+  expect('candidates' in read && read.candidates.map((one) => one.candidate.agent)).toEqual(['SECOND', 'first-bot'])
+})
+
+test.each([
+  ['text', 'http://a.example/\n\n# x\nhttp:// /', 4, 'not-a-url'],
+  ['text', 'javascript:alert(1)', 1, 'scheme-not-supported'],
+  ['text', 'http://user:secret@a.example/', 1, 'user-info'],
+  ['ndjson', '{"url":"http://a.example/"}\n{"url":', 2, 'bad-json'],
+  ['ndjson', '{"url":"http://a.example/"}\n\n{"uri":"http://a.example/"}', 3, 'bad-candidate'],
+  ['ndjson', '{"url":"http://a.example/","agent":"nobody"}', 1, 'unknown-agent'],
+  ['json', '[{"url":"http://a.example/"},{"url":"http://a.example/","id":""}]', 2, 'bad-candidate'],
+  ['json', '{"candidates":[{"url":"http://a.example/"},7]}', 2, 'bad-candidate'],
+] as const)('%s %j: line %i is refused as %s', (shape, body, line, error) => {
+  const read = readBody(body, shape, agents, undefined)
+  expect(read).toMatchObject({ error, line, message: expect.stringContaining(`line ${line}: `) })
+  expect(JSON.stringify(read)).not.toContain('secret')
+})
+
+test('JSON that is none, and a body without a candidate, are refused without a line', () => {
+  expect(readBody('{', 'json', agents, undefined)).toMatchObject({ error: 'bad-json' })
+  expect(readBody('# only a comment', 'text', agents, undefined)).toMatchObject({ error: 'nothing-to-do' })
+  expect(readBody('[]', 'json', agents, undefined)).toMatchObject({ error: 'nothing-to-do' })
+})
+
+test('one candidate, an array and { candidates } are the same thing', () => {
+  const one = readBody('{"url":"http://a.example/"}', 'json', agents, undefined)
+  expect(readBody('[{"url":"http://a.example/"}]', 'json', agents, undefined)).toEqual(one)
+  expect(readBody('{"candidates":[{"url":"http://a.example/"}]}', 'json', agents, undefined)).toEqual(one)
+})
+
+test('a candidate cannot claim to come from a redirect', () => {
+  const read = readBody('{"url":"http://a.example/","hops":10}', 'json', agents, undefined)
+  expect(read).toMatchObject({ candidates: [{ candidate: { url: 'http://a.example/' } }] })
+  expect('candidates' in read && read.candidates[0]?.candidate).not.toHaveProperty('hops')
+})

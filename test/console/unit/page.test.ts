@@ -1,0 +1,48 @@
+/** What is put into the page is text, whatever a site or a frontier called itself. */
+import { expect, test } from 'vitest'
+import { html } from '../../../services/console/src/html.ts'
+import { Pace } from '../../../services/console/src/pace.ts'
+import { count, length, some } from '../../../services/console/src/words.ts'
+
+test('values are escaped in text and in attributes; markup of the same template is not', () => {
+  const inner = html`<b>${'<script>"x" & \'y\'</script>'}</b>`
+  expect(html`<p title="${'"><img>'}">${[inner, inner]}${false}${undefined}${0}</p>`.text).toBe(
+    '<p title="&#34;&#62;&#60;img&#62;"><b>&#60;script&#62;&#34;x&#34; &#38; &#39;y&#39;&#60;/script&#62;</b><b>&#60;script&#62;&#34;x&#34; &#38; &#39;y&#39;&#60;/script&#62;</b>0</p>',
+  )
+})
+
+test('lengths of time read as a person says them', () => {
+  const said = [0, 40, 800, 2_500, 9_990, 59_400, 60_000, 200_000, 3_599_600, 7_500_000, 90_000_000].map(length)
+  expect(said).toEqual([
+    '0 s',
+    '0.04 s',
+    '0.8 s',
+    '2.5 s',
+    '10 s',
+    '59 s',
+    '1 min',
+    '3 min 20 s',
+    '1 h',
+    '2 h 5 min',
+    '1 d 1 h',
+  ])
+})
+
+test('counts are grouped by three and agree with their noun', () => {
+  expect(count(1_234_567)).toBe('1\u2009234\u2009567')
+  expect([some(1, 'URL'), some(0, 'URL'), some(2, 'lane')]).toEqual(['1 URL', '0 URLs', '2 lanes'])
+})
+
+test('the pace is that of the last minute, and begins anew when the counts fall', () => {
+  const pace = new Pace()
+  expect(pace.perMinute()).toBeUndefined()
+  for (let second = 0; second <= 120; second += 2)
+    pace.add(second < 60 ? second : 60 + (second - 60) * 10, second * 1_000)
+  expect(pace.perMinute()).toBeCloseTo(600)
+  expect(pace.series().at(-1)).toBeCloseTo(10)
+  expect(pace.series()).toHaveLength(60)
+  pace.add(5, 122_000)
+  expect(pace.perMinute()).toBeUndefined()
+  pace.add(7, 124_000)
+  expect(pace.perMinute()).toBeCloseTo(60)
+})

@@ -1,0 +1,105 @@
+/** Why one lane waits, in words. */
+import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
+import { step, unknownOrigin } from '@decorum/robots'
+import { expect, test } from 'vitest'
+import { robotsWord, whyItWaits } from '../../../services/console/src/why.ts'
+
+const now = 1_800_000_000_000
+const part: PartitionView = {
+  tag: '{decorum:0}',
+  now,
+  lanes: 1,
+  due: 0,
+  inFlight: 0,
+  waiting: 1,
+  unread: 0,
+  counts: {},
+}
+const lane: LaneView = { agent: 'decorum', origin: 'http://a.example', waiting: 1, state: 'waiting', tries: 0 }
+const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, gaps: [], lanes: [], now }
+
+test('a lane whose clock runs keeps its silence, and says how long that is', () => {
+  const gaps = [{ agent: 'decorum', gapMs: 5_000 }]
+  expect(whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)).toEqual({
+    state: 'silence',
+    sentence: 'keeps its silence of 5 s',
+    until: now + 3_000,
+  })
+})
+
+test('a clamped crawl-delay is shown as the site wrote it', () => {
+  const gaps = [{ agent: 'decorum', gapMs: 10_000, clampedFrom: 100 }]
+  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)
+  expect(why.sentence).toBe("keeps its silence of 10 s (the site's 1 min 40 s, clamped)")
+})
+
+test('the gap of another agent is not this lane’s', () => {
+  const gaps = [{ agent: 'other', gapMs: 5_000 }]
+  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)
+  expect(why.sentence).toBe('keeps the silence it owes')
+})
+
+test('an open lane waits for a slot; after two seconds it is late', () => {
+  expect(whyItWaits({ ...lane, due: now - 2_000 }, origin, part).state).toBe('open')
+  expect(whyItWaits({ ...lane, due: now - 2_001 }, origin, part).state).toBe('late')
+  expect(whyItWaits(lane, origin, part).state).toBe('open')
+})
+
+test('back-off names its end and how often it has come', () => {
+  const backOff = { until: now + 60_000, incidents: 3 }
+  const why = whyItWaits({ ...lane, due: now - 9_000 }, { ...origin, backOff }, part)
+  expect(why).toMatchObject({ state: 'back-off', until: now + 60_000, sentence: expect.stringContaining('3 times') })
+})
+
+test('an operator’s pause is told with his reason, before the site’s own back-off', () => {
+  const backOff = { until: now + 60_000, incidents: 1 }
+  const paused = { until: now + 90_000, reason: 'site asked by mail' }
+  const why = whyItWaits(lane, { ...origin, backOff, paused }, part)
+  expect(why).toEqual({
+    state: 'paused',
+    sentence: 'paused by the operator: site asked by mail',
+    until: now + 90_000,
+  })
+})
+
+test('a hold after a restart of Redis comes before the lane’s own reasons', () => {
+  const why = whyItWaits({ ...lane, due: now - 1 }, origin, { ...part, heldUntil: now + 5_000 })
+  expect(why).toMatchObject({ state: 'held', until: now + 5_000 })
+})
+
+test('a request in flight counts its tries from one', () => {
+  expect(whyItWaits({ ...lane, state: 'in-flight' }, origin, part).sentence).toBe('a request is in flight')
+  const again = whyItWaits({ ...lane, state: 'in-flight', tries: 1 }, origin, part)
+  expect(again.sentence).toBe('a request is in flight, try 2')
+})
+
+test.each([
+  ['robots-unreachable', 'robots'],
+  ['robots-being-asked', 'robots'],
+  ['back-off', 'back-off'],
+  ['paused', 'paused'],
+  ['lane-busy', 'silence'],
+] as const)('a lane deferred by %s shows as %s until its due time', (heldBy, state) => {
+  const why = whyItWaits({ ...lane, heldBy, due: now + 700 }, origin, part)
+  expect(why).toMatchObject({ state, until: now + 700 })
+})
+
+test('a gate that held the lane once says nothing about an open one', () => {
+  expect(whyItWaits({ ...lane, heldBy: 'robots-unreachable', due: now - 1 }, origin, part).state).toBe('open')
+})
+
+test('what is known of robots.txt, in a word', () => {
+  const ok = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'h', jitter: 0 }, now)
+  const gone = step(unknownOrigin, { kind: 'answered', status: 404, jitter: 0 }, now)
+  const mute = step(unknownOrigin, { kind: 'unanswered', reason: 'timeout', jitter: 0 }, now)
+  const old = step(ok, { kind: 'answered', status: 503, jitter: 0 }, now + 1)
+  const asking = step(unknownOrigin, { kind: 'asked', fence: 1, until: now + 1 }, now)
+  expect([unknownOrigin, asking, ok, gone, mute, old].map(robotsWord)).toEqual([
+    'not asked yet',
+    'being asked',
+    'rules',
+    'none (404)',
+    'no answer (timeout)',
+    'old rules (now 503)',
+  ])
+})
