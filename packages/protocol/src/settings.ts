@@ -20,6 +20,7 @@ export const common = {
   FETCH_DEADLINE_MS: whole(30_000, 1), // DNS to last byte
   LEASE_MS: whole(45_000, 1), //       the deadline, plus the send window and time to settle
   QUARANTINE_MS: whole(10_000), //     added after an expired lease
+  BACK_OFF_MS: whole(60_000, 1), //    first back-off after 429/503 without Retry-After; doubles per incident
   ROBOTS_RETRY_MS: z.coerce.number().int().min(1).optional(), // first retry; by policy when absent
   LANE_LIMIT: whole(100_000, 1),
   OUTCOMES_LIMIT: whole(1_000_000, 1),

@@ -1,0 +1,109 @@
+/** A candidate becomes what park stores: a URL in its lane, or the outcome that is already known. */
+import { BlockList, isIP } from 'node:net'
+import type { ParkItem } from '@decorum/ledger'
+import {
+  type Agent,
+  type Agents,
+  DAY,
+  hostOf,
+  MAX_ID_CHARS,
+  type Outcome,
+  type OutcomeBody,
+  printableUrl,
+  readCandidate,
+} from '@decorum/protocol'
+import type { RobotsGate } from './robots-gate.ts'
+
+/** A candidate that nobody gave an end waits this long at most. */
+const DEFAULT_LIFE_MS = DAY
+
+export type Admit = {
+  /**
+   * @param data   one candidate, as a stranger wrote it
+   * @param id     what it is called when it does not say
+   * @returns      the origin whose partition stores it (undefined: that of the queue it came in by) and what is stored
+   */
+  (data: unknown, id: string): { origin: string | undefined; item: ParkItem }
+}
+
+export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGate, now: () => number): Admit {
+  const mayVisit = contactRule(allowAddresses)
+  return (data, assignedId) => {
+    const read = readCandidate(data)
+    if (!read.ok) {
+      const { reason, detail } = read.refusal
+      const base = {
+        id: read.id ?? assignedId,
+        url: printableUrl(read.url),
+        agent: read.agent ?? agents.default.name,
+        meta: read.meta,
+      }
+      return {
+        origin: undefined,
+        item: known(base, { kind: 'invalid', reason, ...(detail === undefined ? {} : { detail }) }),
+      }
+    }
+    const { candidate, at } = read
+    const id = (candidate.id ?? assignedId).slice(0, MAX_ID_CHARS)
+    const agent = agents.find(candidate.agent)
+    const base = { id, url: at.origin + at.path, agent: agent?.name ?? candidate.agent ?? '', meta: candidate.meta }
+    if (agent === undefined) {
+      const names = agents.list.map(({ name }) => name).join(', ')
+      return {
+        origin: at.origin,
+        item: known(base, { kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` }),
+      }
+    }
+    if (!mayVisit(agent, at.origin))
+      return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
+    const refusal = gate.atIntake(agent, at.origin, at.path)
+    if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
+    return {
+      origin: at.origin,
+      item: {
+        lane: { agent: agent.key, origin: at.origin },
+        parked: {
+          id,
+          path: at.path,
+          expiresAt: candidate.expiresAt ?? now() + DEFAULT_LIFE_MS,
+          hops: candidate.hops ?? 0,
+          priority: candidate.priority ?? 'normal',
+          ...(candidate.meta === undefined ? {} : { meta: candidate.meta }),
+        },
+      },
+    }
+  }
+}
+
+type Base = { id: string; url: string; agent: string; meta?: Record<string, unknown> | undefined }
+
+function known({ meta, ...base }: Base, body: OutcomeBody): ParkItem {
+  const outcome: Outcome = { ...base, ...body, at: Date.now(), attempts: 0, ...(meta === undefined ? {} : { meta }) }
+  return { outcome }
+}
+
+/**
+ * An agent without a contact visits opened addresses only. Names are not looked up here: whoever wants names visited
+ * says who may be complained to (`localhost` is loopback by RFC 6761 §6.3).
+ */
+function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
+  const opened = new BlockList()
+  for (const range of allowAddresses
+    .split(',')
+    .map((text) => text.trim())
+    .filter(Boolean)) {
+    const [address = '', bits] = range.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    opened.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
+  }
+  const isOpen = (host: string): boolean => {
+    const family = isIP(host)
+    return family !== 0 && opened.check(host, family === 6 ? 'ipv6' : 'ipv4')
+  }
+  return (agent, origin) => {
+    if (agent.hasContact) return true
+    const host = hostOf(origin).replace(/^\[|\]$/g, '')
+    if (host === 'localhost' || host.endsWith('.localhost')) return isOpen('127.0.0.1') || isOpen('::1')
+    return isOpen(host)
+  }
+}

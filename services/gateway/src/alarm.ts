@@ -1,0 +1,28 @@
+/** A sleep that can be cut short. A ring that comes while nobody sleeps is kept for the next sleep. */
+export type Alarm = { sleep(ms: number): Promise<void>; ring: () => void }
+
+export function alarm(): Alarm {
+  let rung = false
+  let wake: (() => void) | undefined
+  return {
+    sleep(ms) {
+      if (rung) {
+        rung = false
+        return Promise.resolve()
+      }
+      return new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer)
+          wake = undefined
+          resolve()
+        }
+        const timer = setTimeout(end, Math.max(1, ms))
+        wake = end
+      })
+    },
+    ring() {
+      if (wake === undefined) rung = true
+      else wake()
+    },
+  }
+}

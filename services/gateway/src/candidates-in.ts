@@ -1,0 +1,126 @@
+/**
+ * ① Jobs of `candidates` → what park stores. A job is done when every candidate in it is stored or has its outcome; the
+ * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
+ */
+import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark } from '@decorum/ledger'
+import { CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
+import { type Job, Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import type { Admit } from './admit.ts'
+import type { GatewayMetrics } from './metrics.ts'
+
+export type IntakeOptions = {
+  ledger: Ledger
+  partition: number
+  connection: Redis
+  admit: Admit
+  metrics: GatewayMetrics
+  log: Logger
+  concurrency: number
+}
+
+/** Parking waits for Redis as long as it takes: a job given back would only be delivered again. */
+const AGAIN_MS = 500
+
+export function startIntake(options: IntakeOptions): Worker {
+  const { ledger, partition, connection, metrics, log, concurrency } = options
+  const tag = ledger.tags[partition] as string
+  let closing = false
+  const work = async (job: Job<unknown>): Promise<void> => {
+    const chunks = chunksOf(options, job)
+    for (const { target, items, mark } of chunks) {
+      const result = await untilDone(
+        () => ledger.park(target, items, mark),
+        () => closing,
+      )
+      metrics.intake.inc({ what: 'parked' }, result.parked)
+      metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
+      metrics.intake.inc({ what: 'outcome' }, result.outcomes)
+    }
+  }
+  const worker = new Worker(CANDIDATES, work, {
+    connection,
+    ...queueOptions(tag),
+    concurrency,
+    lockDuration: 30_000,
+    maxStalledCount: 1_000, // a job is given up by nobody: what it carries is either stored or has an outcome
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 1_000 },
+  })
+  worker.on('error', (error) => log.debug({ err: error.message }, 'candidates worker'))
+  worker.on('closing', () => {
+    closing = true
+  })
+  worker.on('completed', (job) => {
+    for (const { target, mark } of chunksMarkedElsewhere(job, partition, ledger.tags.length))
+      ledger.forgetMark(target, mark).catch(() => {})
+  })
+  return worker
+}
+
+type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
+
+/** The members of a job by partition, in chunks that are the same whenever the job is delivered. */
+function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>): Chunk[] {
+  const jobId = String(job.id)
+  const idOf = (index: number): string => `${partition === 0 ? '' : `${partition}/`}${jobId}.${index}`
+  const members = candidatesOf(job.data)
+  if (!Array.isArray(members)) {
+    const outcome: Outcome = {
+      id: idOf(0),
+      url: '',
+      agent: '',
+      kind: 'invalid',
+      ...members,
+      at: Date.now(),
+      attempts: 0,
+    }
+    return [{ target: partition, items: [{ outcome }], mark: { job: jobId, chunk: 0 } }]
+  }
+  const byTarget = new Map<number, ParkItem[]>()
+  for (const [index, member] of members.entries()) {
+    const { origin, item } = admit(member, idOf(index))
+    const target = origin === undefined ? partition : ledger.partitionOf(origin)
+    const list = byTarget.get(target)
+    if (list === undefined) byTarget.set(target, [item])
+    else list.push(item)
+  }
+  return [...byTarget].flatMap(([target, items]) => {
+    const chunks: Chunk[] = []
+    for (let chunk = 0; chunk * MAX_ITEMS < items.length; chunk++) {
+      const mark: ParkMark =
+        target === partition ? { job: jobId, chunk } : { key: foreignMark(partition, jobId, chunk) }
+      chunks.push({ target, items: items.slice(chunk * MAX_ITEMS, (chunk + 1) * MAX_ITEMS), mark })
+    }
+    return chunks
+  })
+}
+
+const foreignMark = (partition: number, jobId: string, chunk: number): string => `job:${partition}:${jobId}:${chunk}`
+
+/** Marks that do not vanish with the job. Which of them exist is not worth remembering: forgetting one that is not there is free. */
+function* chunksMarkedElsewhere(
+  job: Job<unknown>,
+  partition: number,
+  partitions: number,
+): Generator<{ target: number; mark: string }> {
+  if (partitions === 1) return
+  const members = candidatesOf(job.data)
+  const chunks = Array.isArray(members) ? Math.ceil(members.length / MAX_ITEMS) : 0
+  for (let target = 0; target < partitions; target++) {
+    if (target === partition) continue
+    for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(partition, String(job.id), chunk) }
+  }
+}
+
+async function untilDone<T>(work: () => Promise<T>, giveUp: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (giveUp()) throw error
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+    }
+  }
+}

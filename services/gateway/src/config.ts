@@ -1,0 +1,31 @@
+/** What a gateway is told by its environment, read once. */
+import { checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import { z } from 'zod'
+
+const Settings = z.object({
+  ...common,
+  /** where the health door listens; loopback unless said otherwise */
+  HOST: z.string().default('127.0.0.1'),
+  /** jobs of `candidates` in work at once, per partition */
+  INTAKE_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(4),
+})
+
+export type GatewayConfig = ReturnType<typeof readConfig>
+
+/** @throws SettingsError with a message for the person who set them */
+export function readConfig(env: Record<string, string | undefined>) {
+  const settings = readSettings(Settings, env)
+  checkRelations(settings)
+  try {
+    return { ...settings, agents: loadAgents(agentSettings(settings)) }
+  } catch (error) {
+    throw new SettingsError(`wrong settings:\n  ${(error as Error).message}`)
+  }
+}
+
+const agentSettings = (s: z.output<typeof Settings>) => ({
+  agents: s.DECORUM_AGENTS,
+  contact: s.DECORUM_CONTACT,
+  defaultGapMs: s.DEFAULT_GAP_MS,
+  maxGapMs: s.MAX_GAP_MS,
+})

@@ -1,0 +1,125 @@
+/**
+ * What becomes of a lane that was taken: pure, but for the look-up of rules behind `judge`. Its heads are read in order:
+ * what needs no request leaves with its outcome, the first that may be fetched becomes an order, and what must wait says
+ * until when.
+ */
+import { type Gap, gapFor, type Resolution, type TakenLane } from '@decorum/ledger'
+import type { Agent, FailureReason, Gate, Order, Outcome, OutcomeBody } from '@decorum/protocol'
+import type { Judgement, RobotsState, RobotsTxt } from '@decorum/robots'
+import { disallowed } from './robots-gate.ts'
+
+export type Decision = { resolution: Resolution; order?: Order }
+
+export type DecideWith = {
+  judge(path: string): Judgement | Promise<Judgement>
+  rules(): RobotsTxt | undefined
+  maxAttempts: number
+  /** wall clock, for the outcomes' `at` */
+  wallNow(): number
+}
+
+export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): Promise<Decision> {
+  const dropped: Outcome[] = []
+  const { origin, fence, now } = lane
+  const leave = (then: Resolution['then']): Decision => ({
+    resolution: { agent: lane.agent, origin, fence, dropped, then },
+  })
+
+  for (const [index, head] of lane.heads.entries()) {
+    const attempts = index === 0 ? lane.tries : 0
+    const drop = (body: OutcomeBody): void => {
+      const { id, path, meta } = head
+      dropped.push({
+        id,
+        url: origin + path,
+        agent: agent.name,
+        ...body,
+        at: given.wallNow(),
+        attempts,
+        ...(meta === undefined ? {} : { meta }),
+      })
+    }
+    const make = (kind: Order['kind'], path: string, gap: Gap): Decision => ({
+      ...leave({ kind: 'keep' }),
+      order: {
+        kind,
+        agent: lane.agent,
+        origin,
+        path,
+        fence,
+        version: lane.robots.version,
+        gapMs: gap.gapMs,
+        notBefore: lane.notBefore,
+        waitMs: lane.waitMs,
+        id: head.id,
+        attempt: attempts + 1,
+        hops: head.hops,
+        expiresAt: head.expiresAt,
+        priority: head.priority,
+        ...(head.meta === undefined ? {} : { meta: head.meta }),
+      },
+    })
+
+    if (head.expiresAt <= now) {
+      drop({ kind: 'expired', reason: lane.heldBy ?? 'lane-busy' })
+      continue
+    }
+    if (attempts >= given.maxAttempts) {
+      drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not come back with an answer` })
+      continue
+    }
+    const dead = deadOrigin(lane.robots.state, given.maxAttempts)
+    if (lane.shutUntil !== undefined && lane.shutUntil > now) {
+      return leave({ kind: 'defer', until: Math.min(lane.shutUntil, head.expiresAt), why: lane.heldBy ?? 'back-off' })
+    }
+    const verdict = await given.judge(head.path)
+    switch (verdict.kind) {
+      case 'refused':
+        drop(disallowed(verdict))
+        continue
+      case 'wait':
+        if (dead !== undefined) {
+          drop(dead)
+          continue
+        }
+        return leave({ kind: 'defer', until: Math.min(verdict.until, head.expiresAt), why: waitReason(verdict.why) })
+      case 'ask':
+        return make('robots', '/robots.txt', gapFor(agent, given.rules()))
+      case 'allowed': {
+        const gap = gapFor(agent, given.rules())
+        // A refresh is one more order in the lane; the page follows after the gap, under whatever is then in force.
+        return verdict.refresh && lane.robots.state.question === undefined
+          ? make('robots', '/robots.txt', gap)
+          : make('page', head.path, gap)
+      }
+      default:
+        return verdict satisfies never
+    }
+  }
+  return leave({ kind: 'release' }) // everything shown has left: the lane comes again with what is next, or empty
+}
+
+const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
+  why === 'being-asked' ? 'robots-being-asked' : 'robots-unreachable'
+
+/**
+ * Two answers are about the address, not about the site, and end the wait (spec/robots.md §6): an origin that the guard
+ * refuses, at once; a name that does not exist, after as many tries as a URL has. Until the next question is due.
+ */
+function deadOrigin(state: RobotsState, maxAttempts: number): OutcomeBody | undefined {
+  const reason = state.answer?.reason
+  const failed = (kind: FailureReason, detail: string): OutcomeBody => ({ kind: 'failed', reason: kind, detail })
+  if (reason === 'blocked-address')
+    return failed('blocked-address', 'the address of this origin is not one that is visited')
+  if (reason === 'blocked-port') return failed('blocked-port', 'the port of this origin is not one that is visited')
+  if (reason === 'nxdomain' && failuresInARow(state) >= maxAttempts)
+    return failed('dns', 'the host name does not exist')
+  return undefined
+}
+
+/** Answers of the latest kind since the last of any other kind. */
+function failuresInARow(state: RobotsState): number {
+  const others = Object.entries(state.heard ?? {}).filter(([kind]) => kind !== state.answer?.kind)
+  const since = others.map(([, heard]) => heard.since)
+  return since.length === 0 ? (state.first?.count ?? 0) : Math.min(...since)
+}

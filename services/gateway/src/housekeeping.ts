@@ -1,0 +1,100 @@
+/** What has to happen whether or not anybody asks: ended leases, redirects' candidates, acknowledged outcomes, the fleet's roll. */
+
+import { randomInt } from 'node:crypto'
+import type { Ledger, Member } from '@decorum/ledger'
+import type { Agents } from '@decorum/protocol'
+import { step } from '@decorum/robots'
+import type { Logger } from 'pino'
+import type { Admit } from './admit.ts'
+import type { GatewayMetrics } from './metrics.ts'
+
+/** Four times in a second and once more: a redirect waits no longer than this. */
+const TICK_MS = 200
+const TICKS_PER_SECOND = 5
+const TRIM_TICKS = 10
+const OUTBOX_ITEMS = 100
+
+export type HousekeepingOptions = {
+  ledger: Ledger
+  id: string
+  agents: Agents
+  admit: Admit
+  metrics: GatewayMetrics
+  log: Logger
+  onFleet(members: Member[]): void
+}
+
+export type Housekeeping = { stop(): Promise<void> }
+
+export async function startHousekeeping(options: HousekeepingOptions): Promise<Housekeeping> {
+  const { ledger, log } = options
+  let running = true
+  let tick = 0
+  let troubled = false
+  const everyTick = async (): Promise<void> => {
+    if (tick % TICKS_PER_SECOND === 0) await rollCall(options)
+    for (let partition = 0; partition < ledger.tags.length; partition++) {
+      await reap(options, partition)
+      await emptyOutbox(options, partition)
+      if (tick % TRIM_TICKS === 0) await ledger.trimOutcomes(partition)
+    }
+    tick++
+  }
+  const loop = async (): Promise<void> => {
+    while (running) {
+      try {
+        await everyTick()
+        troubled = false
+      } catch (error) {
+        if (!troubled) log.warn({ err: (error as Error).message }, 'housekeeping waits')
+        troubled = true
+      }
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS))
+    }
+  }
+  await rollCall(options)
+  const done = loop()
+  return {
+    async stop() {
+      running = false
+      await done
+      await ledger.announce({ role: 'gateway', id: options.id, slots: 0 }, 0).catch(() => {})
+    },
+  }
+}
+
+async function rollCall({ ledger, id, onFleet }: HousekeepingOptions): Promise<void> {
+  onFleet(await ledger.announce({ role: 'gateway', id, slots: 0 }))
+}
+
+/** Leases whose holder did not come back. Of a robots question nobody knows the answer: that counts as a time-out. */
+async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> {
+  for (;;) {
+    const { begun, unbegun, questions } = await ledger.reap(partition)
+    metrics.reaped.inc({ what: 'begun' }, begun)
+    metrics.reaped.inc({ what: 'reserved' }, unbegun)
+    for (const question of questions) {
+      const state = step(
+        question.state,
+        { kind: 'unanswered', reason: 'timeout', jitter: randomInt(1_000) / 1_000 },
+        ledger.now(partition),
+      )
+      await ledger.learn({ ...question, state, forAsker: true, gaps: [], gapMs: 0, restedMs: 0 })
+    }
+    if (begun + unbegun < 200) return
+  }
+}
+
+/** A redirect's target is a candidate of its own: it goes through the same door as any other, once per outbox entry. */
+async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
+  const entries = await ledger.outbox(partition, OUTBOX_ITEMS)
+  for (const { id, candidate } of entries) {
+    const { origin, item } = admit(candidate, candidate.id)
+    const target = origin === undefined ? partition : ledger.partitionOf(origin)
+    await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
+  }
+  await ledger.clearOutbox(
+    partition,
+    entries.map(({ id }) => id),
+  )
+}

@@ -1,0 +1,97 @@
+/** A gateway as a process: connect, start, stop. Any number of them share one Redis. */
+import { randomUUID } from 'node:crypto'
+import { openLedger } from '@decorum/ledger'
+import { ORDERS, queueOptions } from '@decorum/protocol'
+import { openDoor, queueConnection, type RunningService } from '@decorum/service'
+import { Queue } from 'bullmq'
+import { pino } from 'pino'
+import { admitter } from './admit.ts'
+import { startIntake } from './candidates-in.ts'
+import { readConfig } from './config.ts'
+import { startDispatch } from './dispatch.ts'
+import { startHousekeeping } from './housekeeping.ts'
+import { gatewayMetrics } from './metrics.ts'
+import { robotsGate } from './robots-gate.ts'
+
+/**
+ * @throws SettingsError on wrong settings · LedgerUnavailableError when Redis is away · LedgerUnfitError when it cannot
+ *         keep the promises · Error when the port is taken
+ */
+export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
+  const config = readConfig(env)
+  const log = pino({ level: config.LOG_LEVEL })
+  const ledger = await openLedger({
+    redis: config.REDIS_URL,
+    partitions: config.DECORUM_PARTITIONS,
+    leaseMs: config.LEASE_MS,
+    quarantineMs: config.QUARANTINE_MS,
+    laneLimit: config.LANE_LIMIT,
+    outcomesLimit: config.OUTCOMES_LIMIT,
+    backOffMs: config.BACK_OFF_MS,
+  })
+  for (const warning of ledger.warnings) log.warn(warning)
+  const { agents } = config
+  const metrics = gatewayMetrics()
+  const door = await openDoor({
+    port: config.PORT,
+    host: config.HOST,
+    registry: metrics.registry,
+    ready: () => ledger.isReady(),
+  })
+  const connection = queueConnection(config.REDIS_URL, log)
+  const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.now())
+
+  let fleet = { slots: 0, fetchers: 0 }
+  const dispatches = ledger.tags.map((tag, partition) => {
+    const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has said so
+    const dispatch = startDispatch({
+      ledger,
+      partition,
+      orders,
+      agents,
+      gate,
+      metrics,
+      log,
+      maxAttempts: config.MAX_ATTEMPTS,
+      fleet: () => fleet,
+    })
+    return { orders, ...dispatch }
+  })
+  const housekeeping = await startHousekeeping({
+    ledger,
+    id: randomUUID(),
+    agents,
+    admit,
+    metrics,
+    log,
+    onFleet(members) {
+      const fetchers = members.filter(({ role }) => role === 'fetcher')
+      const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
+      if (slots !== fleet.slots) for (const dispatch of dispatches) dispatch.wake()
+      fleet = { slots, fetchers: fetchers.length }
+    },
+  })
+  await ledger.onWake((partition) => dispatches[partition]?.wake())
+  const intakes = ledger.tags.map((_, partition) =>
+    startIntake({ ledger, partition, connection, admit, metrics, log, concurrency: config.INTAKE_CONCURRENCY }),
+  )
+
+  log.info(
+    { role: 'gateway', port: door.port, partitions: ledger.tags.length, agents: agents.list.map(({ name }) => name) },
+    'ready',
+  )
+  return {
+    port: door.port,
+    /** Intake first, so that nothing new comes; what is reserved is begun by the fetchers or ends by itself. */
+    async stop() {
+      await Promise.allSettled(intakes.map((worker) => worker.close()))
+      await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
+      await housekeeping.stop()
+      await Promise.allSettled(dispatches.map(({ orders }) => orders.close()))
+      await door.close()
+      connection.disconnect()
+      await ledger.close()
+    },
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * May we? Facts come with the lane, rules from a bounded cache by content hash; `judge` reads them under the agent's
+ * policy. What is compiled is shared by all origins that serve the same octets.
+ */
+import { type Ledger, tokensOf } from '@decorum/ledger'
+import type { Agent, OutcomeBody } from '@decorum/protocol'
+import {
+  type Judgement,
+  judge,
+  needsRules,
+  type Policy,
+  parseRobots,
+  policies,
+  type RobotsState,
+  type RobotsTxt,
+} from '@decorum/robots'
+import { LRUCache } from 'lru-cache'
+
+/** Compiled rules held per process, by weight of their source. */
+const RULES_BYTES = 64 * 1024 * 1024
+/** What a rule set weighs at least, with its keys. */
+const RULES_FLOOR_BYTES = 2_048
+const ORIGINS = 50_000
+/** A state seen this recently still speaks at intake; older ones are asked for again when the lane is taken. */
+const INTAKE_TRUST_MS = 5_000
+
+type Seen = { state: RobotsState; at: number }
+
+export type RobotsGate = {
+  /** The verdict for a lane's URL, its rules loaded first when they are not at hand. */
+  judge(agent: Agent, origin: string, path: string, state: RobotsState, now: number): Promise<Judgement> | Judgement
+  /** Rules in force for an origin, when they are at hand after `judge`. */
+  rulesOf(agent: Agent, state: RobotsState, now: number): RobotsTxt | undefined
+  /** The outcome of a URL that fresh rules at hand forbid; undefined when it has to wait for its lane like others. */
+  atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
+  /** Remembers what take has shown, for intake. */
+  note(origin: string, state: RobotsState, now: number): void
+}
+
+/** A body that the ledger has lost: nobody knows the rules, so nobody may go on; the origin is asked again. */
+const ASK_AGAIN: Judgement = { kind: 'ask' }
+
+export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsGate {
+  const seen = new LRUCache<string, Seen>({ max: ORIGINS })
+  const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
+  const policyOf = policiesWith(retryMs)
+
+  const load = async (agent: Agent, origin: string, hash: string): Promise<RobotsTxt | undefined> => {
+    const body = await ledger.body(ledger.partitionOf(origin), hash)
+    if (body === undefined) return undefined
+    const compiled = parseRobots(body, { policy: policyOf(agent) })
+    rules.set(ruleKey(agent, hash), compiled, { size: Math.max(RULES_FLOOR_BYTES, body.length * 3) })
+    return compiled
+  }
+  const decide = (
+    agent: Agent,
+    origin: string,
+    path: string,
+    state: RobotsState,
+    compiled: RobotsTxt | undefined,
+    now: number,
+  ): Judgement =>
+    judge(
+      compiled === undefined ? state : { ...state, rules: compiled },
+      origin + path,
+      tokensOf(agent),
+      policyOf(agent),
+      now,
+    )
+
+  const self: RobotsGate = {
+    judge(agent, origin, path, state, now) {
+      const hash = needsRules(state, policyOf(agent), now)
+      if (hash === undefined) return decide(agent, origin, path, state, undefined, now)
+      const compiled = rules.get(ruleKey(agent, hash))
+      if (compiled !== undefined) return decide(agent, origin, path, state, compiled, now)
+      return load(agent, origin, hash).then((late) =>
+        late === undefined ? ASK_AGAIN : decide(agent, origin, path, state, late, now),
+      )
+    },
+    rulesOf(agent, state, now) {
+      const hash = needsRules(state, policyOf(agent), now)
+      return hash === undefined ? undefined : rules.get(ruleKey(agent, hash))
+    },
+    atIntake(agent, origin, path) {
+      const known = seen.get(origin)
+      const now = ledger.now(ledger.partitionOf(origin))
+      if (known === undefined || now - known.at > INTAKE_TRUST_MS) return undefined
+      const hash = needsRules(known.state, policyOf(agent), now)
+      const compiled = hash === undefined ? undefined : rules.get(ruleKey(agent, hash))
+      if (compiled === undefined) return undefined
+      const verdict = decide(agent, origin, path, known.state, compiled, now)
+      return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
+    },
+    note: (origin, state, now) => void seen.set(origin, { state, at: now }),
+  }
+  return self
+}
+
+/** Policies that read a file alike could share its rules; keeping them apart costs little and cannot be wrong. */
+const ruleKey = (agent: Agent, hash: string): string => `${agent.profile} ${hash}`
+
+export function disallowed(verdict: Extract<Judgement, { kind: 'refused' }>): OutcomeBody {
+  const { rule, group } = verdict
+  return { kind: 'disallowed', rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
+}
+
+/** The profiles, with the operator's first retry where one is set. */
+export function policiesWith(retryMs: number | undefined): (agent: Agent) => Policy {
+  if (retryMs === undefined) return (agent) => policies[agent.profile]
+  const table = new Map(Object.entries(policies).map(([name, policy]) => [name, withRetry(policy, retryMs)]))
+  return (agent) => table.get(agent.profile) ?? policies[agent.profile]
+}
+
+function withRetry(policy: Policy, retryMs: number): Policy {
+  const longest = Math.max(retryMs, policy.longestRetryMs)
+  return {
+    ...policy,
+    firstRetryMs: retryMs,
+    longestRetryMs: longest,
+    firstBusyRetryMs: Math.min(retryMs, policy.firstBusyRetryMs),
+  }
+}
