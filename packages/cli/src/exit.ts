@@ -1,6 +1,5 @@
 /** How a command ends: exit codes (design §4), and errors whose message is all that their reader needs. */
 import { SettingsError } from '@decorum/protocol'
-import { RoleStartError } from './role-process.ts'
 
 export const DONE = 0
 export const FAILED = 1
@@ -19,14 +18,30 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
+/** A role process that did not come up. `exitCode` 2: its settings are wrong, and so are its parent's. */
+export class RoleStartError extends Error {
+  override readonly name = 'RoleStartError'
+  readonly exitCode: number
+  constructor(message: string, exitCode: number) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
 /** Errors of the packages below that speak to people; their stack would only hide the sentence. */
 const SPOKEN = new Set([
   'CommandError',
   'NoRedisError',
+  'RedisUrlError',
+  'DataFolderTakenError',
+  'EmbeddedRedisError',
   'LedgerUnavailableError',
   'LedgerUnfitError',
   'FrontierUnavailableError',
+  'FrontierUnfitError',
 ])
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The exit code of an error, and what to print: a sentence, or the stack when it is a bug of ours. */
 export function explainError(error: unknown): { code: ExitCode; text: string } {

@@ -4,8 +4,8 @@
  */
 import { type Role, type RoleEvent, RoleProcess } from './role-process.ts'
 
+export { RoleStartError } from './exit.ts'
 export type { Role, RoleEvent, RoleLine } from './role-process.ts'
-export { RoleStartError } from './role-process.ts'
 
 export type FleetOptions = {
   /** REDIS_URL and every other setting; PORT is set per child (0, but for the console) */

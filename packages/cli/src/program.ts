@@ -62,6 +62,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
     .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'wait for more')
+    .option('--forget', 'remove the group instead: what nobody else reads need not be kept for it')
     .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
 
   command('origin', 'what the fleet knows of one site: robots, gap, back-off, lanes, when it is due')

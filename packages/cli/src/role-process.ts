@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { messageOf, RoleStartError } from './exit.ts'
 
 export type Role = 'gateway' | 'fetcher' | 'console'
 
@@ -26,16 +27,6 @@ export type RoleProcessOptions = {
   onEvent: (event: RoleEvent) => void
   /** longest time until it is ready, ms */
   readyMs?: number
-}
-
-/** A role process that did not come up. `exitCode` 2: its settings are wrong, and so are its parent's. */
-export class RoleStartError extends Error {
-  override readonly name = 'RoleStartError'
-  readonly exitCode: number
-  constructor(message: string, exitCode: number) {
-    super(message)
-    this.exitCode = exitCode
-  }
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -168,7 +159,7 @@ export class RoleProcess {
         onEvent({
           kind: 'line',
           name,
-          line: { level: 50, msg: error instanceof Error ? error.message : String(error) },
+          line: { level: 50, msg: messageOf(error) },
         })
         await revive(null, null)
       }

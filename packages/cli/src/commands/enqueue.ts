@@ -1,0 +1,61 @@
+/** `decorum enqueue FILE|-`: candidates into a running fleet, and back. */
+import { type Candidate, openFrontier } from '@decorum/client'
+import { type Agents, readUrl } from '@decorum/protocol'
+import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
+import { type Line, linesOf, openInput } from '../lines.ts'
+import { runningRedis } from '../running-redis.ts'
+import { readCliSettings } from '../settings.ts'
+
+export type EnqueueOptions = { agent?: string; priority?: 'high' | 'normal'; json?: boolean }
+
+export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
+  const settings = readCliSettings(process.env)
+  const agent = agentNamed(settings.agents, options.agent)
+  const input = await openInput(file)
+  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
+  let count = 0
+  const { priority } = options
+  async function* candidates(): AsyncGenerator<Candidate> {
+    for await (const line of linesOf(input)) {
+      count++
+      yield {
+        ...candidateOf(line),
+        ...(agent === undefined ? {} : { agent }),
+        ...(priority === undefined ? {} : { priority }),
+      }
+    }
+  }
+  try {
+    await frontier.enqueue(candidates())
+  } catch (error) {
+    // Whoever sends the file again sends what was stored twice, unless its lines carry ids.
+    throw new CommandError(`stopped at about line ${count} of ${file}: ${messageOf(error)}`)
+  } finally {
+    await frontier.close()
+  }
+  process.stdout.write(options.json ? `${JSON.stringify({ enqueued: count })}\n` : `${count} enqueued\n`)
+  return DONE
+}
+
+/** The agent as typed, if there is one of that name. @throws UsageError naming those there are */
+export function agentNamed(agents: Agents, name: string | undefined): string | undefined {
+  if (name === undefined || agents.find(name) !== undefined) return name
+  throw new UsageError(
+    `no agent is called '${name}'; DECORUM_AGENTS has ${agents.list.map((one) => one.name).join(', ')}`,
+  )
+}
+
+/** A line is a URL, or a candidate as JSON. What is neither goes in all the same and comes out `invalid`, with its line. */
+export function candidateOf({ number, text }: Line): Candidate {
+  const json = text.startsWith('{') ? parse(text) : undefined
+  if (json !== undefined) return json as Candidate
+  return 'refused' in readUrl(text) ? { url: text, meta: { line: number } } : { url: text }
+}
+
+function parse(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return undefined
+  }
+}

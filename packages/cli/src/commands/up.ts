@@ -1,0 +1,89 @@
+/** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import type { RoleEvent } from '../fleet.ts'
+import { aborted, catchInterrupt } from '../interrupt.ts'
+import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
+import { called, sayTrouble, type Voice, voiceOf } from '../say.ts'
+import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
+
+export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
+
+/** Where the console is looked for first; any free port when somebody else is there. */
+const USUAL_PORT = 7_070
+
+export async function up(options: UpOptions): Promise<ExitCode> {
+  const { env } = process
+  const settings = readCliSettings(env)
+  const voice = voiceOf(options.json === true)
+  const dataDir = resolve(options.data ?? dataFolder(env))
+  let local: LocalFleet | undefined
+  const interrupt = catchInterrupt(() => local?.kill())
+  try {
+    local = await openLocalFleet({
+      settings,
+      env,
+      dataDir: join(dataDir, 'redis'),
+      gateways: options.gateways,
+      fetchers: options.fetchers,
+      console: await consolePort(options.port ?? settings.port),
+      onEvent: (event) => sayWhenUp(voice, event),
+      log: (line) => voice.say('redis', line),
+    })
+    introduce(voice, local, settings, dataDir)
+    await aborted(interrupt.signal)
+    voice.say('stopping', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+    await local.close()
+    voice.say('stopped', local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped', {
+      dataDir,
+    })
+    return DONE
+  } finally {
+    interrupt.release()
+  }
+}
+
+function sayWhenUp(voice: Voice, event: RoleEvent): void {
+  if (event.kind === 'ready') voice.say('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
+  else sayTrouble(voice, event)
+}
+
+function introduce(voice: Voice, { redis, fleet }: LocalFleet, settings: CliSettings, dataDir: string): void {
+  const [board] = fleet.of('console')
+  const consoleUrl = `http://127.0.0.1:${board?.port ?? 0}/`
+  const decorum = called(process.env)
+  const kept = redis.kind === 'embedded' ? `, data in ${dataDir}` : ''
+  const count = (role: 'gateway' | 'fetcher'): string =>
+    `${fleet.of(role).length} ${role}${fleet.of(role).length === 1 ? '' : 's'}`
+  const lines = [
+    'Decorum is up.',
+    `  console   ${consoleUrl}`,
+    `  Redis     ${redis.url}${kept}`,
+    `  fleet     ${count('gateway')}, ${count('fetcher')}; more: REDIS_URL=${redis.url} ${decorum} fetcher`,
+    `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
+    ...whatIsOpened(settings).map((line) => `  ${line}`),
+    'Ctrl-C drains and stops; what waits stays stored.',
+  ]
+  voice.say('up', lines.join('\n'), { console: consoleUrl, redis: redis.url, dataDir })
+}
+
+/**
+ * A port that was asked for, or the usual one when it is free, or any (0).
+ * @throws CommandError when the port that was asked for is taken
+ */
+async function consolePort(asked: number | undefined): Promise<number> {
+  if (asked === 0) return 0
+  const port = asked ?? USUAL_PORT
+  if (await isFree(port)) return port
+  if (asked === undefined) return 0
+  throw new CommandError(`port ${port} is in use: give --port another number, or 0 for any free one`)
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise((answer) => {
+    server.once('error', () => answer(false))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => answer(true)))
+  })
+}

@@ -1,0 +1,32 @@
+/** Ctrl-C and its relatives: the first asks for an orderly end, the second for an end. */
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+export type Interrupt = {
+  /** aborts at the first signal; `reason` is its name */
+  readonly signal: AbortSignal
+  /** gives the signals back */
+  release(): void
+}
+
+/** @param onSecond  called at each further signal */
+export function catchInterrupt(onSecond: () => void): Interrupt {
+  const first = new AbortController()
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (first.signal.aborted) onSecond()
+    else first.abort(name)
+  }
+  for (const name of SIGNALS) process.on(name, onSignal)
+  return {
+    signal: first.signal,
+    release: () => {
+      for (const name of SIGNALS) process.off(name, onSignal)
+    },
+  }
+}
+
+/** Resolves when `signal` aborts; at once if it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

@@ -1,0 +1,64 @@
+/** Lines of a file or of standard input, as candidates. */
+import { createReadStream } from 'node:fs'
+import { access, constants, stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { MAX_URL_CHARS } from '@decorum/protocol'
+import { messageOf, UsageError } from './exit.ts'
+
+export type Line = {
+  /** 1-based, comments and blank lines counted, as editors do */
+  number: number
+  /** without surrounding blanks; cut behind MAX_URL_CHARS + 1 characters, which is enough to refuse it */
+  text: string
+}
+
+/**
+ * Opens what was named on the command line; '-' is standard input.
+ * @throws UsageError when it cannot be read
+ */
+export async function openInput(file: string): Promise<Readable> {
+  if (file === '-') return process.stdin
+  try {
+    await access(file, constants.R_OK)
+    if ((await stat(file)).isDirectory()) throw new Error('it is a directory')
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${reason(error)}`)
+  }
+  return createReadStream(file)
+}
+
+function reason(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EACCES') return 'permission denied'
+  return messageOf(error)
+}
+
+/**
+ * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending;
+ * octets that are not UTF-8 become U+FFFD. Memory is bounded however long a line is.
+ */
+export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
+  const decoder = new TextDecoder('utf-8') // drops a byte order mark
+  let number = 1
+  let rest = ''
+  for await (const chunk of input) {
+    const text = rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
+    let from = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      const line = read(number++, text.slice(from, end))
+      if (line) yield line
+      from = end + 1
+    }
+    rest = text.slice(from)
+    // A blank at the front would count against the line; behind the cap nothing is looked at.
+    if (rest.length > MAX_URL_CHARS * 2) rest = rest.trimStart().slice(0, MAX_URL_CHARS * 2)
+  }
+  const line = read(number, rest + decoder.decode())
+  if (line) yield line
+}
+
+function read(number: number, raw: string): Line | undefined {
+  const text = raw.trim().slice(0, MAX_URL_CHARS + 1)
+  return text === '' || text.startsWith('#') ? undefined : { number, text }
+}

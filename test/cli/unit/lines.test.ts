@@ -1,0 +1,52 @@
+/** What a list of URLs may look like. */
+import { expect, test } from 'vitest'
+import { type Line, linesOf, openInput } from '../../../packages/cli/src/lines.ts'
+
+async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
+  return await Array.fromAsync(
+    linesOf(
+      (async function* () {
+        yield* chunks
+      })(),
+    ),
+  )
+}
+
+test('blank lines and comments are skipped but counted', async () => {
+  expect(await read('# list\n\nhttp://a/\n   \n  # more\nhttp://b/\n')).toEqual([
+    { number: 3, text: 'http://a/' },
+    { number: 6, text: 'http://b/' },
+  ])
+})
+
+test('LF and CRLF end a line, the last one needs no end, a byte order mark is dropped', async () => {
+  const bytes = new TextEncoder().encode('\uFEFFhttp://a/\r\nhttp://b/')
+  expect(await read(bytes)).toEqual([
+    { number: 1, text: 'http://a/' },
+    { number: 2, text: 'http://b/' },
+  ])
+})
+
+test('however the octets are cut, the lines are the same', async () => {
+  const bytes = new TextEncoder().encode('http://ä.example/日本\n#x\nhttp://b/\n')
+  const whole = await read(bytes)
+  for (let at = 1; at < bytes.length; at++) expect(await read(bytes.slice(0, at), bytes.slice(at))).toEqual(whole)
+  expect(whole).toHaveLength(2)
+})
+
+test('a line of a megabyte is cut where its refusal is certain, and the next line is whole', async () => {
+  const long = 'x'.repeat(1_000_000)
+  const pieces = Array.from({ length: 100 }, (_, n) => long.slice(n * 10_000, (n + 1) * 10_000))
+  const lines = await read(...pieces, '\nhttp://b/\n')
+  expect(lines.map(({ number, text }) => [number, text.length])).toEqual([
+    [1, 8_193],
+    [2, 9],
+  ])
+})
+
+test('what cannot be read is a usage error that says why', async () => {
+  await expect(openInput('/nowhere/urls.txt')).rejects.toThrow(
+    '/nowhere/urls.txt cannot be read: there is no such file',
+  )
+  await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a directory')
+})
