@@ -78,21 +78,17 @@ export function headline(
     return { mood: 'trouble', title: 'Stalled', sentence }
   }
   const rate = pagesPerMinute === undefined ? '' : ` ${some(pagesPerMinute, 'outcome')} in the last minute.`
-  if (totals.inFlight > 0) {
-    const behind =
-      totals.lagMs > LATE_MS ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.` : ''
-    return {
-      mood: 'moving',
-      title: 'Crawling',
-      sentence: `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.${rate}${behind}`,
-    }
+  const behind =
+    totals.lagMs > LATE_MS
+      ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.`
+      : ' No lane is late: what waits keeps the silence it owes.'
+  if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
+    const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
+    return { mood: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
-  return {
-    mood: 'polite',
-    title: 'Polite, not stalled',
-    sentence: `${waits(totals)}, each in the silence it owes.${next}${rate}`,
-  }
+  const sentence = `${waits(totals)}, each in the silence it owes.${next}${rate}`
+  return { mood: 'polite', title: 'Polite, not stalled', sentence }
 }
 
 function waits({ waiting, lanes }: Totals, capital = true): string {

@@ -6,8 +6,9 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
+import { totalsOf } from './headline.ts'
 import { soonestLanes } from './listing.ts'
-import { type Eyes, looker } from './looks.ts'
+import { type Eyes, type Look, looker } from './looks.ts'
 import { Pace, SAMPLE_MS } from './pace.ts'
 import { buildServer } from './server.ts'
 
@@ -44,15 +45,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     soonest: (partition, limit) => soonestLanes(redis, ledger.tags[partition] ?? '', limit),
   }
   const look = looker(eyes)
-  const sampler = setInterval(async () => {
-    const seen = await look()
-    if (seen.kind === 'blind') return
-    const outcomes = seen.partitions.flatMap((part) => OUTCOME_KINDS.map((kind) => part.counts[kind] ?? 0))
-    pace.add(
-      outcomes.reduce((a, b) => a + b, 0),
-      performance.now(),
-    )
-  }, SAMPLE_MS)
+  const sampler = setInterval(() => void sample(look, pace), SAMPLE_MS)
   sampler.unref()
 
   async function stop(): Promise<void> {
@@ -75,6 +68,12 @@ export async function main(env: Record<string, string | undefined> = process.env
   const host = config.host.includes(':') ? `[${config.host.replace(/^\[|\]$/g, '')}]` : config.host
   log.info({ role: 'console', port, url: `http://${host}:${port}/` }, 'ready')
   return { port, stop }
+}
+
+/** A look that fails is 'blind', not an error: nothing to sample. */
+async function sample(look: () => Promise<Look>, pace: Pace): Promise<void> {
+  const seen = await look()
+  if (seen.kind === 'seen') pace.add(totalsOf(seen.partitions, OUTCOME_KINDS).outcomes, performance.now())
 }
 
 async function answers(redis: Redis): Promise<boolean> {

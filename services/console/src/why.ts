@@ -70,19 +70,11 @@ function silence(lane: LaneView, origin: OriginView): Why {
 /** What is known of an origin's robots.txt, in a word or two. */
 export function robotsWord({ answer, copy, question }: RobotsState): string {
   if (answer === undefined) return question === undefined ? 'not asked yet' : 'being asked'
-  switch (answer.kind) {
-    case 'ok':
-    case 'success':
-    case 'partial':
-      return 'rules'
-    case 'missing':
-    case 'forbidden':
-      return `none (${answer.status ?? answer.kind})`
-    default: {
-      const cause = answer.status ?? answer.reason ?? answer.kind
-      return copy === undefined ? `no answer (${cause})` : `old rules (now ${cause})`
-    }
-  }
+  if (RULES.has(answer.kind)) return 'rules'
+  if (answer.kind === 'missing' || answer.kind === 'forbidden') return `none (${answer.status ?? answer.kind})`
+  const cause = answer.status ?? answer.reason ?? answer.kind
+  return copy === undefined ? `no answer (${cause})` : `old rules (now ${cause})`
 }
 
+const RULES: ReadonlySet<string> = new Set(['ok', 'success', 'partial'])
 const tries = (lane: LaneView): string => (lane.tries > 0 ? `, try ${count(lane.tries + 1)}` : '')

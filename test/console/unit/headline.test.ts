@@ -32,7 +32,15 @@ test('every lane in its silence reads "polite, not stalled", with the instant at
 test('one lane in flight anywhere is crawling, with the rate of the last minute', () => {
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.mood).toBe('moving')
-  expect(head.sentence).toBe('1 request in flight, 12 URLs wait in 5 lanes. 60 outcomes in the last minute.')
+  expect(head.sentence).toBe(
+    '1 request in flight, 12 URLs wait in 5 lanes. 60 outcomes in the last minute. No lane is late: what waits keeps the silence it owes.',
+  )
+})
+
+test('between two requests a crawl that moved in the last minute is still crawling; a silent minute is polite waiting', () => {
+  const gap = [part({ waiting: 5, lanes: 3, nextDue: now + 5_000 })]
+  expect(at(gap, fleet, 6).mood).toBe('moving')
+  expect(at(gap, fleet, 0)).toMatchObject({ mood: 'polite', sentence: expect.stringContaining('opens in 5 s') })
 })
 
 test('open lanes, nothing in flight and more than two seconds late is a stall', () => {

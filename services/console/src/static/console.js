@@ -23,4 +23,4 @@ async function follow() {
 }
 
 setTimeout(follow, EVERY_MS)
-document.addEventListener('visibilitychange', refresh)
+document.addEventListener('visibilitychange', () => void refresh())
