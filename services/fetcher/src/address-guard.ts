@@ -1,0 +1,140 @@
+/**
+ * Who may be connected to. Strangers write the URLs and their DNS answers, so an address is judged three times: as a
+ * literal in the URL, in every answer of a look-up, and on the connected socket (address-guard is asked by dial.ts).
+ * What is not known to be a public unicast address is refused.
+ */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** The address is not one that a crawler visits: final, never a retry. */
+export class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError'
+  readonly code = 'ERR_BLOCKED_ADDRESS'
+  constructor(address: string, host: string) {
+    super(
+      host === address
+        ? `${address} is not a public address`
+        : `${host} is at ${address}, which is not a public address`,
+    )
+  }
+}
+
+/** The port belongs to another protocol: final. */
+export class BlockedPortError extends Error {
+  override readonly name = 'BlockedPortError'
+  readonly code = 'ERR_BLOCKED_PORT'
+  constructor(port: number) {
+    super(`port ${port} is refused: it belongs to another protocol`)
+  }
+}
+
+/** A public address, but the agent names nobody to complain to: final for this agent. */
+export class NoContactError extends Error {
+  override readonly name = 'NoContactError'
+  readonly code = 'ERR_NO_CONTACT'
+  constructor(address: string) {
+    super(`${address} is not opened by DECORUM_ALLOW_ADDRESSES, and the agent has no contact`)
+  }
+}
+
+export type AddressKind = 'public' | 'opened' | 'guarded'
+
+export type AddressGuard = {
+  judge(address: string): AddressKind
+  /** The reason why nothing may be sent there, or undefined. `host` is for the message. */
+  refuse(address: string, host: string, hasContact: boolean): Error | undefined
+  refusePort(port: number): Error | undefined
+  /** The opened ranges as written, for the line at start. */
+  opened: string[]
+}
+
+/** Ports of the WHATWG fetch standard ("bad port"), then databases, brokers and daemons that understand an HTTP line too well. */
+const REFUSED_PORTS = new Set([
+  ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109],
+  ...[
+    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
+  ],
+  ...[532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060],
+  ...[5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  ...[445, 873, 1433, 1521, 1883, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4222, 4369, 5432, 5671, 5672, 5900, 5984],
+  ...[
+    6379, 6380, 7000, 7001, 8086, 9042, 9092, 9200, 9300, 10250, 11211, 16379, 26379, 27017, 27018, 27019, 50000, 61616,
+  ],
+])
+
+/** Addresses remembered per guard; hostile DNS must not grow it. */
+const REMEMBERED = 10_000
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/**
+ * @param ranges  CIDRs or single addresses exempt from the guard (DECORUM_ALLOW_ADDRESSES)
+ * @param ports   ports exempt from the refused ones (DECORUM_ALLOW_PORTS)
+ * @throws        Error naming the entry that is no CIDR or no port
+ */
+export function addressGuard(ranges: readonly string[], ports: readonly string[] = []): AddressGuard {
+  const opened = ranges.map(readRange)
+  const openPorts = new Set(ports.map(readPort))
+  const known = new Map<string, AddressKind>()
+  const judge = (address: string): AddressKind => {
+    const seen = known.get(address)
+    if (seen !== undefined) return seen
+    const kind = judgeAddress(address, opened)
+    if (known.size >= REMEMBERED) known.clear()
+    known.set(address, kind)
+    return kind
+  }
+  return {
+    judge,
+    opened: [...ranges],
+    refuse(address, host, hasContact) {
+      const kind = judge(address)
+      if (kind === 'guarded') return new BlockedAddressError(address, host)
+      return kind === 'public' && !hasContact ? new NoContactError(address) : undefined
+    },
+    refusePort: (port) => (REFUSED_PORTS.has(port) && !openPorts.has(port) ? new BlockedPortError(port) : undefined),
+  }
+}
+
+function judgeAddress(text: string, opened: readonly Range[]): AddressKind {
+  const zone = text.indexOf('%')
+  const bare = zone < 0 ? text : text.slice(0, zone)
+  // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system would resolve otherwise.
+  if (isIP(bare) === 0) return 'guarded'
+  const address = ipaddr.process(bare) // unwraps ::ffff:a.b.c.d
+  const isOpened = opened.some((range) => address.kind() === range[0].kind() && address.match(range))
+  if (address.kind() === 'ipv6') {
+    const inner = embeddedIPv4(address as ipaddr.IPv6)
+    // A network of NAT64: opening its prefix opens the way, not what lies behind it.
+    if (inner !== undefined) return isOpened ? judgeAddress(inner, opened) : 'guarded'
+  }
+  if (isOpened) return 'opened'
+  if (zone >= 0 || address.range() !== 'unicast') return 'guarded'
+  // Global unicast is 2000::/3 alone (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
+  return address.kind() === 'ipv4' || inGlobalUnicast(address as ipaddr.IPv6) ? 'public' : 'guarded'
+}
+
+const inGlobalUnicast = (address: ipaddr.IPv6): boolean => ((address.parts[0] ?? 0) & 0xe000) === 0x2000
+
+/** The IPv4 address inside 64:ff9b::/96 (RFC 6052). The other embedding forms are refused as a whole. */
+function embeddedIPv4(address: ipaddr.IPv6): string | undefined {
+  if (address.range() !== 'rfc6052') return undefined
+  const [high = 0, low = 0] = address.parts.slice(6)
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}
+
+function readRange(text: string): Range {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text)
+    const address = ipaddr.parse(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  } catch {
+    throw new Error(`'${text}' is neither an address nor a range such as 127.0.0.0/8`)
+  }
+}
+
+function readPort(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new Error(`'${text}' is not a port`)
+  return port
+}

@@ -1,0 +1,126 @@
+/**
+ * Pages as WARC 1.1 (ISO 28500), by warcio: response and request of each exchange, gzip per record, one writer per
+ * process. A file is called `….open` while it is written; a killed writer leaves one whose complete records all read.
+ * Bodies are stored as they came over the wire, content coding included; only the transfer coding is gone.
+ */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { promisify } from 'node:util'
+import { gzip as gzipCallback } from 'node:zlib'
+import type { Agents } from '@decorum/protocol'
+import { WARCRecord, WARCSerializer } from 'warcio'
+import { base32 } from './digest.ts'
+import type { Answer } from './exchange.ts'
+import type { Page, Sink } from './sink.ts'
+import { openWarcFiles } from './warc-files.ts'
+
+const gzip = promisify(gzipCallback)
+/** As Heritrix, Common Crawl and warcio's readers write and expect them. */
+const SERIALIZE = { gzip: false, digest: { algo: 'sha-1', prefix: 'sha1:', base32: true } }
+const VERSION = 'WARC/1.1' as const
+
+/**
+ * @param folder  exists or is made
+ * @param limits  when a file is closed and the next begun
+ */
+export async function openArchive(
+  folder: string,
+  agents: Agents,
+  limits?: { maxBytes?: number; maxAgeMs?: number },
+): Promise<Sink> {
+  const files = await openWarcFiles(folder, (file) => warcinfo(file, agents), limits)
+  let large: Promise<unknown> = Promise.resolve()
+  return {
+    keepsBodies: true,
+    async store(page) {
+      // Small pages are packed side by side, in zlib's threads; large ones one after the other, for the memory's sake.
+      const isSmall = page.answer.body.inMemory() !== undefined
+      const packing = isSmall ? pack(page) : large.then(() => pack(page))
+      if (!isSmall) large = packing.catch(() => {})
+      const { response, request, index } = await packing
+      return files.append([response, request], index)
+    },
+    close: () => files.close(),
+  }
+}
+
+type WarcFields = [string, string][]
+
+/** One line of the CDXJ index, without the place, which only the file knows. */
+export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
+
+async function pack({
+  kind,
+  url,
+  agent,
+  requestHead,
+  answer,
+  id,
+}: Page): Promise<{ response: Uint8Array; request: Uint8Array; index: IndexEntry }> {
+  const date = new Date(answer.startedAt).toISOString()
+  const responseId = `<urn:uuid:${randomUUID()}>`
+  const digest = `sha1:${base32(answer.body.digest())}`
+  const peer: WarcFields = answer.address === '' ? [] : [['WARC-IP-Address', answer.address]]
+  const spoken: WarcFields = [['WARC-Protocol', 'http/1.1']]
+  if (answer.tls !== undefined) spoken.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
+  const responseFields: WarcFields = [
+    ['WARC-Record-ID', responseId],
+    ...peer,
+    ...spoken,
+    ['WARC-Payload-Digest', digest],
+  ]
+  if (answer.truncated !== false) responseFields.push(['WARC-Truncated', answer.truncated])
+  const head = Buffer.from(responseHead(answer), 'latin1')
+  async function* block() {
+    yield head
+    yield* answer.body.read()
+  }
+  const response = await record('response', url, date, responseFields, block())
+  const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
+  if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
+  const request = await record('request', url, date, fields, [Buffer.from(requestHead, 'latin1')])
+  return { response, request, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
+}
+
+async function record(
+  type: 'response' | 'request' | 'warcinfo',
+  url: string,
+  date: string,
+  warcHeaders: WarcFields,
+  block: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<Uint8Array> {
+  const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, block)
+  made.httpHeaders = null // the block brings its own head, octet by octet: warcio would write Latin-1 as UTF-8
+  return gzip(await WARCSerializer.serialize(made, SERIALIZE))
+}
+
+/** The head as received, except that the body behind it is no longer chunked. */
+function responseHead({ status, statusText, headers }: Answer): string {
+  let head = `HTTP/1.1 ${status} ${statusText}\r\n`
+  for (const [name, value] of headers) {
+    const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'
+    head += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
+  }
+  return `${head}\r\n`
+}
+
+function mimeOf({ headers }: Answer, kind: Page['kind']): string {
+  const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
+  const mime = /^[ \t]*([\w.+-]{1,64}\/[\w.+-]{1,64})/.exec(type ?? '')?.[1]?.toLowerCase()
+  return mime ?? (kind === 'robots' ? 'text/plain' : 'unk')
+}
+
+function warcinfo(file: string, { list }: Agents): Promise<Uint8Array> {
+  const fields: Record<string, string> = {
+    software: 'Decorum/0.1 (warcio)',
+    format: 'WARC File Format 1.1',
+    conformsTo: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/',
+    hostname: hostname(),
+    robots: 'obey',
+    'http-header-user-agent': list.map(({ userAgent }) => userAgent).join(' | '),
+  }
+  const text = Object.entries(fields)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+  return record('warcinfo', '', new Date().toISOString(), [['WARC-Filename', file]], [Buffer.from(text)])
+}

@@ -1,0 +1,133 @@
+/**
+ * One order from its slot to its end: wait until the lane opens → begin → request → settle or learn. Whatever goes
+ * wrong in between, the lease ends by itself: nothing here may hold a lane for ever, and nothing may be sent without it.
+ */
+import { type Ledger, LedgerUnavailableError, type Settlement, type SettleResult } from '@decorum/ledger'
+import type { Agent, Agents, Order } from '@decorum/protocol'
+import type { LaneConnections } from './connections.ts'
+import { fetchPage } from './fetch-page.ts'
+import { learnRobots } from './learn-robots.ts'
+import { beginLease, type Lease, later } from './lease.ts'
+import type { Sink } from './sink.ts'
+import type { Stats } from './stats.ts'
+
+export type Fleet = Pick<Ledger, 'begin' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'>
+
+export type Tools = {
+  ledger: Fleet
+  connections: LaneConnections
+  agents: Agents
+  sink: Sink
+  stats: Stats
+  log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
+  pageMaxBytes: number
+  maxAttempts: number
+  fetchDeadlineMs: number
+  leaseMs: number
+  /** true once the process is asked to stop: no new permit is asked for */
+  isStopping: () => boolean
+}
+
+/** Between two tries to hand a lease back to a ledger that does not answer. */
+const SETTLE_AGAIN_MS = 250
+
+/** @param receivedAt  when the order came out of its queue, on `performance.now()`. Never rejects. */
+export async function carryOut(order: Order, receivedAt: number, tools: Tools): Promise<void> {
+  const { stats, log, agents } = tools
+  try {
+    const agent = agents.find(order.agent)
+    if (agent === undefined) {
+      stats.refused('unknown-agent')
+      log.error(
+        { agent: order.agent, origin: order.origin },
+        'an order of an agent that this fetcher does not know: DECORUM_AGENTS differs within the fleet',
+      )
+      return
+    }
+    const waitMs = order.waitMs - (performance.now() - receivedAt)
+    if (waitMs > 0) await later(waitMs)
+    if (tools.isStopping()) return stats.refused('stopping')
+    const begun = await beginLease(tools.ledger, order, tools.fetchDeadlineMs, tools.leaseMs - tools.fetchDeadlineMs)
+    if (begun.kind === 'refused') return stats.refused(begun.why)
+    stats.begun++
+    try {
+      if (order.kind === 'robots') await robots(order, agent, begun.lease, tools)
+      else await page(order, agent, begun.lease, tools)
+    } finally {
+      stats.ended++
+    }
+  } catch (error) {
+    stats.broken++
+    log.error({ err: error, origin: order.origin, kind: order.kind }, 'an order broke off; its lease ends by itself')
+  }
+}
+
+async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
+  const { agent: key, origin, fence, gapMs } = order
+  const result = await fetchPage(order, agent, lease, {
+    connections: tools.connections,
+    sink: tools.sink,
+    pageMaxBytes: tools.pageMaxBytes,
+    maxAttempts: tools.maxAttempts,
+    now: () => tools.ledger.now(),
+    onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
+  })
+  const { mood, outcome, candidate, endedAt, what, bytes } = result
+  tools.stats.exchanged('page', what, bytes)
+  const settlement: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood }
+  if (outcome !== undefined) settlement.outcome = outcome
+  if (candidate !== undefined) settlement.candidate = candidate
+  await handBack(lease, endedAt, tools, (restedMs) => tools.ledger.settle({ ...settlement, restedMs }))
+}
+
+async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
+  const { agent: key, origin, fence, gapMs } = order
+  const { answer, lesson, state } = await learnRobots(order, agent, lease, {
+    ledger: tools.ledger,
+    connections: tools.connections,
+    agents: tools.agents,
+    sink: tools.sink,
+    now: () => tools.ledger.now(),
+    jitter: Math.random,
+    onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
+  })
+  tools.stats.exchanged('robots', answer.what, answer.bytes)
+  if (lesson !== undefined) {
+    await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.learn({ ...lesson, restedMs }))
+    return
+  }
+  // Nothing was heard of the site. The waiting head ends when the agent may not go there at all; the question is
+  // closed with the state as it was, so that the next asker need not wait for the end of this lease.
+  const head: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood: { kind: 'fine' } }
+  if (answer.noContact === true) {
+    const { id, meta } = order
+    const said = { id, url: order.origin, agent: agent.name, at: Math.round(tools.ledger.now()), attempts: 0 }
+    head.outcome = { ...said, kind: 'refused', reason: 'no-contact', ...(meta === undefined ? {} : { meta }) }
+  }
+  await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...head, restedMs }))
+  await handBack(lease, answer.endedAt, tools, () => {
+    return tools.ledger.learn({ agent: key, origin, fence, forAsker: true, state, gaps: [], gapMs, restedMs: 0 })
+  })
+}
+
+/** Tells the ledger until it hears or the lease is over. Telling twice is safe: the fence makes the second one stale. */
+async function handBack(
+  lease: Lease,
+  endedAt: number,
+  { stats }: Tools,
+  tell: (restedMs: number) => Promise<SettleResult>,
+): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      const told = await tell(Math.max(0, performance.now() - endedAt))
+      // After a reply that was lost, 'stale' is what a success looks like.
+      if (told === 'stale' && tries === 0) stats.stale++
+      return
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error
+      stats.unheard++
+      if (lease.age() >= lease.leaseMs) return
+      await later(SETTLE_AGAIN_MS)
+    }
+  }
+}

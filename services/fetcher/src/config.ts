@@ -1,0 +1,67 @@
+/** Environment → values, once. The fleet's common settings are in @decorum/protocol. */
+import { type Agents, checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import { z } from 'zod'
+import { type AddressGuard, addressGuard } from './address-guard.ts'
+
+const Config = z.object({
+  REDIS_URL: common.REDIS_URL,
+  DECORUM_PARTITIONS: common.DECORUM_PARTITIONS,
+  DECORUM_AGENTS: common.DECORUM_AGENTS,
+  DECORUM_CONTACT: common.DECORUM_CONTACT,
+  DECORUM_ALLOW_ADDRESSES: common.DECORUM_ALLOW_ADDRESSES,
+  DECORUM_ALLOW_PORTS: common.DECORUM_ALLOW_PORTS,
+  DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
+  MAX_GAP_MS: common.MAX_GAP_MS,
+  MAX_ATTEMPTS: common.MAX_ATTEMPTS,
+  FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
+  LEASE_MS: common.LEASE_MS,
+  QUARANTINE_MS: common.QUARANTINE_MS,
+  PORT: common.PORT,
+  LOG_LEVEL: common.LOG_LEVEL,
+  HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics
+  FETCH_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(100), // requests at once in this process
+  PAGE_MAX_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(10 * 1024 * 1024), // on the wire; then the body is cut
+  ARCHIVE_DIR: z.string().default(''), // folder of WARC files; empty: none
+  DNS_SERVERS: z.string().default(''), // addresses, separated by commas; empty: as the system resolves
+})
+
+export type Config = Omit<z.output<typeof Config>, 'DNS_SERVERS'> & {
+  agents: Agents
+  guard: AddressGuard
+  dnsServers: string[]
+}
+
+/** @throws SettingsError naming each wrong variable */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const { DNS_SERVERS, ...settings } = readSettings(Config, env)
+  checkRelations(settings)
+  const agents = named(undefined, () =>
+    loadAgents({
+      agents: settings.DECORUM_AGENTS,
+      contact: settings.DECORUM_CONTACT,
+      defaultGapMs: settings.DEFAULT_GAP_MS,
+      maxGapMs: settings.MAX_GAP_MS,
+    }),
+  )
+  const ranges = listOf(settings.DECORUM_ALLOW_ADDRESSES)
+  named('DECORUM_ALLOW_ADDRESSES', () => addressGuard(ranges))
+  const guard = named('DECORUM_ALLOW_PORTS', () => addressGuard(ranges, listOf(settings.DECORUM_ALLOW_PORTS)))
+  return { ...settings, agents, guard, dnsServers: listOf(DNS_SERVERS) }
+}
+
+const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '')
+
+/** Whatever a reader of settings throws, the person who set them hears which variable it was. */
+function named<T>(variable: string | undefined, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new SettingsError(
+      `wrong settings:\n  ${variable === undefined ? '' : `${variable}: `}${(error as Error).message}`,
+    )
+  }
+}

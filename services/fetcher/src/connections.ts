@@ -1,0 +1,205 @@
+/**
+ * Connections of the lanes: one per (agent, origin), HTTP/1.1, guarded. undici keeps them; nothing is retried,
+ * redirected, pipelined or spoken over HTTP/2 inside it, because each of those is a visit that the ledger must grant.
+ */
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import { type Agent, SECOND } from '@decorum/protocol'
+import { buildConnector, Client, Agent as Connections, type Dispatcher } from 'undici'
+import type { AddressGuard } from './address-guard.ts'
+import { HEADERS_MAX_BYTES, KEEP_ALIVE_MS, SEND_WINDOW_MS } from './limits.ts'
+import type { Lookup } from './lookup.ts'
+
+export type Phase = 'dns' | 'connect' | 'tls' | 'open'
+
+/** What is known of one socket. Instants are of `performance.now()`. */
+export type Connection = {
+  phase: Phase
+  dialledAt: number
+  lookedUpAt?: number
+  connectedAt?: number
+  openAt?: number
+  /** the peer's address, from the socket itself */
+  address: string
+  /** e.g. `TLSv1.3`; absent over plain TCP */
+  tls?: string
+  socket?: Socket
+}
+
+/** The way to one origin for one agent. */
+export type Way = {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
+  /** the connection in use, or the attempt under way */
+  connection(): Connection | undefined
+  /** ends an attempt to connect, so that nothing waits behind it */
+  abandon(reason: Error): void
+}
+
+export type ConnectionSettings = {
+  guard: AddressGuard
+  lookup: Lookup
+  /** tests only: trust anchors of their own; verification itself cannot be turned off */
+  tls?: Pick<ConnectionOptions, 'ca'>
+}
+
+export type LaneConnections = {
+  /** the lane's own connection, kept open between its visits */
+  lane(agent: Agent, origin: string): Way
+  /** a connection for one exchange with an origin whose lane we do not hold (a hop of robots.txt) */
+  once(agent: Agent, origin: string): Way & { close(): void }
+  /** ends all connections, at once */
+  close(): Promise<void>
+}
+
+/** undici's own timers are coarse and per phase; the exchange's deadline comes first, these are only fuses. */
+const FUSES = { headersTimeout: 10 * 60 * SECOND, bodyTimeout: 10 * 60 * SECOND }
+
+export function openConnections({ guard, lookup, tls }: ConnectionSettings): LaneConnections {
+  const byAgent = new Map<string, { pool: Connections; open: Map<string, Connection> }>()
+
+  const dial = (agent: Agent, remember: (connection: Connection) => void): buildConnector.connector => {
+    const base = buildConnector({
+      ...tls,
+      rejectUnauthorized: true, // also when the environment says otherwise
+      allowH2: false, // a connector of one's own ignores the Agent's allowH2 (measured)
+      timeout: SEND_WINDOW_MS + SECOND,
+      autoSelectFamily: true,
+      lookup: guardedLookup(guard, lookup, agent.hasContact),
+    })
+    return (options, callback) => {
+      const connection: Connection = {
+        phase: isIP(options.hostname) === 0 ? 'dns' : 'connect',
+        dialledAt: performance.now(),
+        address: '',
+      }
+      remember(connection)
+      const refusal = refuseLiteral(guard, options, agent.hasContact)
+      if (refusal !== undefined) {
+        queueMicrotask(() => callback(refusal, null))
+        return
+      }
+      const dialled = base(options, (error, socket) => {
+        if (error) return callback(error, null)
+        const peer = (socket as Socket).remoteAddress
+        // A socket that is closed already has no peer; what cannot be checked is not used.
+        const refused =
+          peer === undefined
+            ? new Error('the connection closed at once')
+            : guard.refuse(peer, options.hostname, agent.hasContact)
+        if (refused !== undefined) {
+          ;(socket as Socket).destroy()
+          return callback(refused, null)
+        }
+        connection.phase = 'open'
+        connection.openAt = performance.now()
+        connection.address = peer ?? ''
+        const version = options.protocol === 'https:' ? (socket as TLSSocket).getProtocol() : null
+        if (version !== null) connection.tls = version
+        return callback(null, socket as Socket)
+      }) as unknown as Socket // its types say void; it returns the socket (undici/lib/core/connect.js)
+      connection.socket = dialled
+      dialled.once('lookup', () => {
+        connection.phase = 'connect'
+        connection.lookedUpAt = performance.now()
+      })
+      dialled.once('connect', () => {
+        connection.connectedAt = performance.now()
+        if (options.protocol === 'https:') connection.phase = 'tls'
+      })
+    }
+  }
+
+  const settings = {
+    connections: 1,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: HEADERS_MAX_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; its lane rests about as long
+    ...FUSES,
+  } as const
+
+  const poolOf = (agent: Agent) => {
+    let known = byAgent.get(agent.key)
+    if (known === undefined) {
+      const open = new Map<string, Connection>()
+      const factory = (url: string | URL, options: object): Dispatcher => {
+        const origin = String(url)
+        let latest: Connection | undefined
+        const client = new Client(origin, {
+          ...options,
+          connect: dial(agent, (connection) => {
+            latest = connection
+            open.set(origin, connection)
+          }),
+        })
+        const forget = () => {
+          if (open.get(origin) === latest) open.delete(origin)
+        }
+        return client.on('disconnect', forget).on('connectionError', forget)
+      }
+      known = { pool: new Connections({ ...settings, factory }), open }
+      byAgent.set(agent.key, known)
+    }
+    return known
+  }
+
+  return {
+    lane(agent, origin) {
+      const { pool, open } = poolOf(agent)
+      return {
+        dispatch: (options, handler) => void pool.dispatch(options, handler),
+        connection: () => open.get(origin),
+        abandon: (reason) => abandon(open.get(origin), reason),
+      }
+    },
+    once(agent, origin) {
+      let connection: Connection | undefined
+      const { connections: _one, ...options } = settings
+      const client = new Client(origin, { ...options, connect: dial(agent, (dialled) => (connection = dialled)) })
+      return {
+        dispatch: (request, handler) => void client.dispatch(request, handler),
+        connection: () => connection,
+        abandon: (reason) => abandon(connection, reason),
+        close: () => void client.destroy().catch(() => {}), // nobody waits for it
+      }
+    },
+    async close() {
+      await Promise.all([...byAgent.values()].map(({ pool }) => pool.destroy()))
+    },
+  }
+}
+
+function abandon(connection: Connection | undefined, reason: Error): void {
+  if (connection !== undefined && connection.phase !== 'open') connection.socket?.destroy(reason)
+}
+
+/** A literal is never looked up, so it is judged here; so is the port. */
+function refuseLiteral(
+  guard: AddressGuard,
+  { hostname, port, protocol }: buildConnector.Options,
+  hasContact: boolean,
+): Error | undefined {
+  const refused = guard.refusePort(Number(port || (protocol === 'https:' ? 443 : 80)))
+  if (refused !== undefined) return refused
+  return isIP(hostname) === 0 ? undefined : guard.refuse(hostname, hostname, hasContact)
+}
+
+/** One guarded address among many refuses all of them: a mixed answer is an attack or a mistake. */
+function guardedLookup(guard: AddressGuard, lookup: Lookup, hasContact: boolean): LookupFunction {
+  return (host, options, callback) => {
+    lookup(host).then(
+      (answer) => {
+        for (const { address } of answer) {
+          const refusal = guard.refuse(address, host, hasContact)
+          if (refusal !== undefined) return callback(refusal, '')
+        }
+        const [first] = answer
+        if (first === undefined)
+          return callback(Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' }), '')
+        return options.all ? callback(null, answer) : callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    )
+  }
+}

@@ -1,0 +1,106 @@
+/** Content codings, one at a time, with bounds on what comes out: a few kilobytes can hold gigabytes. */
+import { pipeline, Readable, type Transform } from 'node:stream'
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib'
+import { MAX_RATIO, RATIO_FREE_BYTES } from './limits.ts'
+
+/** The body is not what its Content-Encoding says, or it is coded in a way that we did not ask for. */
+export class DecodingError extends Error {
+  override readonly name = 'DecodingError'
+  readonly code = 'ERR_DECODING'
+}
+
+export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'zstd'
+
+/** @param value  Content-Encoding as received; null: given twice, differently. @throws DecodingError for all that decode does not read */
+export function codingOf(value: string | undefined | null): Coding {
+  const name = value?.trim().toLowerCase() ?? (value === null ? 'several codings' : '')
+  if (name === '' || name === 'identity') return 'identity'
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip'
+  if (name === 'deflate' || name === 'br' || name === 'zstd') return name
+  throw new DecodingError(`the content coding '${name.slice(0, 64)}' is not one that was asked for`)
+}
+
+/** `cut`: there was more: beyond maxBytes, or beyond the allowed relation to what came over the wire. */
+export type Decoded = { octets: Buffer; cut: false | 'length' | 'ratio' }
+
+/**
+ * @param source    the body as on the wire
+ * @param maxBytes  octets that come out at most
+ * @param complete  false: the body is known to be cut, so an abrupt end is no error
+ * @throws          DecodingError
+ */
+export async function decode(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  coding: Coding,
+  maxBytes: number,
+  complete = true,
+): Promise<Decoded> {
+  const out: Uint8Array[] = []
+  let bytes = 0
+  let wire = 0
+  const counted = (async function* () {
+    for await (const chunk of source) {
+      wire += chunk.length
+      yield chunk
+    }
+  })()
+  let cut: Decoded['cut'] = false
+  try {
+    for await (const chunk of await through(counted, coding)) {
+      out.push(chunk)
+      bytes += chunk.length
+      if (bytes > maxBytes) cut = 'length'
+      else if (bytes > RATIO_FREE_BYTES && bytes > wire * MAX_RATIO) cut = 'ratio'
+      if (cut !== false) break
+    }
+  } catch (error) {
+    if (complete || !isAbruptEnd(error))
+      throw new DecodingError(`${coding}: ${(error as Error).message}`, { cause: error })
+  }
+  const octets = Buffer.concat(out)
+  return { octets: bytes > maxBytes ? octets.subarray(0, maxBytes) : octets, cut }
+}
+
+const isAbruptEnd = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  (error.code === 'Z_BUF_ERROR' || error.code === 'ERR_BUFFER_OUT_OF_BOUNDS')
+
+async function through(source: AsyncGenerator<Uint8Array>, coding: Coding): Promise<AsyncIterable<Uint8Array>> {
+  if (coding === 'identity') return source
+  const first = await source.next()
+  if (first.done) return source // no octets at all: nothing to decode, as for a 204
+  const whole = (async function* () {
+    yield first.value
+    yield* source
+  })()
+  const decoder = decoderFor(coding, first.value)
+  pipeline(Readable.from(whole), decoder, () => {}) // errors arrive through the iteration of the decoder
+  return decoder
+}
+
+function decoderFor(coding: Exclude<Coding, 'identity'>, first: Uint8Array): Transform {
+  switch (coding) {
+    case 'gzip':
+      return createGunzip()
+    case 'deflate':
+      return isZlib(first) ? createInflate() : createInflateRaw() // some servers send the bare stream
+    case 'br':
+      return createBrotliDecompress()
+    case 'zstd':
+      // RFC 9659: a window of at most 8 MiB; the library would accept 128 MiB per answer.
+      return createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })
+    default:
+      return coding satisfies never
+  }
+}
+
+const isZlib = ([first = 0, second = 0]: Uint8Array): boolean =>
+  (first & 15) === 8 && ((first << 8) | second) % 31 === 0

@@ -1,0 +1,178 @@
+/**
+ * One robots.txt: the request with its redirects, each hop guarded, all under one deadline; what came back as an event
+ * for the origin's state. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2).
+ */
+import { hash } from 'node:crypto'
+import type { Agent } from '@decorum/protocol'
+import {
+  parseRetryAfter,
+  ROBOTS_MAX_BYTES,
+  type RobotsEvent,
+  type RobotsState,
+  type UnansweredReason,
+} from '@decorum/robots'
+import type { LaneConnections, Way } from './connections.ts'
+import { codingOf, decode } from './decode.ts'
+import { type Answer, type Exchange, exchange } from './exchange.ts'
+import { freshForMs } from './freshness.ts'
+import type { Lease } from './lease.ts'
+import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
+import { failureOf, isRedirect, single } from './read-answer.ts'
+import { type Target, targetOf } from './redirect.ts'
+import { headersOf } from './request-head.ts'
+
+export type RobotsAnswer = {
+  /** undefined: nothing left this machine, or nothing may be said of the site by it */
+  event?: RobotsEvent
+  /** the decoded octets of a good answer, at most 500 KiB */
+  octets?: Uint8Array
+  /** why there is no event */
+  notSent?: string
+  /** the agent has no contact and the address is not opened */
+  noContact?: boolean
+  endedAt: number
+  what: string
+  detail: string
+  bytes: number
+  /** the exchanges that were answered, in order, for the archive; their bodies want discarding */
+  hops: { url: string; answer: Answer; headers: string[] }[]
+}
+
+type Tools = { connections: LaneConnections; now: () => number; jitter: () => number }
+
+/**
+ * @param state  what is known of the origin: its validators make the request conditional
+ * @param path   '/robots.txt'
+ */
+export async function fetchRobots(
+  origin: string,
+  path: string,
+  agent: Agent,
+  state: RobotsState,
+  lease: Lease,
+  tools: Tools,
+): Promise<RobotsAnswer> {
+  const start = performance.now()
+  const deadlineMs = lease.deadlineMs()
+  const hops: RobotsAnswer['hops'] = []
+  const seen = new Set<string>()
+  let at = { origin, path }
+  for (;;) {
+    const url = at.origin + at.path
+    const base = { bytes: hops.at(-1)?.answer.body.bytes ?? 0, hops }
+    const stop = (reason: UnansweredReason, detail: string, endedAt: number): RobotsAnswer => {
+      return { ...base, endedAt, what: reason, detail, event: { kind: 'unanswered', reason, jitter: tools.jitter() } }
+    }
+    if (seen.has(url)) return stop('redirect-loop', `back at ${url}`, performance.now())
+    seen.add(url)
+    const first = hops.length === 0
+    const headers = first ? conditional(agent, state) : headersOf(agent)
+    const left = Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
+    const result = await visit(
+      agent,
+      at,
+      at.origin === origin,
+      headers,
+      Math.max(1, left),
+      first ? lease.lastCheck : lease.stillHeld,
+      tools,
+    )
+    if (result.kind === 'not-sent') {
+      if (!first) return stop('timeout', result.why, result.endedAt)
+      return { ...base, endedAt: result.endedAt, what: 'not-sent', detail: result.why, notSent: result.why }
+    }
+    if (result.kind === 'unanswered') {
+      const failure = failureOf(result.error, result.phase)
+      if (failure !== 'no-contact') return stop(failure, result.error.message, result.endedAt)
+      if (!first) return stop('blocked-address', result.error.message, result.endedAt)
+      return { ...base, endedAt: result.endedAt, what: failure, detail: result.error.message, noContact: true }
+    }
+    hops.push({ url, answer: result, headers })
+    const target: Target = isRedirect(result.status) ? targetOf(result.headers, url) : { kind: 'none' }
+    if (target.kind === 'none') return read(result, state, tools, hops)
+    if (target.kind === 'unusable') {
+      const blocked = target.refused === 'scheme-not-supported' || target.refused === 'ftp-not-supported'
+      return stop(blocked ? 'blocked-scheme' : 'protocol', target.why, result.endedAt)
+    }
+    if (hops.length > ROBOTS_MAX_REDIRECTS)
+      return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
+    at = target.at
+  }
+}
+
+async function visit(
+  agent: Agent,
+  at: { origin: string; path: string },
+  own: boolean,
+  headers: string[],
+  deadlineMs: number,
+  lastCheck: () => string | undefined,
+  { connections }: Tools,
+): Promise<Exchange> {
+  const ask = { ...at, headers, deadlineMs, maxBytes: ROBOTS_WIRE_MAX_BYTES, lastCheck, keepBody: true }
+  if (own) return exchange({ ...ask, way: connections.lane(agent, at.origin) })
+  const way: Way & { close(): void } = connections.once(agent, at.origin)
+  try {
+    return await exchange({ ...ask, way })
+  } finally {
+    way.close()
+  }
+}
+
+/** Asks only for what has changed; a 304 to our own validator renews the copy. */
+function conditional(agent: Agent, { copy }: RobotsState): string[] {
+  const headers = [...headersOf(agent)]
+  if (copy?.etag !== undefined) headers.push('if-none-match', copy.etag)
+  if (copy?.lastModified !== undefined) headers.push('if-modified-since', copy.lastModified)
+  return headers
+}
+
+/** The last answer of the chain. Only a complete, decodable body counts: half a file could hide the rule that forbids. */
+async function read(
+  answer: Answer,
+  state: RobotsState,
+  { now, jitter }: Tools,
+  hops: RobotsAnswer['hops'],
+): Promise<RobotsAnswer> {
+  const { status, headers, truncated, body, endedAt } = answer
+  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now())
+  const retry = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const done = { endedAt, bytes: body.bytes, hops }
+  const unanswered = (reason: UnansweredReason, detail: string): RobotsAnswer => {
+    return { ...done, what: reason, detail, event: { kind: 'unanswered', reason, ...retry, jitter: jitter() } }
+  }
+  const fresh = freshForMs(headers)
+  const etag = validator(headers, 'etag')
+  const lastModified = validator(headers, 'last-modified')
+  const event: Extract<RobotsEvent, { kind: 'answered' }> = {
+    kind: 'answered',
+    status,
+    jitter: jitter(),
+    ...retry,
+    ...(fresh === undefined ? {} : { freshForMs: fresh }),
+    ...(etag === undefined ? {} : { etag }),
+    ...(lastModified === undefined ? {} : { lastModified }),
+  }
+  const said = { ...done, what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
+  if (status < 200 || status > 299) {
+    // Without a copy of ours this 304 answers a question that nobody asked.
+    return status === 304 && state.copy === undefined
+      ? unanswered('protocol', 'a 304 to an unconditional request')
+      : { ...said, event }
+  }
+  if (truncated === 'time') return unanswered('timeout', 'the body was not complete in time')
+  if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
+  try {
+    const coding = codingOf(single(headers, 'content-encoding'))
+    const { octets } = await decode(body.read(), coding, ROBOTS_MAX_BYTES, truncated === false)
+    return { ...said, octets, event: { ...event, hash: hash('sha256', octets, 'hex').slice(0, 32) } }
+  } catch (error) {
+    return unanswered('decoding', (error as Error).message)
+  }
+}
+
+/** A validator is sent back as it came, so it must be something that can be sent. */
+function validator(headers: readonly [string, string][], name: string): string | undefined {
+  const value = single(headers, name)
+  return value != null && value.length > 0 && value.length <= 256 && /^[\x20-\x7e]+$/.test(value) ? value : undefined
+}

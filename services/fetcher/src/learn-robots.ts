@@ -1,0 +1,96 @@
+/** A robots order from request to lesson: what the ledger is told of the origin's state, rules and gaps. */
+import { type Gap, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
+import type { Agent, Agents, Order } from '@decorum/protocol'
+import { needsRules, parseRobots, policies, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
+import type { LaneConnections } from './connections.ts'
+import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
+import type { Lease } from './lease.ts'
+import { requestHead } from './request-head.ts'
+import type { Sink } from './sink.ts'
+
+export type RobotsTools = {
+  connections: LaneConnections
+  agents: Agents
+  sink: Sink
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>
+  now: () => number
+  /** [0, 1) */
+  jitter: () => number
+  onSinkError: (error: unknown) => void
+}
+
+export type Learned = {
+  answer: RobotsAnswer /** undefined: there is nothing to teach */
+  lesson?: Omit<Lesson, 'restedMs'> /** what was known before */
+  state: RobotsState
+}
+
+/** @throws LedgerUnavailableError before anything was sent, when the state cannot be read */
+export async function learnRobots(order: Order, agent: Agent, lease: Lease, tools: RobotsTools): Promise<Learned> {
+  const { agents, ledger, sink } = tools
+  const partition = ledger.partitionOf(order.origin)
+  const [known] = await ledger.robotsStates(partition, [order.origin])
+  const state: RobotsState = known?.state ?? {}
+  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, tools)
+  await keep(answer, agent, sink, tools.onSinkError)
+  if (answer.event === undefined) return { answer, state }
+  const next = step(state, answer.event, tools.now())
+  const lesson: Omit<Lesson, 'restedMs'> = {
+    agent: order.agent,
+    origin: order.origin,
+    fence: order.fence,
+    state: next,
+    gaps: [],
+    gapMs: order.gapMs,
+  }
+  if (answer.octets !== undefined && next.copy !== undefined)
+    lesson.body = { hash: next.copy.hash, octets: answer.octets }
+  const body = answer.octets ?? (await oldBody(next, partition, tools))
+  lesson.gaps = gapsOf(agents, next, body, tools.now())
+  return { answer, lesson, state }
+}
+
+/** The copy that stays in force through a 304 or an outage; without it the gaps are the floors. */
+async function oldBody(
+  state: RobotsState,
+  partition: number,
+  { ledger }: RobotsTools,
+): Promise<Uint8Array | undefined> {
+  return state.copy === undefined ? undefined : ledger.body(partition, state.copy.hash).catch(() => undefined)
+}
+
+/** Each agent's gap under its own policy; one file is compiled once per profile. */
+function gapsOf(
+  agents: Agents,
+  state: RobotsState,
+  body: Uint8Array | undefined,
+  now: number,
+): (Gap & { agent: string })[] {
+  const compiled = new Map<string, RobotsTxt>()
+  return agents.list.map((agent) => {
+    const policy = policies[agent.profile]
+    let rules: RobotsTxt | undefined
+    if (body !== undefined && needsRules(state, policy, now) !== undefined) {
+      rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
+      compiled.set(agent.profile, rules)
+    }
+    return { agent: agent.key, ...gapFor(agent, rules) }
+  })
+}
+
+/** Every hop goes to the archive as an exchange of its own; the bodies are let go. */
+async function keep(
+  { hops }: RobotsAnswer,
+  agent: Agent,
+  sink: Sink,
+  onSinkError: (error: unknown) => void,
+): Promise<void> {
+  for (const { url, answer, headers } of hops) {
+    if (sink.keepsBodies) {
+      const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
+      const head = requestHead(url.slice(0, url.length - path.length), path, headers)
+      await sink.store({ kind: 'robots', url, agent: agent.name, requestHead: head, answer }).catch(onSinkError)
+    }
+    await answer.body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
+  }
+}

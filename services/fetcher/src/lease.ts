@@ -1,0 +1,76 @@
+/**
+ * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
+ * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
+ */
+import type { Ledger, Permit } from '@decorum/ledger'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import type { Order } from '@decorum/protocol'
+import { LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
+
+export type Lease = {
+  /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
+  deadlineMs(): number
+  /** why nothing may be sent any more, or undefined */
+  lastCheck(): string | undefined
+  /** the same for what follows a first request under the same lease (hops of robots.txt) */
+  stillHeld(): string | undefined
+  /** ms since begin was called */
+  age(): number
+  leaseMs: number
+}
+
+export type Begun =
+  | { kind: 'lease'; lease: Lease }
+  | { kind: 'refused'; why: Extract<Permit, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable' }
+
+/** Times that begin may say 'early' to one order; each time it is asked again when the ledger says so. */
+const MAX_EARLY = 8
+
+/**
+ * Asks the ledger in the instant before the request, and again when it was too early.
+ * @param fetchDeadlineMs  longest exchange
+ * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+ */
+export async function beginLease(
+  ledger: Pick<Ledger, 'begin'>,
+  order: Order,
+  fetchDeadlineMs: number,
+  leaseSpanMs: number,
+): Promise<Begun> {
+  const { kind, agent, origin, fence, version, gapMs } = order
+  for (let tries = 0; tries < MAX_EARLY; tries++) {
+    const monotonic = performance.now() // before the call: the reply may be late, the lease began without us
+    const wall = Date.now()
+    let permit: Permit
+    try {
+      permit = await ledger.begin({ kind, agent, origin, fence, version, gapMs })
+    } catch (error) {
+      // If the script ran and its reply was lost, the lease ends by itself; nothing is sent under it.
+      if (error instanceof LedgerUnavailableError) return { kind: 'refused', why: 'ledger-unavailable' }
+      throw error
+    }
+    if (permit.kind === 'granted')
+      return { kind: 'lease', lease: lease(monotonic, wall, permit.leaseMs, fetchDeadlineMs, leaseSpanMs) }
+    if (permit.kind === 'refused') return permit
+    await later(permit.waitMs)
+  }
+  return { kind: 'refused', why: 'too-early' }
+}
+
+function lease(monotonic: number, wall: number, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number): Lease {
+  const age = () => Math.max(performance.now() - monotonic, Date.now() - wall)
+  const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, leaseSpanMs / 3)
+  const deadlineMs = () => Math.min(fetchDeadlineMs, usableMs - age())
+  const stillHeld = () => (age() >= usableMs ? 'the lease is over' : undefined)
+  return {
+    leaseMs,
+    age,
+    deadlineMs,
+    stillHeld,
+    lastCheck: () => (age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : stillHeld()),
+  }
+}
+
+/** Waits; a whole millisecond more than asked, since timers may fire a fraction early. */
+export const later = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.min(ms, 60_000))))

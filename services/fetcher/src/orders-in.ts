@@ -1,0 +1,74 @@
+/**
+ * ④ Orders out of the queue into slots. A job ends as soon as each of its orders has found a slot: from there on the
+ * lease is the authority, and BullMQ neither retries nor repeats anything. While all slots are taken the job waits,
+ * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
+ */
+import { ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
+import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
+import type { LimitFunction } from 'p-limit'
+import type { Stats } from './stats.ts'
+
+/** `stop`: no more jobs; resolves when every order that was placed has ended. */
+export type OrdersIn = { stop(): Promise<void> }
+
+export type OrdersInOptions = {
+  /** hash tags of the partitions, braces included */
+  tags: readonly string[]
+  connection: ConnectionOptions
+  slots: LimitFunction
+  stats: Stats
+  /** never rejects */
+  carryOut: (order: Order, receivedAt: number) => Promise<void>
+  log: { warn(fields: object, message: string): void }
+}
+
+/** Jobs of one partition that may wait for slots at once: one is being placed while the next is on its way. */
+const JOBS_AT_ONCE = 2
+
+export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: OrdersInOptions): OrdersIn {
+  const running = new Set<Promise<void>>()
+  const place = (order: Order, receivedAt: number): Promise<void> =>
+    new Promise((placed) => {
+      const run = slots(() => {
+        placed()
+        return carryOut(order, receivedAt)
+      })
+      running.add(run)
+      void run.finally(() => running.delete(run))
+    })
+  const workers = tags.map((tag) => {
+    const worker = new Worker(
+      ORDERS,
+      async (job) => {
+        const receivedAt = performance.now()
+        const read = OrdersJob.safeParse(job.data)
+        if (!read.success) {
+          stats.badJobs++
+          const [issue] = read.error.issues
+          throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
+        }
+        await Promise.all(read.data.orders.map((order) => place(order, receivedAt)))
+      },
+      {
+        ...queueOptions(tag),
+        connection,
+        concurrency: JOBS_AT_ONCE,
+        lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
+        maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      },
+    )
+    worker.on('failed', (job, error) =>
+      log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
+    )
+    worker.on('error', (error) => log.warn({ reason: error.message.slice(0, 512) }, 'the orders queue'))
+    return worker
+  })
+  return {
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.close()))
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/** ⑤ What an answer or its absence means, in one table: status or failure → what becomes of the visit. */
+import type { FailureReason } from '@decorum/protocol'
+import { errors } from 'undici'
+import { BlockedAddressError, BlockedPortError, NoContactError } from './address-guard.ts'
+import type { Phase } from './connections.ts'
+import { DeadlineError } from './exchange.ts'
+import { LookupTimeoutError } from './lookup.ts'
+
+/** `nxdomain` and `no-contact` are told apart here; a page outcome writes them as dns and refused. */
+export type Failure =
+  | Extract<
+      FailureReason,
+      'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'decoding' | 'blocked-address' | 'blocked-port'
+    >
+  | 'nxdomain'
+  | 'no-contact'
+
+type Failed = {
+  error: Error /** '' when there is none */
+  code: string /** how far the exchange had come */
+  phase: Phase | 'sent'
+}
+
+/** First row that fits wins. */
+const FAILURES: readonly [fits: (failed: Failed) => boolean, reason: Failure][] = [
+  [({ error }) => error instanceof BlockedAddressError, 'blocked-address'],
+  [({ error }) => error instanceof BlockedPortError, 'blocked-port'],
+  [({ error }) => error instanceof NoContactError, 'no-contact'],
+  [({ error, phase }) => error instanceof DeadlineError && phase === 'sent', 'timeout'],
+  [({ error }) => error instanceof LookupTimeoutError, 'dns'],
+  [({ code }) => code === 'ENOTFOUND', 'nxdomain'],
+  [({ phase }) => phase === 'dns', 'dns'],
+  [({ code }) => TLS_CODE.test(code), 'tls'],
+  [({ phase }) => phase === 'tls', 'tls'],
+  [({ phase }) => phase === 'connect', 'connect'],
+  [({ error, code }) => error instanceof errors.HTTPParserError || code.startsWith('HPE_'), 'protocol'],
+  [({ error, code }) => PROTOCOL_CODES.has(code) || BAD_ANSWERS.has(error.message), 'protocol'],
+  [({ code }) => TIMEOUT_CODES.has(code), 'timeout'],
+  [() => true, 'reset'],
+]
+
+const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|EPROTO$|INVALID_CA|CRL_)/
+const PROTOCOL_CODES = new Set([
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'ERR_ASSERTION', // undici asserts on some impossible answers (status 099)
+])
+/** undici gives these the code of a closed socket: an unasked 100 or 101, an answer to nothing. */
+const BAD_ANSWERS = new Set(['bad response', 'bad upgrade'])
+const TIMEOUT_CODES = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+])
+
+export function failureOf(error: Error, phase: Phase | 'sent'): Failure {
+  const failed: Failed = { error, code: 'code' in error ? String(error.code) : '', phase }
+  return FAILURES.find(([fits]) => fits(failed))?.[1] ?? 'reset'
+}
+
+/** Failures that another try cannot mend. */
+export const isFinal = (failure: Failure): boolean =>
+  failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
+
+export type Meaning = 'too-fast' | 'redirect' | 'fetched'
+
+/** What a status means for a page: everything is an answer except a site that asks for silence, and a redirect. */
+export function meaningOf(status: number): Meaning {
+  if (status === 429 || status === 503) return 'too-fast'
+  return isRedirect(status) ? 'redirect' : 'fetched'
+}
+
+export const isRedirect = (status: number): boolean =>
+  status === 301 || status === 302 || status === 303 || status === 307 || status === 308
+
+/** The one value of a header that may be given once; `undefined` when absent, `null` when given twice with two values. */
+export function single(headers: readonly [string, string][], name: string): string | undefined | null {
+  let found: string | undefined
+  for (const [given, value] of headers) {
+    if (given.length !== name.length || given.toLowerCase() !== name) continue
+    if (found !== undefined && found !== value) return null
+    found = value
+  }
+  return found
+}

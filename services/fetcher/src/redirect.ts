@@ -1,0 +1,59 @@
+/** Where an answer points: the Location header as browsers read it, and the candidate that it becomes. */
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import {
+  type Candidate,
+  type CrawlUrl,
+  MAX_ID_CHARS,
+  MAX_URL_CHARS,
+  type Order,
+  printableUrl,
+  readUrl,
+} from '@decorum/protocol'
+import { single } from './read-answer.ts'
+
+export type Target =
+  | { kind: 'none' }
+  | { kind: 'target'; at: CrawlUrl; url: string }
+  | { kind: 'unusable'; why: string /** `scheme-not-supported` … */; refused: string }
+
+/**
+ * @param headers  as received; octets as Latin-1
+ * @param base     the URL that was requested
+ */
+export function targetOf(headers: readonly [string, string][], base: string): Target {
+  const location = single(headers, 'location')
+  if (location === undefined || location === '') return { kind: 'none' }
+  if (location === null) return { kind: 'unusable', why: 'two different Location headers', refused: 'not-a-url' }
+  if (location.length > MAX_URL_CHARS)
+    return { kind: 'unusable', why: `a Location of ${location.length} octets`, refused: 'url-too-long' }
+  // Raw octets in Location are UTF-8 in practice; what is not valid UTF-8 stays as it is.
+  const octets = Buffer.from(location, 'latin1')
+  const text = isUtf8(octets) ? octets.toString('utf8') : location
+  const url = URL.parse(text, base)
+  const at = url === null ? { refused: 'not-a-url' as const } : readUrl(url.href)
+  if ('refused' in at)
+    return { kind: 'unusable', why: `Location: ${printableUrl(text, 256)} (${at.refused})`, refused: at.refused }
+  return { kind: 'target', at, url: at.origin + at.path }
+}
+
+/** The candidate that a redirect's target becomes: the same wish, one hop on. */
+export function candidateOf(order: Order, agent: string, url: string): Candidate & { id: string } {
+  return {
+    id: hopId(order.id, order.hops),
+    url,
+    agent,
+    hops: order.hops + 1,
+    ...(order.priority === undefined ? {} : { priority: order.priority }),
+    ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
+    ...(order.meta === undefined ? {} : { meta: order.meta }),
+  }
+}
+
+/** `a` → `a~1` → `a~2`; a digest stands in for an id that would grow too long. */
+export function hopId(id: string, hops: number): string {
+  const suffix = `~${hops}`
+  const root = hops > 0 && id.endsWith(suffix) ? id.slice(0, -suffix.length) : id
+  const next = `${root}~${hops + 1}`
+  return next.length <= MAX_ID_CHARS ? next : `${hash('sha256', root, 'hex')}~${hops + 1}`
+}

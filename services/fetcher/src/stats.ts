@@ -1,0 +1,100 @@
+/** What this process did, counted in plain numbers (the road is hot) and shown to Prometheus when asked. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+
+export type Stats = {
+  begun: number
+  ended: number
+  stale: number
+  unheard: number
+  broken: number
+  refused(why: string): void
+  exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
+  sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
+  badJobs: number
+  readonly registry: Registry
+}
+
+/** @param slots  the fetcher's slots and how many of them are taken */
+export function openStats(slots: { size: number; used(): number; waiting(): number }): Stats {
+  const registry = new Registry()
+  const refusals = new Map<string, number>()
+  const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
+  let bytes = 0
+  let sinkFailures = 0
+  let sinkSaidAt = 0
+  const stats: Stats = {
+    begun: 0,
+    ended: 0,
+    stale: 0,
+    unheard: 0,
+    broken: 0,
+    badJobs: 0,
+    registry,
+    refused: (why) => void refusals.set(why, (refusals.get(why) ?? 0) + 1),
+    exchanged(kind, what, size) {
+      exchanges[kind].set(what, (exchanges[kind].get(what) ?? 0) + 1)
+      bytes += size
+    },
+    sinkFailed(error, log) {
+      sinkFailures++
+      if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk says it once in a while
+      sinkSaidAt = performance.now()
+      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
+    },
+  }
+
+  collectDefaultMetrics({ register: registry })
+  const counter = (name: string, help: string, read: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
+  gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.used())
+  gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting())
+  gauge('decorum_fetcher_leases', 'leases held', () => stats.begun - stats.ended)
+  counter('decorum_fetcher_stale_total', 'leases that had ended before they were handed back', () => stats.stale)
+  counter('decorum_fetcher_ledger_unheard_total', 'words to the ledger that had to be said again', () => stats.unheard)
+  counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
+  counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
+  counter('decorum_fetcher_body_bytes_total', 'octets of bodies, as on the wire', () => bytes)
+  counter('decorum_fetcher_sink_failures_total', 'pages that could not be kept', () => sinkFailures)
+  const table = (
+    name: string,
+    help: string,
+    labelNames: string[],
+    rows: () => Iterable<[Record<string, string>, number]>,
+  ) =>
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [labels, count] of rows()) this.inc(labels, count)
+      },
+    })
+  table('decorum_fetcher_refused_total', 'orders that sent nothing', ['why'], function* () {
+    for (const [why, count] of refusals) yield [{ why }, count]
+  })
+  table('decorum_fetcher_exchanges_total', 'exchanges by what came of them', ['kind', 'what'], function* () {
+    for (const kind of ['page', 'robots'] as const)
+      for (const [what, count] of exchanges[kind]) yield [{ kind, what }, count]
+  })
+  return stats
+}
