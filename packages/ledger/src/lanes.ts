@@ -223,11 +223,11 @@ function settlementArgs(s: Settlement): Arg[] {
 }
 
 function resolutionArgs(r: Resolution): Arg[] {
-  const [value, why] = r.then.kind === 'defer' ? [r.then.until.toFixed(3), r.then.why] : [0, '']
+  const [value, why] = r.next.kind === 'defer' ? [r.next.until.toFixed(3), r.next.why] : [0, '']
   return [
     laneName(r.agent, r.origin),
     r.fence,
-    r.then.kind,
+    r.next.kind,
     value,
     0,
     why,

@@ -94,7 +94,7 @@ export type Resolution = LaneRef & {
   /** outcomes of the first heads, in order: they leave the lane without spending its slot */
   dropped: Outcome[]
   /** keep: an order follows · release: back to its clock · until: nothing may happen here before that instant */
-  then: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant; why: Gate }
+  next: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant; why: Gate }
 }
 
 export type SettleResult = 'settled' | 'stale'

@@ -21,8 +21,8 @@ export type DecideWith = {
 export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): Promise<Decision> {
   const dropped: Outcome[] = []
   const { origin, fence, now } = lane
-  const leave = (then: Resolution['then']): Decision => ({
-    resolution: { agent: lane.agent, origin, fence, dropped, then },
+  const leave = (next: Resolution['next']): Decision => ({
+    resolution: { agent: lane.agent, origin, fence, dropped, next },
   })
 
   for (const [index, head] of lane.heads.entries()) {

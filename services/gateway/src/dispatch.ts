@@ -109,8 +109,8 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
   const { state } = lane.robots
   if (agent === undefined) {
     // Its agents file is not ours (a deploy under way): whoever knows the agent takes it later.
-    const then: Resolution['then'] = { kind: 'defer', until: now + 10_000, why: 'lane-busy' }
-    return { resolution: { agent: lane.agent, origin, fence: lane.fence, dropped: [], then } }
+    const next: Resolution['next'] = { kind: 'defer', until: now + 10_000, why: 'lane-busy' }
+    return { resolution: { agent: lane.agent, origin, fence: lane.fence, dropped: [], next } }
   }
   gate.note(origin, state, now)
   return decide(lane, agent, {
