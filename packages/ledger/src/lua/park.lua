@@ -14,10 +14,10 @@ local limit = tonumber(ARGV[4])
 local markKey = ARGV[5] == 'job' and P .. 'candidates:' .. ARGV[6] or P .. 'mark:' .. ARGV[6]
 local markField = 'parked:' .. ARGV[7]
 local markable = ARGV[5] ~= ''
-if ARGV[5] == 'job' then
-  if redis.call('EXISTS', markKey) == 0 then markable = false -- no such job: nothing to write on
-  elseif redis.call('HEXISTS', markKey, markField) == 1 then return { epochId, ms(now), '0', 'again', '0' } end
-elseif markable and redis.call('HEXISTS', markKey, markField) == 1 then return { epochId, ms(now), '0', 'again', '0' } end
+-- a job that is gone was finished by somebody else, while this caller was away
+if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and redis.call('HEXISTS', markKey, markField) == 1) then
+  return { epochId, ms(now), '0', 'again', '0' }
+end
 
 local full = { epochId, ms(now), 'full' }
 local at = 10

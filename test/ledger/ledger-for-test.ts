@@ -1,0 +1,171 @@
+/** A ledger on virtual time and an emptied real Redis, and short ways to say what a test wants to happen in it. */
+import type { Outcome } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
+import {
+  type Ledger,
+  type LedgerOptions,
+  openLedger,
+  type ParkItem,
+  type TakenLane,
+} from '../../packages/ledger/src/index.ts'
+import type { TestRedis } from '../support/redis.ts'
+
+/** Lengths that tests count with, ms. */
+export const LEASE = 45_000
+export const QUARANTINE = 10_000
+export const RESERVE = 30_000
+/** How long an empty Redis grants nothing: lua/common.lua FIRST_HOLD_MS. */
+export const FIRST_HOLD = 1_000
+
+export const ORIGIN = 'http://site.test'
+export const AGENT = 'bot'
+export const TAG = '{decorum:0}'
+
+export type Clock = { now: number; pass(ms: number): number }
+
+export const clockAt = (now = 1_800_000_000_000): Clock => ({
+  now,
+  pass(ms) {
+    this.now += ms
+    return this.now
+  },
+})
+
+export type ParkedItem = Extract<ParkItem, { parked: unknown }>
+
+/** A URL for a lane; `id` doubles as its path. */
+export function url(
+  id: string,
+  more: Partial<ParkedItem['parked']> & { agent?: string; origin?: string; mark?: string } = {},
+): ParkedItem {
+  const { agent = AGENT, origin = ORIGIN, mark, ...parked } = more
+  return {
+    lane: { agent, origin },
+    parked: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal', ...parked },
+    ...(mark === undefined ? {} : { mark }),
+  }
+}
+
+export const urls = (...ids: string[]): ParkedItem[] => ids.map((id) => url(id))
+
+/** A terminal outcome of the candidate `id`. */
+export function outcomeOf(id: string, body: Partial<Outcome> = {}): Outcome {
+  return {
+    id,
+    url: `${ORIGIN}/${id}`,
+    agent: AGENT,
+    kind: 'failed',
+    reason: 'connect',
+    detail: '',
+    at: 1,
+    attempts: 1,
+    ...body,
+  } as Outcome
+}
+
+export type Bench = {
+  ledger: Ledger
+  clock: Clock
+  /** a second connection, to look at what is really stored */
+  raw: Redis
+  /** another process's view of the same ledger: it has just started */
+  another(): Promise<Ledger>
+  /** everything that is due now, by origin and agent */
+  take(more?: { limit?: number; aheadMs?: number; inFlightLimit?: number; peek?: number }): Promise<TakenLane[]>
+  /** the one lane that is due: fails when there is none or another */
+  takeOne(more?: { aheadMs?: number; peek?: number }): Promise<TakenLane>
+  /** begin it as a page of version 0 */
+  beginPage(
+    lane: TakenLane,
+    more?: { gapMs?: number; version?: number; kind?: 'page' | 'robots' },
+  ): ReturnType<Ledger['begin']>
+  /** the exchange of the head is over, well, and the URL leaves */
+  finish(lane: TakenLane, more?: { gapMs?: number; restedMs?: number }): ReturnType<Ledger['settle']>
+  /** park → take → begin → finish of one URL: the lane's clock runs for `gapMs` from now */
+  visit(id: string, gapMs: number): Promise<void>
+  outcomes(): Promise<Outcome[]>
+  /** instant at which a lane may be taken; undefined when it is in nobody's list */
+  dueOf(agent?: string, origin?: string): Promise<number | undefined>
+}
+
+/**
+ * An empty ledger whose first hold is over.
+ * @param options.hold  true: the first hold is still running
+ */
+export async function emptyLedger(
+  redis: Pick<TestRedis, 'url'>,
+  options: Partial<LedgerOptions> & { hold?: boolean; clock?: Clock } = {},
+): Promise<Bench> {
+  const { hold = false, clock = clockAt(), ...rest } = options
+  const raw = new Redis(redis.url)
+  await raw.flushall()
+  const opened: Ledger[] = []
+  onTestFinished(async () => {
+    await Promise.all(opened.map((ledger) => ledger.close()))
+    raw.disconnect()
+  })
+  const open = async (): Promise<Ledger> => {
+    const ledger = await openLedger({
+      redis: redis.url,
+      partitions: 1,
+      leaseMs: LEASE,
+      quarantineMs: QUARANTINE,
+      reserveMs: RESERVE,
+      nowMs: () => clock.now,
+      ...rest,
+    })
+    opened.push(ledger)
+    return ledger
+  }
+  const ledger = await open()
+  if (!hold) clock.pass(FIRST_HOLD)
+
+  const take: Bench['take'] = async (more = {}) => {
+    const taken = await ledger.take(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1, ...more })
+    return taken.kind === 'taken' ? taken.lanes : []
+  }
+  const takeOne: Bench['takeOne'] = async (more = {}) => {
+    const lanes = await take(more)
+    const [lane] = lanes
+    if (lane === undefined || lanes.length > 1) throw new Error(`${lanes.length} lanes are due, one was expected`)
+    return lane
+  }
+  const beginPage: Bench['beginPage'] = ({ agent, origin, fence }, more = {}) =>
+    ledger.begin({ agent, origin, fence, kind: 'page', version: 0, gapMs: 1_000, ...more })
+  const finish: Bench['finish'] = ({ agent, origin, fence, heads }, more = {}) =>
+    ledger.settle({
+      agent,
+      origin,
+      fence,
+      gapMs: 1_000,
+      restedMs: 0,
+      mood: { kind: 'fine' },
+      outcome: outcomeOf(heads[0]?.id ?? ''),
+      ...more,
+    })
+  return {
+    ledger,
+    clock,
+    raw,
+    another: open,
+    take,
+    takeOne,
+    beginPage,
+    finish,
+    async visit(id, gapMs) {
+      await ledger.park(0, urls(id))
+      const lane = await takeOne()
+      await beginPage(lane, { gapMs })
+      await finish(lane, { gapMs })
+    },
+    async outcomes() {
+      const rows = await raw.xrange(`${TAG}:outcomes`, '-', '+')
+      return rows.map(([, fields]) => JSON.parse(fields[1] as string) as Outcome)
+    },
+    async dueOf(agent = AGENT, origin = ORIGIN) {
+      const score = await raw.zscore(`${TAG}:due`, `${agent} ${origin}`)
+      return score === null ? undefined : Number(score)
+    },
+  }
+}

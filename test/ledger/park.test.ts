@@ -1,0 +1,237 @@
+/** park: URLs into lanes, idempotent, bounded, and never at the cost of a silence. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { emptyLedger, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+
+test('parked URLs leave in the order in which they came', async () => {
+  const { ledger, takeOne } = await emptyLedger(redis)
+  expect(await ledger.park(0, urls('a', 'b', 'c'))).toEqual({ parked: 3, absorbed: 0, outcomes: 0 })
+  const lane = await takeOne({ peek: 3 })
+  expect(lane.heads.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+})
+
+test('a candidate whose id is stored is absorbed, in the same call and in a later one', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  expect(await ledger.park(0, urls('a', 'a'))).toEqual({ parked: 1, absorbed: 1, outcomes: 0 })
+  expect(await ledger.park(0, [url('a', { path: '/elsewhere', origin: 'http://other.test' })])).toMatchObject({
+    absorbed: 1,
+  })
+  expect(await raw.llen(`${TAG}:q:bot ${ORIGIN}`)).toBe(1)
+})
+
+test('the same URL under two ids is two candidates', async () => {
+  const { ledger } = await emptyLedger(redis)
+  expect(await ledger.park(0, [url('a', { path: '/x' }), url('b', { path: '/x' })])).toMatchObject({ parked: 2 })
+})
+
+test('an id is free again once it has its outcome', async () => {
+  const { ledger, takeOne, beginPage, finish } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await beginPage(lane)
+  expect(await ledger.park(0, urls('a')), 'in flight it is still stored').toMatchObject({ absorbed: 1 })
+  await finish(lane)
+  expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
+})
+
+test('the same job delivered again parks nothing, even when its URLs have left meanwhile', async () => {
+  const { ledger, raw, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
+  const mark = { job: 'j1', chunk: 0 }
+  expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
+  const lane = await takeOne()
+  await beginPage(lane)
+  await finish(lane)
+  const again = [...urls('a'), { outcome: outcomeOf('x', { kind: 'invalid', reason: 'not-a-url' }) }]
+  expect(await ledger.park(0, again, mark)).toEqual({ parked: 0, absorbed: 2, outcomes: 0 })
+  expect(await outcomes()).toHaveLength(1)
+})
+
+test('each chunk of a job has its own mark', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
+  await ledger.park(0, urls('a'), { job: 'j1', chunk: 0 })
+  expect(await ledger.park(0, urls('b'), { job: 'j1', chunk: 1 })).toMatchObject({ parked: 1 })
+})
+
+test('a job that is gone was done by somebody else: a worker that wakes late parks nothing for it', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  expect(await ledger.park(0, urls('a'), { job: 'gone', chunk: 0 })).toEqual({ parked: 0, absorbed: 1, outcomes: 0 })
+  expect(await raw.exists(`${TAG}:candidates:gone`), 'and no job is made up').toBe(0)
+})
+
+test('a chunk marked by a key is parked once, until its mark is forgotten', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  const mark = { key: 'job:3:j1:0' }
+  expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
+  expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 0, absorbed: 1 })
+  expect(await raw.pttl(`${TAG}:mark:job:3:j1:0`), 'the mark ends by itself').toBeGreaterThan(86_400_000)
+  await ledger.forgetMark(0, mark.key)
+  expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 1 })
+})
+
+test('an item with a mark of its own is parked once per mark, whatever became of its id', async () => {
+  const { ledger, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])
+  const lane = await takeOne()
+  await beginPage(lane)
+  await finish(lane)
+  expect(await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])).toMatchObject({ parked: 0, absorbed: 1 })
+  const known = { outcome: outcomeOf('b', { kind: 'invalid', reason: 'x' }), mark: 'outbox:0:1-2' }
+  expect(await ledger.park(0, [known])).toMatchObject({ outcomes: 1 })
+  expect(await ledger.park(0, [known])).toMatchObject({ outcomes: 0, absorbed: 1 })
+  expect(await outcomes()).toHaveLength(2)
+})
+
+test('an outcome that is known at intake is written, unless the id is stored', async () => {
+  const { ledger, outcomes } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const invalid = (id: string) => ({ outcome: outcomeOf(id, { kind: 'invalid', reason: 'not-a-url' }) })
+  expect(await ledger.park(0, [invalid('a'), invalid('b')])).toEqual({ parked: 0, absorbed: 1, outcomes: 1 })
+  expect((await outcomes()).map(({ id, kind }) => [id, kind])).toEqual([['b', 'invalid']])
+})
+
+test('beyond the lane limit: what came first stays, each other URL gets refused: lane-full', async () => {
+  const { ledger, outcomes, raw } = await emptyLedger(redis, { laneLimit: 3 })
+  await ledger.park(0, urls('a', 'b'))
+  const more = [url('c', { meta: { n: 1 } }), url('d', { meta: { n: 2 } }), url('e', { origin: 'http://other.test' })]
+  expect(await ledger.park(0, more)).toEqual({ parked: 2, absorbed: 0, outcomes: 1 })
+  expect(await outcomes()).toEqual([
+    expect.objectContaining({
+      id: 'd',
+      kind: 'refused',
+      reason: 'lane-full',
+      url: `${ORIGIN}/d`,
+      attempts: 0,
+      meta: { n: 2 },
+    }),
+  ])
+  expect(await raw.llen(`${TAG}:q:bot ${ORIGIN}`)).toBe(3)
+})
+
+test('a refused URL is not stored: its id is free at once', async () => {
+  const { ledger, takeOne, beginPage, finish } = await emptyLedger(redis, { laneLimit: 1 })
+  await ledger.park(0, urls('a', 'b'))
+  const lane = await takeOne()
+  await beginPage(lane)
+  await finish(lane)
+  expect(await ledger.park(0, urls('b'))).toMatchObject({ parked: 1 })
+})
+
+test('a full lane absorbs what it already holds instead of refusing it', async () => {
+  const { ledger, outcomes } = await emptyLedger(redis, { laneLimit: 2 })
+  await ledger.park(0, urls('a', 'b'))
+  expect(await ledger.park(0, urls('a', 'b'))).toEqual({ parked: 0, absorbed: 2, outcomes: 0 })
+  expect(await outcomes()).toEqual([])
+})
+
+test('a refused chunk spends its mark: delivered again it writes no second outcome', async () => {
+  const { ledger, raw, outcomes } = await emptyLedger(redis, { laneLimit: 1 })
+  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
+  for (let i = 0; i < 2; i++) await ledger.park(0, urls('a', 'b'), { job: 'j1', chunk: 0 })
+  expect(await outcomes()).toHaveLength(1)
+})
+
+test('high waits behind the one in flight and before every normal one', async () => {
+  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  await ledger.park(0, urls('first', 'second'))
+  const lane = await takeOne()
+  await beginPage(lane)
+  await ledger.park(0, [url('urgent', { priority: 'high' }), url('urgent too', { priority: 'high', path: '/u2' })])
+  await finish(lane)
+  const left: string[] = []
+  for (let i = 0; i < 3; i++) {
+    clock.pass(1_000)
+    const next = await takeOne()
+    left.push(next.heads[0]!.id)
+    expect(next.heads[0]!.priority).toBe(i < 2 ? 'high' : 'normal')
+    await beginPage(next)
+    await finish(next)
+  }
+  expect(left).toEqual(['urgent', 'urgent too', 'second'])
+})
+
+test('a head that is tried again stays before high ones that came later', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('first'))
+  const lane = await takeOne()
+  await beginPage(lane)
+  await ledger.park(0, [url('urgent', { priority: 'high' })])
+  await ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood: { kind: 'fine' } })
+  clock.pass(1)
+  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'first' }] })
+})
+
+test('adding a URL never lowers a running clock; an emptied and refilled lane still owes its silence', async () => {
+  const { ledger, clock, visit, take, dueOf } = await emptyLedger(redis)
+  await visit('a', 10_000)
+  const due = clock.now + 10_000
+  expect(await dueOf()).toBe(due)
+  clock.pass(5_000)
+  await ledger.park(0, urls('b'))
+  await ledger.park(0, [url('c', { priority: 'high' })])
+  expect(await dueOf()).toBe(due)
+  clock.pass(4_999)
+  expect(await take()).toEqual([])
+  clock.pass(1)
+  expect(await take()).toHaveLength(1)
+})
+
+test('adding a URL to a lane in flight does not make it due', async () => {
+  const { ledger, takeOne, take, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await takeOne()
+  await ledger.park(0, [url('b'), url('c', { priority: 'high' })])
+  expect(await dueOf()).toBeUndefined()
+  expect(await take()).toEqual([])
+})
+
+test('paths, ids and meta of every shape come back as they went in', async () => {
+  const { ledger, takeOne } = await emptyLedger(redis)
+  const odd = [
+    { id: 'a b%20c\n\td', path: '/?q=%20|%7C&x={}' },
+    { id: '\u2028\u00a0é😀|{decorum:0}', path: '/|/%00/%F0%9F%98%80' },
+    { id: '%', path: '/%' },
+    { id: '100%25 sure', path: '//double//slash' },
+    { id: '9007199254740993', path: `/${'x'.repeat(2_000)}` },
+    { id: 'x'.repeat(128), path: '/', meta: { 'k e y': ['\n', ' ', '"', '\\', '😀', null, 1.5, { deep: [] }] } },
+    { id: '-', path: '/-', meta: {} },
+    { id: '"]\r\n*1', path: '/a;b,c', hops: 10, expiresAt: 1_900_000_001_000 },
+  ]
+  await ledger.park(
+    0,
+    odd.map(({ id, ...more }) => url(id, more)),
+  )
+  const lane = await takeOne({ peek: odd.length })
+  expect(lane.heads).toEqual(odd.map(({ id, ...more }) => url(id, more).parked))
+})
+
+test('an origin may hold brackets, ports and long names', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  const origins = ['http://[2001:db8::1]:8080', 'https://xn--bcher-kva.example', `http://${'a'.repeat(60)}.test:1`]
+  await ledger.park(
+    0,
+    origins.map((origin, index) => url(`u${index}`, { origin })),
+  )
+  expect((await take()).map(({ origin }) => origin).sort()).toEqual([...origins].sort())
+})
+
+test('two agents have two lanes at one origin', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { agent: 'other-bot' })])
+  expect((await take()).map(({ agent }) => agent).sort()).toEqual(['bot', 'other-bot'])
+})
+
+test('200 items in one call are all parked and all counted', async () => {
+  const { ledger } = await emptyLedger(redis)
+  const many = Array.from({ length: 200 }, (_, i) => url(`u${i}`, { origin: `http://s${i % 7}.test` }))
+  expect(await ledger.park(0, many)).toEqual({ parked: 200, absorbed: 0, outcomes: 0 })
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ parked: 200 })
+})
+
+test('parking goes on while grants are held', async () => {
+  const { ledger } = await emptyLedger(redis, { hold: true })
+  expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
+})
