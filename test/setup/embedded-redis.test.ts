@@ -1,0 +1,183 @@
+/** The embedded Redis belongs to one parent and one folder, and neither a kill nor a second start loses its data. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createInterface, type Interface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { afterEach, expect, inject, test, vi } from 'vitest'
+import { DataFolderTakenError, ensureRedis, type RunningRedis } from '../../packages/cli/src/redis-server.ts'
+import { startRedis } from '../support/redis.ts'
+
+vi.setConfig({ testTimeout: 20_000 })
+
+type Parent = { child: ChildProcess; lines: Interface; first: { url: string; pid: number; error?: string } }
+
+const log = () => {}
+const open: { clients: Redis[]; servers: RunningRedis[]; parents: ChildProcess[] } = {
+  clients: [],
+  servers: [],
+  parents: [],
+}
+
+afterEach(async () => {
+  for (const client of open.clients.splice(0)) client.disconnect()
+  await Promise.all(open.servers.splice(0).map((server) => server.stop()))
+  for (const parent of open.parents.splice(0)) parent.kill('SIGKILL')
+})
+
+async function embedded(dataDir?: string): Promise<RunningRedis> {
+  const server = await ensureRedis({ ...(dataDir ? { dataDir } : {}), log })
+  open.servers.push(server)
+  return server
+}
+
+function client(url: string): Redis {
+  const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  open.clients.push(redis)
+  return redis
+}
+
+/** Another process that holds an embedded Redis, and is the leader of its own process group. */
+async function parentProcess(dataDir: string, env = process.env): Promise<Parent> {
+  const program = fileURLToPath(new URL('holds-redis.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, dataDir], {
+    detached: true,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  open.parents.push(child)
+  const lines = createInterface({ input: child.stdout })
+  for (;;) {
+    const first = JSON.parse(String(await once(lines, 'line'))) as Parent['first']
+    if (first.url || first.error) return { child, lines, first }
+  }
+}
+
+/** A connection to the server; its `closed` resolves when the server ends it: gone, not just slow. */
+async function watch(url: string): Promise<{ closed: Promise<unknown> }> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) })
+  await once(socket, 'connect')
+  return { closed: once(socket.resume(), 'close') }
+}
+
+const folder = async () => realpath(await mkdtemp(join(inject('redisFolder'), 'embedded-')))
+
+test('it listens on loopback only, keeps an append-only file and evicts nothing', async () => {
+  const { url, kind } = await embedded()
+  const redis = client(url)
+  const wanted = {
+    bind: '127.0.0.1',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    save: '',
+    'maxmemory-policy': 'noeviction',
+    'hash-max-listpack-value': '1024',
+    'set-max-intset-entries': '4096',
+  }
+  const found = await Promise.all(Object.keys(wanted).map((name) => redis.config('GET', name)))
+  expect(Object.fromEntries(found as [string, string][])).toEqual(wanted)
+  expect(kind).toBe('embedded')
+})
+
+test('without a data folder it leaves nothing behind', async () => {
+  const server = await embedded()
+  const [, dir] = (await client(server.url).config('GET', 'dir')) as [string, string]
+  expect(existsSync(dir)).toBe(true)
+  await server.stop()
+  expect(existsSync(dir)).toBe(false)
+})
+
+test('a parent that is killed (SIGKILL) takes it along within seconds, and the next start finds the data', async () => {
+  const dir = await folder()
+  const { child, first } = await parentProcess(dir)
+  await client(first.url).set('kept', 'yes')
+  const { closed } = await watch(first.url)
+  const killedAt = performance.now()
+  child.kill('SIGKILL')
+  await closed
+  expect(performance.now() - killedAt).toBeLessThan(5_000)
+  const next = await embedded(dir)
+  expect(await client(next.url).get('kept')).toBe('yes')
+})
+
+test("the terminal's Ctrl-C reaches the parent, not its Redis", async () => {
+  const { child, lines, first } = await parentProcess(await folder())
+  const heard = once(lines, 'line')
+  process.kill(-(child.pid as number), 'SIGINT')
+  expect(String(await heard)).toContain('SIGINT')
+  expect(await client(first.url).ping()).toBe('PONG')
+})
+
+test('a second start on the same folder is told where the first one runs, and starts nothing', async () => {
+  const dir = await folder()
+  const [one, two] = await Promise.allSettled([embedded(dir), embedded(dir)])
+  const results = [one, two]
+  const winner = results.find((result) => result.status === 'fulfilled')
+  const loser = results.find((result) => result.status === 'rejected')
+  expect(loser?.reason).toBeInstanceOf(DataFolderTakenError)
+  expect(loser?.reason.message).toContain(winner?.value.url)
+  await winner?.value.stop()
+  await embedded(dir) // free again
+})
+
+test('a Redis that outlived its guardian is found by the next start', async () => {
+  const dir = await folder()
+  const server = await embedded(dir)
+  const guardian = /^PPid:\s*(\d+)/m.exec(await readFile(`/proc/${server.pid}/status`, 'utf8'))?.[1]
+  process.kill(Number(guardian), 'SIGKILL')
+  await server.stop() // nobody is left to stop it
+  try {
+    await expect(embedded(dir)).rejects.toThrow(`a Redis already runs on ${dir}, at ${server.url}`)
+  } finally {
+    const { closed } = await watch(server.url)
+    process.kill(server.pid as number, 'SIGTERM')
+    await closed
+  }
+})
+
+test('a Redis that dies is started again at the same address, with what was acknowledged', async () => {
+  const { child, lines, first } = await parentProcess(await folder())
+  const redis = client(first.url)
+  await redis.set('kept', 'yes')
+  const said = once(lines, 'line')
+  process.kill(first.pid, 'SIGKILL')
+  expect(String(await said)).toContain('was started again')
+  expect(await redis.get('kept')).toBe('yes')
+  child.kill('SIGKILL')
+})
+
+test('a given URL is used as it is and never stopped', async () => {
+  const server = await startRedis()
+  const given = await ensureRedis({ url: server.url, log })
+  expect(given).toMatchObject({ kind: 'given', url: server.url })
+  await given.stop()
+  expect(await client(server.url).ping()).toBe('PONG')
+  await server.stop()
+  await expect(ensureRedis({ url: server.url, log })).rejects.toThrow(
+    `REDIS_URL names 127.0.0.1:${server.port}, where no Redis answers (ECONNREFUSED)`,
+  )
+})
+
+test.each(['localhost:6379', 'http://localhost', 'redis://', ' '])(
+  'REDIS_URL=%j is refused, without echo',
+  async (url) => {
+    await expect(ensureRedis({ url, log })).rejects.toThrow('REDIS_URL is not of the form redis://host:6379')
+  },
+)
+
+test('where no Redis can be had, the error names what was tried and the three ways out', async () => {
+  const dir = await folder()
+  await writeFile(join(dir, 'redis-server'), '#!/bin/sh\necho "Redis server v=5.0.7 sha=0"\n')
+  await chmod(join(dir, 'redis-server'), 0o755)
+  const { first } = await parentProcess(join(dir, 'data'), { PATH: dir, HOME: dir, TMPDIR: dir })
+  expect(first.error).toContain('its version is 5.0, older than 6.2')
+  expect(first.error).toContain('there is no apt-get here')
+  for (const way of ['set REDIS_URL', 'install redis-server or valkey-server', 'use Debian or Ubuntu']) {
+    expect(first.error).toContain(way)
+  }
+})
