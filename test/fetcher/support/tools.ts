@@ -1,0 +1,53 @@
+/** What the fetcher's parts need, with loopback opened and everything else as in production. */
+import { readFileSync } from 'node:fs'
+import { type Agent, loadAgents } from '@decorum/protocol'
+import { afterAll } from 'vitest'
+import { addressGuard } from '../../../services/fetcher/src/address-guard.ts'
+import { openConnections } from '../../../services/fetcher/src/connections.ts'
+import { type Ask, type Exchange, exchange } from '../../../services/fetcher/src/exchange.ts'
+import { type Lookup, openLookup } from '../../../services/fetcher/src/lookup.ts'
+
+export const testCa = readFileSync(new URL('../certs/ca.pem', import.meta.url))
+
+export const agentsOf = (settings: { contact?: string; agents?: string } = { contact: 'https://example.com/bot' }) =>
+  loadAgents({ defaultGapMs: 100, maxGapMs: 10_000, ...settings })
+
+export const [polite] = agentsOf().list as [Agent]
+export const [nameless] = agentsOf({}).list as [Agent]
+
+export function testConnections(
+  options: { allow?: string[]; ports?: string[]; lookup?: Lookup; trust?: boolean } = {},
+) {
+  const guard = addressGuard(options.allow ?? ['127.0.0.0/8', '::1/128'], options.ports ?? [])
+  const lookup = options.lookup === undefined ? openLookup() : openLookup([], options.lookup)
+  const connections = openConnections({ guard, lookup, ...(options.trust ? { tls: { ca: testCa } } : {}) })
+  afterAll(() => connections.close())
+  return connections
+}
+
+/** One exchange with an origin, generous unless told otherwise. */
+export function ask(
+  connections: ReturnType<typeof testConnections>,
+  origin: string,
+  over: Partial<Ask> & { agent?: Agent } = {},
+): Promise<Exchange> {
+  const { agent = polite, ...rest } = over
+  return exchange({
+    way: connections.lane(agent, origin),
+    origin,
+    path: '/',
+    headers: ['user-agent', agent.userAgent],
+    deadlineMs: 5_000,
+    maxBytes: 1_000_000,
+    lastCheck: () => undefined,
+    keepBody: true,
+    ...rest,
+  })
+}
+
+export async function textOf(result: Exchange): Promise<string> {
+  if (result.kind !== 'answered') throw new Error(`no answer: ${JSON.stringify(result)}`)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of result.body.read()) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('latin1')
+}
