@@ -1,0 +1,38 @@
+/** A Redis of the bench's own (append-only file, synced each second, as in production), and what it has spent. */
+import { Redis } from 'ioredis'
+import { ensureRedis } from '../../packages/cli/src/redis-server.ts'
+
+export type BenchRedis = {
+  url: string
+  /** a plain connection for counting */
+  client: Redis
+  /** CPU of the server so far, µs: all its threads, user and system */
+  cpuMicros(): Promise<number>
+  memoryBytes(): Promise<number>
+  stop(): Promise<void>
+}
+
+/** Starts an embedded server on loopback with a folder of its own; both are gone after `stop`. */
+export async function benchRedis(): Promise<BenchRedis> {
+  const server = await ensureRedis({ log: () => undefined })
+  const client = new Redis(server.url)
+  const info = async (section: string, name: string): Promise<number> => {
+    const text = await client.info(section)
+    const value = new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1]
+    if (value === undefined) throw new Error(`INFO ${section} has no ${name}`)
+    return Number(value)
+  }
+  return {
+    url: server.url,
+    client,
+    async cpuMicros() {
+      // The kernel's getrusage through Redis: the figures of /proc/<pid>/stat without its ticks of 10 ms.
+      return ((await info('cpu', 'used_cpu_user')) + (await info('cpu', 'used_cpu_sys'))) * 1e6
+    },
+    memoryBytes: () => info('memory', 'used_memory'),
+    async stop() {
+      client.disconnect()
+      await server.stop()
+    },
+  }
+}

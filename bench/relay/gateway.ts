@@ -1,0 +1,6 @@
+/** A real gateway, as `decorum gateway` starts it, that can be asked for its CPU time. */
+import { main } from '../../services/gateway/src/main.ts'
+import { answerParent } from './words.ts'
+
+await main(process.env)
+answerParent(() => undefined)

@@ -1,0 +1,92 @@
+/**
+ * A fetcher without a network: real orders in, real slots, real begin and settle; where the request would be, nothing.
+ * Each origin has a robots.txt of its own, of twenty lines, learned as a fetcher learns it.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { gapFor, openLedger } from '@decorum/ledger'
+import { loadAgents, type Order, type Outcome } from '@decorum/protocol'
+import { parseRobots, policies, step } from '@decorum/robots'
+import pLimit from 'p-limit'
+import { beginLease } from '../../services/fetcher/src/lease.ts'
+import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
+import { openStats } from '../../services/fetcher/src/stats.ts'
+import { answerParent } from './words.ts'
+
+const [url = '', agentsJson = ''] = process.argv.slice(2)
+const agents = loadAgents({ agents: agentsJson, defaultGapMs: 0, maxGapMs: 10_000 })
+const ledger = await openLedger({ redis: url, partitions: 1 })
+const slots = pLimit(100)
+const stats = openStats({ size: 0, used: () => slots.activeCount, waiting: () => slots.pendingCount })
+const id = randomUUID()
+const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.concurrency })
+const log = { warn: (fields: object, message: string) => console.error(message, fields) }
+
+async function carryOut(order: Order): Promise<void> {
+  const begun = await beginLease(ledger, order, 30_000, 15_000)
+  if (begun.kind === 'refused') return stats.refused(begun.why)
+  if (order.kind === 'robots') return learn(order)
+  const { agent, origin, fence, gapMs } = order
+  await ledger.settle({ agent, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs: 0, outcome: fetched(order) })
+  counter.done()
+}
+
+/** As large as a usual one: most of what it costs Redis is its octets. */
+function fetched({ id, origin, path, agent, attempt }: Order): Outcome {
+  const now = Date.now()
+  return {
+    id,
+    url: origin + path,
+    agent,
+    at: now,
+    attempts: attempt,
+    kind: 'fetched',
+    status: 200,
+    headers: [
+      ['Date', 'Fri, 20 Nov 2026 12:00:00 GMT'],
+      ['Content-Type', 'text/html; charset=utf-8'],
+      ['Content-Length', '1024'],
+      ['Cache-Control', 'max-age=300'],
+      ['ETag', '"5f1b-60c3a1d2e4f00"'],
+    ],
+    bytes: 1_024,
+    truncated: false,
+    digest: 'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
+    startedAt: now,
+    ms: 0,
+    address: '192.0.2.1',
+  }
+}
+
+async function learn({ agent, origin, fence, gapMs }: Order): Promise<void> {
+  const octets = new TextEncoder().encode(robotsOf(origin))
+  const hash = createHash('sha256').update(octets).digest('hex').slice(0, 32)
+  const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
+  const state = step(known?.state ?? {}, { kind: 'answered', status: 200, hash, jitter: 0 }, ledger.now())
+  const gaps = agents.list.map((one) => ({
+    agent: one.key,
+    ...gapFor(one, parseRobots(octets, { policy: policies[one.profile] })),
+  }))
+  await ledger.learn({ agent, origin, fence, state, body: { hash, octets }, gaps, gapMs, restedMs: 0 })
+}
+
+function robotsOf(origin: string): string {
+  const forbidden = Array.from({ length: 14 }, (_, i) => `Disallow: /section-${i}/${i % 3 === 0 ? '*' : ''}private`)
+  const lines = [
+    `# ${origin}`,
+    'User-agent: *',
+    ...forbidden,
+    'Allow: /articles/',
+    'Disallow: /*?session=',
+    '',
+    `Sitemap: ${origin}/sitemap.xml`,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+openOrdersIn({ tags: ledger.tags, connection: { url, maxRetriesPerRequest: null }, slots, stats, carryOut, log })
+await announce()
+setInterval(announce, 1_000)
+const counter = answerParent((width) => {
+  slots.concurrency = width
+  void announce()
+})
