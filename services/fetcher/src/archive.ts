@@ -70,7 +70,7 @@ async function pack({
     ['WARC-Payload-Digest', digest],
   ]
   if (answer.truncated !== false) responseFields.push(['WARC-Truncated', answer.truncated])
-  const head = Buffer.from(responseHead(answer), 'latin1')
+  const head = responseHead(answer)
   async function* block() {
     yield head
     yield* answer.body.read()
@@ -94,14 +94,17 @@ async function record(
   return gzip(await WARCSerializer.serialize(made, SERIALIZE))
 }
 
-/** The head as received, except that the body behind it is no longer chunked. */
-function responseHead({ status, statusText, headers }: Answer): string {
-  let head = `HTTP/1.1 ${status} ${statusText}\r\n`
+/**
+ * The head as received, octet by octet, except that the body behind it is no longer chunked. (undici gives the reason
+ * phrase decoded as UTF-8 and the header fields as octets.)
+ */
+function responseHead({ status, statusText, headers }: Answer): Buffer {
+  let fields = ''
   for (const [name, value] of headers) {
     const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-    head += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
+    fields += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
   }
-  return `${head}\r\n`
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${statusText}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
 }
 
 function mimeOf({ headers }: Answer, kind: Page['kind']): string {

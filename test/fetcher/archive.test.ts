@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import type { ArchiveRef } from '@decorum/protocol'
+import { afterAll, expect, test } from 'vitest'
+import { WARCParser } from 'warcio'
+import { openArchive } from '../../services/fetcher/src/archive.ts'
+import { requestHead } from '../../services/fetcher/src/request-head.ts'
+import type { Sink } from '../../services/fetcher/src/sink.ts'
+import { surt } from '../../services/fetcher/src/surt.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+import { agentsOf, ask, polite, testConnections } from './support/tools.ts'
+
+const connections = testConnections()
+const folders: string[] = []
+const folder = async (): Promise<string> => {
+  const made = await mkdtemp(join(tmpdir(), 'decorum-warc-'))
+  folders.push(made)
+  return made
+}
+afterAll(() => Promise.all(folders.map((made) => rm(made, { recursive: true, force: true }))))
+
+async function visit(sink: Sink, origin: string, path = '/', over: { maxBytes?: number } = {}): Promise<ArchiveRef> {
+  const headers = ['user-agent', polite.userAgent]
+  const answer = await ask(connections, origin, { path, headers, ...over })
+  if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
+  const ref = await sink.store({
+    kind: 'page',
+    url: origin + path,
+    agent: polite.name,
+    requestHead: requestHead(origin, path, headers),
+    id: `id ${path}`,
+    answer,
+  })
+  await answer.body.discard()
+  if (ref === undefined) throw new Error('the archive gives a place')
+  return ref
+}
+
+/** The independent reader: python3's standard library alone. */
+async function python(...args: string[]): Promise<{ code: number; out: string }> {
+  const child = spawn('python3', [new URL('./support/read_warc.py', import.meta.url).pathname, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => (out += chunk))
+  const code = await new Promise<number>((resolve) => child.on('close', resolve))
+  return { code, out }
+}
+
+test('request and response come back octet by octet from the place that the outcome names', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const head =
+    'HTTP/1.1 200 Gr\xc3\xbc\xc3\x9f\r\nX-Latin: caf\xe9\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 11\r\n\r\n'
+  const site = await rawOrigin(`${head}hello w\xf6rld`)
+  const refs = [await visit(sink, site.origin, '/one'), await visit(sink, site.origin, '/two?q=1')]
+  await sink.close()
+  const [ref] = refs as [ArchiveRef]
+  const file = await readFile(join(dir, ref.file))
+  const text = gunzipSync(file.subarray(ref.offset, ref.offset + ref.length)).toString('latin1')
+  expect(text.startsWith('WARC/1.1\r\n')).toBe(true)
+  const [warcHead, ...rest] = text.split('\r\n\r\n')
+  expect(`${rest.join('\r\n\r\n')}`).toBe(`${head}hello w\xf6rld\r\n\r\n`)
+  for (const field of [
+    'WARC-Type: response',
+    'WARC-IP-Address: 127.0.0.1',
+    'WARC-Protocol: http/1.1',
+    `WARC-Target-URI: ${site.origin}/one`,
+  ]) {
+    expect(warcHead?.split('\r\n')).toContain(field)
+  }
+  const second = file.subarray(ref.offset + ref.length)
+  const asked = gunzipSync(second.subarray(0, memberLength(second))).toString('latin1')
+  expect(asked).toContain('WARC-Type: request')
+  expect(asked.split('\r\n\r\n').slice(1).join('\r\n\r\n')).toBe(`${site.asked[0]?.head}\r\n\r\n`)
+})
+
+test('an independent reader finds every record whole and every digest right', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const big = Buffer.alloc(2_000_000, 'the same again ')
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/gzip')
+      socket.write(
+        answerOf(200, { 'content-encoding': 'gzip', 'content-type': 'text/html; charset=x' }, gzipSync('<p>packed')),
+      )
+    else if (path === '/big') socket.write(answerOf(200, {}, big))
+    else if (path === '/chunked')
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n')
+    else if (path === '/broken') socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this')
+    else socket.write(answerOf(404, {}, ''))
+  })
+  for (const path of ['/gzip', '/big', '/chunked', '/none', '/broken'])
+    await visit(sink, site.origin, path, path === '/big' ? { maxBytes: 1_500_000 } : {})
+  await sink.close()
+  const names = await readdir(dir)
+  const [file] = names.filter((name) => name.endsWith('.warc.gz'))
+  const { code, out } = await python('check', join(dir, file ?? ''))
+  expect(out).toContain('records 11 ')
+  expect(out).toContain('truncated: length disconnect')
+  expect(code, out).toBe(0)
+  // and by the index beside it, sorted, each line a place that reads
+  const [index] = names.filter((name) => name.endsWith('.cdxj'))
+  const lines = (await readFile(join(dir, index ?? ''), 'utf8')).trim().split('\n')
+  expect(lines).toEqual([...lines].sort())
+  const checked = await python('cdxj', join(dir, index ?? ''))
+  expect(checked.code, checked.out).toBe(0)
+  expect(checked.out).toContain('lines 5')
+})
+
+test('the independent reader is one: a flipped octet and a cut file do not pass', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const site = await rawOrigin(answerOf(200, {}, 'some body').toString('latin1'))
+  const ref = await visit(sink, site.origin)
+  await sink.close()
+  const path = join(dir, ref.file)
+  const good = await readFile(path)
+  const record = gunzipSync(good.subarray(ref.offset, ref.offset + ref.length))
+  record[record.length - 6] = (record[record.length - 6] ?? 0) ^ 1
+  await writeFile(
+    path,
+    Buffer.concat([good.subarray(0, ref.offset), gzipSync(record), good.subarray(ref.offset + ref.length)]),
+  )
+  expect((await python('check', path)).out).toContain('digest')
+  await writeFile(path, good.subarray(0, good.length - 20))
+  expect((await python('check', path)).code).toBe(1)
+})
+
+test('warcio itself reads the file: types in order, request bound to its response', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
+  const ref = await visit(sink, site.origin)
+  await sink.close()
+  const file = await open(join(dir, ref.file))
+  const seen: string[] = []
+  let responseId = ''
+  for await (const record of new WARCParser(file.createReadStream() as unknown as AsyncIterable<Uint8Array>)) {
+    seen.push(record.warcType ?? '')
+    if (record.warcType === 'response') responseId = record.warcHeaders.headers.get('WARC-Record-ID') ?? ''
+    if (record.warcType === 'request') expect(record.warcHeaders.headers.get('WARC-Concurrent-To')).toBe(responseId)
+    await record.skipFully()
+  }
+  expect(seen).toEqual(['warcinfo', 'response', 'request'])
+})
+
+test('files rotate by size, never between a response and its request, and lose their .open when they are complete', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf(), { maxBytes: 2_000 })
+  const site = await rawOrigin(answerOf(200, {}, 'x'.repeat(300)).toString('latin1'))
+  for (let i = 0; i < 8; i++) await visit(sink, site.origin, `/${i}`)
+  expect((await readdir(dir)).filter((name) => name.endsWith('.open')).length).toBe(1)
+  await sink.close()
+  const names = await readdir(dir)
+  expect(names.filter((name) => name.endsWith('.open'))).toEqual([])
+  const files = names.filter((name) => name.endsWith('.warc.gz'))
+  expect(files.length).toBeGreaterThan(1)
+  for (const file of files)
+    expect((await python('check', join(dir, file))).out).toMatch(/responses (\d+) requests \1\b/)
+})
+
+test('many at once keep their places apart', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const sites = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => rawOrigin(answerOf(200, {}, `site ${i}`.repeat(50)).toString('latin1'))),
+  )
+  const refs = await Promise.all(sites.map((site, i) => visit(sink, site.origin, `/${i}`)))
+  await sink.close()
+  const file = await readFile(join(dir, refs[0]?.file ?? ''))
+  for (const [i, ref] of refs.entries())
+    expect(gunzipSync(file.subarray(ref.offset, ref.offset + ref.length)).toString()).toContain(`site ${i}site ${i}`)
+})
+
+test('SURT keys', () => {
+  expect(surt('https://www.Example.com/A?b=C')).toBe('com,example,www)/a?b=c')
+  expect(surt('http://127.0.0.1:8080/')).toBe('127.0.0.1:8080)/')
+})
+
+/** Length of the first gzip member: what is left when zlib has had enough. */
+function memberLength(octets: Buffer): number {
+  for (let end = 18; end <= octets.length; end++) {
+    try {
+      gunzipSync(octets.subarray(0, end))
+      return end
+    } catch {
+      // not yet the end
+    }
+  }
+  return octets.length
+}

@@ -1,0 +1,107 @@
+"""Reads WARC files without any code of ours or of warcio's: python3's standard library alone.
+
+read_warc.py check FILE   every gzip member is one record; lengths, block and payload digests are right
+read_warc.py cdxj FILE    each line of the index names a range that alone is a readable record of that URL
+read_warc.py partial FILE  reads records until the first broken one; prints how many were whole
+"""
+import base64
+import hashlib
+import json
+import os
+import sys
+import zlib
+
+
+def members(octets):
+    """Yields (offset, length, content) of each gzip member."""
+    at = 0
+    while at < len(octets):
+        inflate = zlib.decompressobj(31)
+        content = inflate.decompress(octets[at:]) + inflate.flush()
+        if not inflate.eof:
+            raise ValueError("a gzip member is cut at offset %d" % at)
+        length = len(octets) - at - len(inflate.unused_data)
+        yield at, length, content
+        at += length
+
+
+def sha1(octets):
+    return "sha1:" + base64.b32encode(hashlib.sha1(octets).digest()).decode()
+
+
+def record(content):
+    head, _, rest = content.partition(b"\r\n\r\n")
+    version, *lines = head.decode("utf-8").split("\r\n")
+    assert version == "WARC/1.1", version
+    fields = [line.split(": ", 1) for line in lines]
+    names = dict((name.lower(), value) for name, value in fields)
+    size = int(names["content-length"])
+    block, end = rest[:size], rest[size:]
+    assert len(block) == size, "the block is shorter than its Content-Length"
+    assert end == b"\r\n\r\n", "a record ends with two CRLF"
+    for name in ("warc-record-id", "warc-date", "warc-type", "content-type"):
+        assert name in names, "no " + name
+    if "warc-block-digest" in names:
+        assert names["warc-block-digest"] == sha1(block), "block digest"
+    if names["warc-type"] == "response":
+        http_head, found, body = block.partition(b"\r\n\r\n")
+        assert found and http_head.startswith(b"HTTP/1.1 "), "no HTTP head"
+        assert names["warc-payload-digest"] == sha1(body), "payload digest"
+        assert b"\r\ntransfer-encoding:" not in http_head.lower(), "the stored body is not chunked"
+    return names, block
+
+
+def check(path):
+    kinds, truncated, ids = [], [], {}
+    with open(path, "rb") as file:
+        octets = file.read()
+    for _, _, content in members(octets):
+        names, _ = record(content)
+        kinds.append(names["warc-type"])
+        if "warc-truncated" in names:
+            truncated.append(names["warc-truncated"])
+        ids[names["warc-record-id"]] = names["warc-type"]
+        if names["warc-type"] == "request":
+            assert ids[names["warc-concurrent-to"]] == "response", "a request belongs to a response before it"
+    assert kinds[0] == "warcinfo"
+    print("records", len(kinds), "responses", kinds.count("response"), "requests", kinds.count("request"))
+    print("truncated:", *truncated)
+
+
+def cdxj(path):
+    count = 0
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            _, _, text = line.split(" ", 2)
+            entry = json.loads(text)
+            with open(os.path.join(os.path.dirname(path), entry["filename"]), "rb") as file:
+                file.seek(int(entry["offset"]))
+                octets = file.read(int(entry["length"]))
+            [(_, length, content)] = members(octets)
+            assert length == len(octets)
+            names, block = record(content)
+            assert names["warc-type"] == "response" and names["warc-target-uri"] == entry["url"]
+            assert names["warc-payload-digest"] == entry["digest"]
+            assert block.split(b" ")[1].decode() == entry["status"]
+            count += 1
+    print("lines", count)
+
+
+def partial(path):
+    count = 0
+    with open(path, "rb") as file:
+        octets = file.read()
+    try:
+        for _, _, content in members(octets):
+            record(content)
+            count += 1
+    except ValueError:
+        pass
+    print("whole", count)
+
+
+try:
+    {"check": check, "cdxj": cdxj, "partial": partial}[sys.argv[1]](sys.argv[2])
+except (AssertionError, ValueError, KeyError, zlib.error) as error:
+    print("broken:", error)
+    sys.exit(1)
