@@ -16,12 +16,12 @@ local room = tonumber(ARGV[7]) - redis.call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[4]), room, 200)
 if limit <= 0 then return { epochId, ms(now), 'slots-full', '' } end
 local found = redis.call('ZRANGE', DUE, '-inf', ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
-if #found == 0 then
+local function nothingDue()
   local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
   return { epochId, ms(now), 'nothing-due', first and ms(math.max(0, tonumber(first) - now)) or '' }
 end
+if #found == 0 then return nothingDue() end
 
-noteHead()
 local out = { epochId, ms(now), 'taken', (#found == limit * 2) and '1' or '0' }
 local fence = math.max(tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
 local gone, taken, leases = {}, {}, {}
@@ -64,9 +64,8 @@ for i = 1, #found, 2 do
   end
 end
 if #gone > 0 then redis.call('ZREM', DUE, unpack(gone)) end
-if #taken > 0 then
-  redis.call('ZADD', INFLIGHT, unpack(taken))
-  redis.call('HSET', LEASES, unpack(leases))
-  redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
-end
+if #taken == 0 then return nothingDue() end -- emptied and shut lanes only: coming again at once would find them again
+redis.call('ZADD', INFLIGHT, unpack(taken))
+redis.call('HSET', LEASES, unpack(leases))
+redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
 return out

@@ -1,0 +1,250 @@
+/** take: lanes that are due, reserved; or how long to wait, and why. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
+
+test('a taken lane shows its head, a fence, its clock and what is known of its origin', async () => {
+  const { ledger, clock, takeOne } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const parkedAt = clock.now
+  clock.pass(5)
+  expect(await takeOne()).toEqual({
+    agent: AGENT,
+    origin: ORIGIN,
+    fence: clock.now * 1_000 + 1,
+    notBefore: parkedAt,
+    waitMs: 0,
+    tries: 0,
+    heads: [url('a').parked],
+    robots: { version: 0, state: {} },
+    now: clock.now,
+  })
+})
+
+test('a reserved lane is not taken twice', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  await ledger.park(0, urls('a', 'b'))
+  expect(await take()).toHaveLength(1)
+  expect(await take()).toHaveLength(0)
+})
+
+test('a reservation that nobody begins is given back by reap, and counts no attempt', async () => {
+  const { ledger, clock, take, takeOne } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const first = await takeOne()
+  clock.pass(RESERVE - 1)
+  expect(await ledger.reap(0)).toMatchObject({ unbegun: 0 })
+  expect(await take()).toEqual([])
+  clock.pass(1)
+  expect(await ledger.reap(0)).toMatchObject({ unbegun: 1, begun: 0 })
+  const second = await takeOne()
+  expect(second).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
+  expect(second.fence).toBeGreaterThan(first.fence)
+})
+
+test('fences rise within one call, from call to call, and with a clock that stands still', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' })])
+  const both = await take()
+  await ledger.resolve(0, both.map((lane) => ({ ...lane, dropped: [], next: { kind: 'release' as const } })))
+  const fences = [...both, ...(await take())].map(({ fence }) => fence)
+  expect(fences).toHaveLength(4)
+  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
+})
+
+test('nothing due: the answer says in how many ms something is', async () => {
+  const { ledger, clock, visit } = await emptyLedger(redis)
+  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: undefined })
+  await visit('a', 7_000)
+  await ledger.park(0, urls('b'))
+  clock.pass(2_500)
+  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 4_500 })
+})
+
+test('a lane that opens within aheadMs is reserved already, and says how far off it is', async () => {
+  const { ledger, clock, visit, takeOne } = await emptyLedger(redis)
+  await visit('a', 1_000)
+  await ledger.park(0, urls('b'))
+  clock.pass(900)
+  expect(await ledger.take(0, { ...ask, aheadMs: 99 })).toMatchObject({ kind: 'wait' })
+  const lane = await takeOne({ aheadMs: 100 })
+  expect(lane).toMatchObject({ waitMs: 100, notBefore: clock.now + 100 })
+})
+
+test('peek shows the next URLs of the list that the head is in, oldest first', async () => {
+  const { ledger, takeOne } = await emptyLedger(redis)
+  await ledger.park(0, [...urls('a', 'b', 'c'), url('h', { priority: 'high' }), url('i', { priority: 'high' })])
+  expect((await takeOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['h', 'i'])
+})
+
+test('at most limit lanes are taken, the longest due first, and more says that others are due', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  for (const name of ['a', 'b', 'c']) {
+    await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
+    clock.pass(1)
+  }
+  const first = await ledger.take(0, { ...ask, limit: 2 })
+  expect(first).toMatchObject({ kind: 'taken', more: true, lanes: [{ heads: [{ id: 'a' }] }, { heads: [{ id: 'b' }] }] })
+  expect(await ledger.take(0, { ...ask, limit: 2 })).toMatchObject({ kind: 'taken', more: false, lanes: [{ heads: [{ id: 'c' }] }] })
+})
+
+test('reserved and begun lanes together never pass inFlightLimit', async () => {
+  const { ledger, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })))
+  const first = await ledger.take(0, { ...ask, inFlightLimit: 2 })
+  if (first.kind !== 'taken') throw new Error('two lanes are due')
+  expect(first.lanes).toHaveLength(2)
+  await beginPage(first.lanes[0]!)
+  expect(await ledger.take(0, { ...ask, inFlightLimit: 2 })).toEqual({ kind: 'wait', why: 'slots-full', waitMs: undefined })
+  expect(await ledger.take(0, { ...ask, inFlightLimit: 3 })).toMatchObject({ kind: 'taken', lanes: [{ heads: [{ id: 'c' }] }] })
+})
+
+test('unread outcomes at their limit pause taking; reading and trimming resume it', async () => {
+  const { ledger, raw, visit, clock } = await emptyLedger(redis, { outcomesLimit: 3 })
+  for (let i = 0; i < 3; i++) {
+    await visit(`u${i}`, 0)
+    clock.pass(1)
+  }
+  await ledger.park(0, urls('next'))
+  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
+  await raw.xgroup('CREATE', `${TAG}:outcomes`, 'g', '0')
+  const rows = (await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', `${TAG}:outcomes`, '>')) as [string, [string][]][]
+  await raw.xack(`${TAG}:outcomes`, 'g', ...rows[0]![1].map(([id]) => id))
+  await ledger.trimOutcomes(0)
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'taken' })
+})
+
+test('an emptied lane stays as its cool-down and vanishes when that is over', async () => {
+  const { ledger, raw, clock, visit, dueOf } = await emptyLedger(redis)
+  await visit('a', 3_000)
+  clock.pass(2_999)
+  await ledger.take(0, ask)
+  expect(await dueOf()).toBe(clock.now + 1)
+  clock.pass(1)
+  await ledger.take(0, ask)
+  expect(await dueOf()).toBeUndefined()
+  expect(await raw.keys(`${TAG}:[qhm]:*`), 'and leaves nothing').toEqual([])
+})
+
+test('looking ahead does not forget the cool-down of an emptied lane', async () => {
+  const { ledger, clock, visit, dueOf } = await emptyLedger(redis)
+  await visit('a', 3_000)
+  const due = clock.now + 3_000
+  await ledger.take(0, { ...ask, aheadMs: 10_000 })
+  await ledger.park(0, urls('b'))
+  expect(await dueOf()).toBe(due)
+})
+
+test('emptied lanes alone are no reason to come again at once', async () => {
+  const { ledger, clock, visit } = await emptyLedger(redis)
+  await visit('a', 3_000)
+  clock.pass(2_990)
+  expect(await ledger.take(0, { ...ask, limit: 1, aheadMs: 100 })).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 10 })
+})
+
+test('emptied lanes at the front do not hide a lane with work behind them', async () => {
+  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  for (const name of ['a', 'b']) {
+    await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
+    const lane = await takeOne()
+    await beginPage(lane)
+    await finish(lane, { gapMs: 10 })
+    clock.pass(1)
+  }
+  clock.pass(100)
+  await ledger.park(0, urls('c'))
+  const seen: string[] = []
+  for (let calls = 0; calls < 3; calls++) {
+    const taken = await ledger.take(0, { ...ask, limit: 1 })
+    if (taken.kind === 'taken') seen.push(...taken.lanes.map(({ heads }) => heads[0]!.id))
+    else expect(taken.waitMs).toBe(0)
+  }
+  expect(seen).toEqual(['c'])
+})
+
+test('a lane of a site in back-off is put aside until then, with its reason, and its own clock is kept', async () => {
+  const { ledger, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, [...urls('a'), url('b', { agent: 'other' })])
+  const lanes = await ledger.take(0, { ...ask, limit: 1 })
+  if (lanes.kind !== 'taken') throw new Error('a lane is due')
+  const [mine] = lanes.lanes
+  await beginPage(mine!)
+  await ledger.settle({ ...mine!, gapMs: 0, restedMs: 0, mood: { kind: 'too-fast', retryAfterMs: 50_000 } })
+  const until = (await ledger.viewOrigin(ORIGIN, [])).backOff!.until
+  expect(until).toBeGreaterThanOrEqual(clock.now + 50_000)
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', why: 'nothing-due' })
+  const other = mine!.agent === AGENT ? 'other' : AGENT
+  expect(await dueOf(other)).toBe(until)
+  const [view] = (await ledger.viewOrigin(ORIGIN, [other])).lanes
+  expect(view).toMatchObject({ state: 'waiting', heldBy: 'back-off', due: until })
+  clock.now = until
+  const both = await ledger.take(0, ask)
+  expect(both).toMatchObject({ kind: 'taken', lanes: [{ heldBy: 'back-off' }, { heldBy: 'back-off' }] })
+  await expect(takeOne()).rejects.toThrow()
+})
+
+test('a paused origin is put aside as paused', async () => {
+  const { ledger, raw, clock, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'pu', String(clock.now + 9_000), 'pr', 'asked by mail')
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: 9_000 })
+  expect(await dueOf()).toBe(clock.now + 9_000)
+  expect(await ledger.viewOrigin(ORIGIN, [AGENT])).toMatchObject({
+    paused: { until: clock.now + 9_000, reason: 'asked by mail' },
+    lanes: [{ heldBy: 'paused' }],
+  })
+})
+
+test('a head that expires while its site is shut comes out at its expiry, not at the end of the back-off', async () => {
+  const { ledger, raw, clock, takeOne } = await emptyLedger(redis)
+  const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
+  await ledger.park(0, [url('a', { expiresAt })])
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 60_000))
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
+  clock.now = expiresAt
+  expect(await takeOne()).toMatchObject({ heldBy: 'back-off', shutUntil: clock.now - 5_000 + 60_000, heads: [{ id: 'a' }] })
+})
+
+test('a lane that opens after the back-off of its site is reserved ahead; one that opens before is not', async () => {
+  const { ledger, raw, clock, visit } = await emptyLedger(redis)
+  await visit('a', 1_000)
+  await ledger.park(0, urls('b'))
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 999))
+  expect(await ledger.take(0, { ...ask, aheadMs: 2_000 })).toMatchObject({ kind: 'taken', lanes: [{ shutUntil: clock.now + 999 }] })
+})
+
+test('while grants are held nothing is taken, and the answer says for how long', async () => {
+  const { ledger, clock } = await emptyLedger(redis, { hold: true })
+  await ledger.park(0, urls('a'))
+  clock.pass(400)
+  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'held', waitMs: 600 })
+  clock.pass(600)
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'taken' })
+})
+
+test('an expired candidate is shown even so: the gateway gives it its outcome', async () => {
+  const { ledger, takeOne, outcomes } = await emptyLedger(redis)
+  await ledger.park(0, [url('a', { expiresAt: 1_000 }), url('b')])
+  const lane = await takeOne({ peek: 2 })
+  expect(lane.heads).toMatchObject([{ id: 'a', expiresAt: 1_000 }, { id: 'b' }])
+  const dropped = [outcomeOf('a', { kind: 'expired', reason: 'lane-busy' })]
+  expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'release' } }])).toEqual(['settled'])
+  expect(await outcomes()).toMatchObject([{ id: 'a', kind: 'expired' }])
+  expect(await takeOne()).toMatchObject({ heads: [{ id: 'b' }] })
+})
+
+test('a lane whose lease ended is taken only after reap, and then owes its quarantine', async () => {
+  const { ledger, clock, takeOne, take, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await beginPage(await takeOne(), { gapMs: 2_000 })
+  clock.pass(100_000)
+  expect(await take()).toEqual([])
+  await ledger.reap(0)
+  clock.pass(2_000 + QUARANTINE - 1)
+  expect(await take()).toEqual([])
+  clock.pass(1)
+  expect(await takeOne()).toMatchObject({ tries: 1 })
+})
