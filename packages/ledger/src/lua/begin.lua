@@ -20,7 +20,7 @@ for i = 5, #ARGV, 5 do
     local back, pause = tonumber(o[2] or '0'), tonumber(o[3] or '0')
     local shut = math.max(back, pause)
     if holdUntil > now then
-      answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'held')
+      answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'lane-busy')
     elseif shut > now then
       answer = 'shut'; endLease(lane); giveBack(lane, opens, shut, pause >= back and 'paused' or 'back-off')
     elseif (o[1] or '0') ~= version then
@@ -35,9 +35,12 @@ for i = 5, #ARGV, 5 do
       redis.call('ZADD', INFLIGHT, ms(ends), lane)
       redis.call('HSET', LEASES, lane, table.concat({ fence, list, notBefore, ms(now), gap, kind }, '|'))
       if kind == 'robots' then
-        redis.call('HSET', key, 'q', fence, 'u', ms(ends))
-        -- an origin that is only being asked is forgotten by itself; learn sets the real life-time
-        if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, math.ceil(leaseMs) + 86400000) end
+        -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
+        local answered = now + math.max(tonumber(ARGV[2]), leaseMs)
+        redis.call('HSET', key, 'q', fence, 'u', ms(answered))
+        -- an origin that is only being asked is forgotten by itself, but not before that; learn sets the real life-time
+        local life = math.ceil(answered - now) + 86400000
+        if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
       end
     end
   end

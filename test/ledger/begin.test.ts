@@ -1,0 +1,185 @@
+/** begin: the permit, asked for right before the first byte. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, FIRST_HOLD, LEASE, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+
+test('a begun lease lasts leaseMs from then, however old the reservation', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  clock.pass(RESERVE - 1)
+  expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
+  expect(Number(await raw.zscore(`${TAG}:inflight`, `${AGENT} ${ORIGIN}`))).toBe(clock.now + LEASE)
+  clock.pass(LEASE - 1)
+  expect(await ledger.reap(0)).toMatchObject({ begun: 0 })
+})
+
+test('stale: no lease, another fence, one that is begun already', async () => {
+  const { ledger, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  const stale = { kind: 'refused', why: 'stale' }
+  expect(await beginPage({ ...lane, fence: lane.fence - 1 })).toEqual(stale)
+  expect(await beginPage({ ...lane, fence: lane.fence + 1 })).toEqual(stale)
+  expect(await beginPage({ ...lane, origin: 'http://nowhere.test' })).toEqual(stale)
+  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await beginPage(lane)).toEqual(stale)
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-begin': 4 })
+})
+
+test('stale: the reservation was reaped and taken by somebody else', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const old = await takeOne()
+  clock.pass(RESERVE)
+  await ledger.reap(0)
+  const next = await takeOne()
+  expect(await beginPage(old)).toEqual({ kind: 'refused', why: 'stale' })
+  expect(await beginPage(next)).toMatchObject({ kind: 'granted' })
+})
+
+test('early: before the lane opens the answer is the time that is left, and the lease is kept', async () => {
+  const { ledger, clock, visit, takeOne, beginPage } = await emptyLedger(redis)
+  await visit('a', 1_000)
+  await ledger.park(0, urls('b'))
+  clock.pass(995)
+  const lane = await takeOne({ aheadMs: 10 })
+  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 5 })
+  clock.pass(4.5)
+  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 0.5 })
+  clock.pass(0.5)
+  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+})
+
+test('shut: back-off that came after the taking; the lane goes back and waits for its end', async () => {
+  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 7_000))
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await dueOf()).toBe(clock.now + 7_000)
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ state: 'waiting', heldBy: 'back-off', tries: 0 }])
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'stale' })
+})
+
+test('shut: a pause that came after the taking', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'pu', String(clock.now + 7_000))
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
+})
+
+test('back-off ends exactly at its instant', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now))
+  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+})
+
+test('rules-changed: leave that rests on other rules is refused, both ways', async () => {
+  const { ledger, raw, takeOne, beginPage, dueOf, clock } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'v', '3')
+  expect(await beginPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
+  expect(await dueOf(), 'it may be taken again at once').toBe(clock.now)
+  const again = await takeOne()
+  expect(again.robots.version).toBe(3)
+  expect(await beginPage(again, { version: 3 })).toMatchObject({ kind: 'granted' })
+})
+
+test('being-asked: one robots question per origin, whichever agent asks', async () => {
+  const { ledger, clock, take, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  const [first, second] = (await take()) as [Awaited<ReturnType<typeof take>>[0], Awaited<ReturnType<typeof take>>[0]]
+  expect(await beginPage(first, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'being-asked' })
+  const { question } = (await ledger.viewOrigin(ORIGIN, [])).state
+  expect(question?.fence).toBe(first.fence)
+  expect(await dueOf(second.agent), 'the other waits until the question ends').toBe(question?.until)
+  clock.pass(LEASE)
+  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'stale' })
+})
+
+test('a robots question whose asker is silent keeps others from asking for lease + quarantine', async () => {
+  const { ledger, clock, take, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  const [first] = await take({ limit: 1 })
+  await beginPage(first!, { kind: 'robots' })
+  clock.pass(LEASE + QUARANTINE - 1)
+  const second = await takeOne()
+  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'being-asked' })
+  clock.pass(1)
+  expect(await beginPage(await takeOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+})
+
+test('a page may be begun while another agent asks for robots.txt', async () => {
+  const { ledger, take, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  const [first, second] = await take()
+  await beginPage(first!, { kind: 'robots' })
+  expect(await beginPage(second!)).toMatchObject({ kind: 'granted' })
+})
+
+test('held: an epoch that began after the taking holds the permit back too', async () => {
+  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:epoch`, 'run', 'another')
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'held' })
+  expect(await dueOf()).toBe(clock.now + LEASE + QUARANTINE)
+})
+
+test('a URL that expired behind a hold names a gate of the closed list', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await raw.hset(`${TAG}:epoch`, 'run', 'another')
+  const held = { hold: Number(await raw.hget(`${TAG}:epoch`, 'hold')) }
+  expect(held.hold).toBe(clock.now)
+  clock.pass(1)
+  await raw.hdel(`${TAG}:epoch`, 'none')
+  await ledger.park(0, urls('b')) // sees the new epoch
+  clock.pass(LEASE + QUARANTINE)
+  const lane = await takeOne()
+  await raw.hset(`${TAG}:epoch`, 'run', 'yet another')
+  await beginPage(lane)
+  clock.pass(LEASE + QUARANTINE)
+  expect((await takeOne()).heldBy).toBe('lane-busy')
+})
+
+test('begins of one turn are answered each by its own, in order', async () => {
+  const { ledger, take, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })))
+  const lanes = await take({ limit: 200 })
+  const answers = await Promise.all(lanes.map((lane, i) => beginPage(i % 3 === 0 ? { ...lane, fence: 1 } : lane)))
+  expect(answers.map(({ kind }) => kind)).toEqual(lanes.map((_, i) => (i % 3 === 0 ? 'refused' : 'granted')))
+})
+
+test('an origin that is only being asked is forgotten by itself', async () => {
+  const { ledger, raw, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await beginPage(await takeOne(), { kind: 'robots' })
+  expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE)
+})
+
+test('an origin that is about to be forgotten outlives the question asked of it', async () => {
+  const { ledger, raw, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bf', '1')
+  await raw.pexpire(`${TAG}:o:${ORIGIN}`, 5_000)
+  await beginPage(await takeOne(), { kind: 'robots' })
+  expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE + QUARANTINE)
+})
+
+test('nothing is granted in the first second of an empty Redis', async () => {
+  const { ledger, clock, takeOne } = await emptyLedger(redis, { hold: true })
+  await ledger.park(0, urls('a'))
+  await expect(takeOne()).rejects.toThrow()
+  clock.pass(FIRST_HOLD)
+  await takeOne()
+})
