@@ -7,6 +7,7 @@ export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLed
 export { makeGroup } from './outcomes.ts'
 export type {
   BeginRequest,
+  Entry,
   LaneRef,
   LaneView,
   Lesson,

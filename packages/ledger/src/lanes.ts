@@ -8,6 +8,8 @@ import { laneName, readLaneName } from './keys.ts'
 import type { Arg, Scripts } from './scripts.ts'
 import type {
   BeginRequest,
+  Entry,
+  LaneRef,
   ParkItem,
   ParkMark,
   ParkResult,
@@ -42,6 +44,7 @@ export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
   take(request: TakeRequest): Promise<TakeResult>
   begin: Batcher<BeginRequest, Permit>
+  enter(lane: LaneRef, gapMs: number): Promise<Entry>
   settle: Batcher<Settlement, SettleResult>
   resolve(resolutions: Resolution[]): Promise<SettleResult[]>
   reap(): Promise<Reaped>
@@ -58,6 +61,7 @@ export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
     park: (items, mark) => park(scripts, settings, items, mark),
     take: (request) => take(scripts, settings, request),
     begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
+    enter: (lane, gapMs) => enter(scripts, settings, lane, gapMs),
     settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
     resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),
     reap: () => reap(scripts, settings),
@@ -203,6 +207,17 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
   })
 }
 
+async function enter(
+  scripts: Scripts,
+  { leaseMs }: LaneSettings,
+  { agent, origin }: LaneRef,
+  gapMs: number,
+): Promise<Entry> {
+  const [, , kind, value, gap] = await scripts.call('enter', laneName(agent, origin), leaseMs, gapMs)
+  if (kind === 'wait') return { kind, waitMs: Number(value) }
+  return { kind: 'granted', fence: Number(value), gapMs: Number(gap), leaseMs }
+}
+
 function settlementArgs(s: Settlement): Arg[] {
   const mood = s.mood.kind
   const retryAfter = s.mood.kind === 'too-fast' ? (s.mood.retryAfterMs ?? '') : ''
@@ -215,7 +230,7 @@ function settlementArgs(s: Settlement): Arg[] {
     mood,
     retryAfter,
     mood === 'fine' ? 0 : randomInt(1_000) / 1_000,
-    s.outcome === undefined ? 1 : 0,
+    s.outcome === undefined && s.entered !== true ? 1 : 0,
     s.outcome === undefined ? 0 : 1,
     ...(s.outcome === undefined ? [] : outcomeArgs(s.outcome)),
     s.candidate === undefined ? '' : JSON.stringify(s.candidate),

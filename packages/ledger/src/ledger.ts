@@ -11,6 +11,8 @@ import { trimOutcomes } from './outcomes.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
 import type {
   BeginRequest,
+  Entry,
+  LaneRef,
   Lesson,
   OriginView,
   ParkItem,
@@ -56,6 +58,8 @@ export type Ledger = {
   forgetMark(partition: number, name: string): Promise<void>
   take(partition: number, request: TakeRequest): Promise<TakeResult>
   begin(request: BeginRequest): Promise<Permit>
+  /** One named lane, now or later: for a request that no waiting URL asked for. End it by `settle` with `entered`. */
+  enter(lane: LaneRef, gapMs: number): Promise<Entry>
   settle(settlement: Settlement): Promise<SettleResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<SettleResult[]>
   learn(lesson: Lesson): Promise<SettleResult>
@@ -151,6 +155,7 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
       void (await timed(redis.unlink(of(partition).keys.mark(name)), 'forgetMark')),
     take: (partition, request) => of(partition).lanes.take(request),
     begin: (request) => of(place(request.origin)).lanes.begin(request),
+    enter: (lane, gapMs) => of(place(lane.origin)).lanes.enter(lane, gapMs),
     settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
     learn: (lesson) => of(place(lesson.origin)).origins.learn(lesson),

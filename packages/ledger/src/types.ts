@@ -69,6 +69,11 @@ export type Permit =
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
   | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' } // the lane has been given back
 
+/** A lane entered by name, for a request that no waiting URL asked for. */
+export type Entry =
+  | { kind: 'granted'; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }
+  | { kind: 'wait' /** ms; ask again then */; waitMs: number }
+
 /** What a page answer says about the site's mood. */
 export type Mood =
   | { kind: 'fine' }
@@ -82,8 +87,10 @@ export type Settlement = LaneRef & {
   mood: Mood
   /** silence already kept since the last byte, ms (monotonic): archive and queueing do not delay the lane */
   restedMs: number
-  /** undefined: the URL stays at the head and its attempt is counted */
+  /** undefined: the URL stays at the head and its attempt is counted, unless the lane was entered for something else */
   outcome?: Outcome
+  /** the lane was entered by name (`enter`): no URL of it was meant */
+  entered?: true
   /** a redirect's target, to become a candidate of its own */
   candidate?: Candidate & { id: string }
 }

@@ -50,7 +50,7 @@ const decided = (taken: TakenLane, robotsTxt = '') => {
 
 test('a cold origin: the first order is its robots.txt, the URL keeps its place', async () => {
   const { order, resolution } = await decided(lane(unknownOrigin))
-  expect(order).toMatchObject({ kind: 'robots', path: '/robots.txt', fence: 7, version: 0 + 3 })
+  expect(order).toMatchObject({ kind: 'robots', path: '/robots.txt', fence: 7, version: 3 })
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'keep' } })
 })
 

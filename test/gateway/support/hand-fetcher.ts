@@ -1,0 +1,110 @@
+/** A fetcher that the test plays by hand: it announces slots, receives real orders and answers through the real ledger. */
+import { type Ledger, openLedger } from '@decorum/ledger'
+import { ORDERS, type Order, type OrdersJob, type Outcome, queueOptions } from '@decorum/protocol'
+import { parseRobots, step } from '@decorum/robots'
+import { Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+
+export type HandFetcher = {
+  ledger: Ledger
+  /** the next order, once its lane is open; rejects after 10 s */
+  next(): Promise<Order>
+  /** orders that nobody has asked for yet */
+  pending(): number
+  begin(order: Order): Promise<void>
+  /** answers a begun robots order */
+  rules(order: Order, status: number, text?: string): Promise<void>
+  /** ends a begun page order as fetched, or as a redirect */
+  page(order: Order, redirect?: { to: string; id: string }): Promise<void>
+  close(): Promise<void>
+}
+
+export async function handFetcher(url: string, partitions: number, slots = 100): Promise<HandFetcher> {
+  const ledger = await openLedger({ redis: url, partitions })
+  await ledger.announce({ role: 'fetcher', id: 'by-hand', slots }, 600_000)
+  const connection = new Redis(url, { maxRetriesPerRequest: null })
+  const waiting: Order[] = []
+  const askers: ((order: Order) => void)[] = []
+  const workers = ledger.tags.map(
+    (tag) =>
+      new Worker<OrdersJob>(
+        ORDERS,
+        async ({ data }) => {
+          for (const order of data.orders) {
+            const asker = askers.shift()
+            if (asker === undefined) waiting.push(order)
+            else asker(order)
+          }
+        },
+        { connection, ...queueOptions(tag) },
+      ),
+  )
+  return {
+    ledger,
+    next() {
+      const order = waiting.shift()
+      if (order !== undefined) return Promise.resolve(order)
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error('no order came within 10 s')), 10_000)
+        askers.push((one) => {
+          clearTimeout(timer)
+          resolve(one)
+        })
+      })
+    },
+    pending: () => waiting.length,
+    async begin(order) {
+      for (;;) {
+        const permit = await ledger.begin(order)
+        if (permit.kind === 'granted') return
+        if (permit.kind === 'refused') throw new Error(`begin was refused: ${permit.why}`)
+        await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
+      }
+    },
+    async rules(order, status, text = '') {
+      const partition = ledger.partitionOf(order.origin)
+      const [known] = await ledger.robotsStates(partition, [order.origin])
+      const hash = `h${text.length}-${Buffer.from(text).toString('hex').slice(0, 24)}`
+      const state = step(known?.state ?? {}, { kind: 'answered', status, hash, jitter: 0 }, ledger.now(partition))
+      const delay = parseRobots(text).crawlDelay(order.agent)
+      const gapMs = Math.min((delay ?? 0) * 1_000, 10_000)
+      const body = status === 200 ? { body: { hash, octets: Buffer.from(text) } } : {}
+      await ledger.learn({ ...order, state, ...body, gaps: [{ agent: order.agent, gapMs }], restedMs: 0 })
+    },
+    async page(order, redirect) {
+      const common = {
+        id: order.id,
+        url: order.origin + order.path,
+        agent: order.agent,
+        at: Date.now(),
+        attempts: order.attempt,
+        ...(order.meta === undefined ? {} : { meta: order.meta }),
+      }
+      const outcome: Outcome =
+        redirect === undefined
+          ? {
+              ...common,
+              kind: 'fetched',
+              status: 200,
+              headers: [],
+              bytes: 0,
+              truncated: false,
+              digest: 'sha1:',
+              startedAt: 0,
+              ms: 1,
+              address: '127.0.0.1',
+            }
+          : { ...common, kind: 'redirected', status: 302, to: redirect.to, candidate: redirect.id }
+      const candidate =
+        redirect === undefined
+          ? {}
+          : { candidate: { id: redirect.id, url: redirect.to, agent: order.agent, hops: order.hops + 1 } }
+      await ledger.settle({ ...order, mood: { kind: 'fine' }, restedMs: 0, outcome, ...candidate })
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()))
+      connection.disconnect()
+      await ledger.close()
+    },
+  }
+}

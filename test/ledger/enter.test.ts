@@ -1,0 +1,61 @@
+/** enter: one named lane, for a request that no waiting URL asked for. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const lane = { agent: AGENT, origin: ORIGIN }
+const GAP = 1_000
+
+test('an idle lane is entered at once, and then owes its gap like after any request', async () => {
+  const { ledger, clock, dueOf } = await emptyLedger(redis)
+  const entry = await ledger.enter(lane, GAP)
+  expect(entry).toMatchObject({ kind: 'granted', gapMs: GAP, leaseMs: LEASE })
+  if (entry.kind !== 'granted') return
+  clock.pass(300)
+  await ledger.settle({
+    ...lane,
+    fence: entry.fence,
+    gapMs: entry.gapMs,
+    mood: { kind: 'fine' },
+    restedMs: 100,
+    entered: true,
+  })
+  expect(await dueOf()).toBe(clock.now - 100 + GAP)
+  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: GAP - 100 })
+})
+
+test('a lane in flight is not entered, and one that was entered is not taken', async () => {
+  const { ledger, take, takeOne, beginPage, finish, clock } = await emptyLedger(redis)
+  await ledger.park(0, urls('a', 'b'))
+  const taken = await takeOne()
+  await beginPage(taken)
+  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: 50 })
+  await finish(taken)
+  clock.pass(GAP)
+  const entry = await ledger.enter(lane, GAP)
+  expect(entry.kind).toBe('granted')
+  expect(await take()).toEqual([])
+})
+
+test('a visitor who dies keeps the lane shut for lease + gap + quarantine and costs the head no attempt', async () => {
+  const { ledger, takeOne, clock, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await ledger.enter(lane, GAP)
+  clock.pass(LEASE)
+  expect(await ledger.reap(0)).toMatchObject({ begun: 1, questions: [] })
+  expect(await dueOf()).toBe(clock.now + GAP + QUARANTINE)
+  clock.pass(GAP + QUARANTINE)
+  expect(await takeOne()).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
+})
+
+test('back-off of the site keeps visitors out too', async () => {
+  const { ledger, takeOne, beginPage, finish, clock } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const taken = await takeOne()
+  await beginPage(taken)
+  await finish(taken, { mood: { kind: 'too-fast', retryAfterMs: 20_000 } } as object)
+  clock.pass(GAP)
+  const entry = await ledger.enter({ agent: 'other', origin: ORIGIN }, GAP)
+  expect(entry.kind === 'wait' && entry.waitMs).toBeGreaterThanOrEqual(19_000)
+})
