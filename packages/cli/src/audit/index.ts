@@ -1,5 +1,5 @@
 /** Judging a record of visits: the command, and the pure judge for tests and tools. */
-export { AUDIT_OPTIONS, type AuditOptions, auditCommand } from './audit-command.ts'
+export { type AuditOptions, auditCommand } from './command.ts'
 export { type JudgeOptions, judgeRecord } from './judge-record.ts'
 export { printReport } from './print-report.ts'
 export { readLogs, UnreadableLogError } from './read-logs.ts'

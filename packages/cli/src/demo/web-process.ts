@@ -50,7 +50,10 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     if (answer.kind === 'failed') throw new Error(answer.why)
     return answer as FromChild & { kind: K }
   }
-  const { origins } = await ask('open', { order: 'open', options })
+  const { origins } = await ask('open', { order: 'open', options }).catch((error: unknown) => {
+    if (child.connected) child.disconnect() // and so it ends
+    throw error
+  })
   return {
     origins,
     pid: child.pid ?? 0,

@@ -1,0 +1,96 @@
+/** `decorum audit LOG...`: judges what sites recorded, of whatever crawler. docs/audit.md is the reader's page. */
+import { loadAgents } from '@decorum/protocol'
+import { type ProfileName, policies } from '@decorum/robots'
+import { DONE, FAILED, UsageError } from '../exit.ts'
+import { judgeRecord } from './judge-record.ts'
+import { printReport } from './print-report.ts'
+import { readLogs, readRobotsFolder, UnreadableLogError } from './read-logs.ts'
+import type { Evidence } from './record.ts'
+import { type Visitors, visitorsOf } from './visitors.ts'
+
+/** As commander hands them over: texts, or numbers already. */
+export type AuditOptions = {
+  /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
+  robots?: string
+  /** least silence owed after each request, ms (1000) */
+  gapMs?: string | number
+  /** most silence that a crawl-delay can ask for, ms (10000) */
+  capMs?: string | number
+  /** agents of one fleet, which shares what it learns: path or inline JSON, as DECORUM_AGENTS; others are left out */
+  agents?: string
+  /** all lines are of this one crawler, whatever their User-Agent */
+  agent?: string
+  /** how rules are read (decorum) */
+  profile?: string
+  /** whose access log it is, when its lines do not say */
+  origin?: string
+  /** first retry of an unreachable robots.txt, ms, when not the profile's */
+  robotsRetryMs?: string | number
+  /** how many lanes are listed (10) */
+  lanes?: string | number
+  /** the whole report as JSON */
+  json?: boolean
+}
+
+/**
+ * @returns  0 no violation, 1 some
+ * @throws   UsageError when a log (named with its line), a folder or an option cannot be used
+ */
+export async function auditCommand(
+  files: string[],
+  options: AuditOptions,
+  print: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<typeof DONE | typeof FAILED> {
+  if (files.length === 0) throw new UsageError('audit: no log to judge; name at least one file')
+  const visitors = readVisitors(options)
+  const lanes = number('--lanes', options.lanes, 10)
+  const retryMs =
+    options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
+  const evidence = await readEvidence(files, options)
+  const report = judgeRecord(evidence, { visitors, ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }) })
+  if (report.requests === 0) {
+    throw new UsageError(
+      `audit: ${files.join(', ')}: no request of the visitors to be judged (${report.leftOut} of others)`,
+    )
+  }
+  print(options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, lanes))
+  return report.total === 0 ? DONE : FAILED
+}
+
+function readVisitors(options: AuditOptions): Visitors {
+  const floorMs = number('--gap-ms', options.gapMs, 1_000)
+  const capMs = number('--cap-ms', options.capMs, 10_000)
+  const settings = { profile: profileOf(options.profile), floorMs, capMs }
+  if (options.agents === undefined) {
+    return visitorsOf(options.agent === undefined ? settings : { ...settings, agent: options.agent })
+  }
+  try {
+    return visitorsOf({
+      ...settings,
+      agents: loadAgents({ agents: options.agents, defaultGapMs: floorMs, maxGapMs: capMs }),
+    })
+  } catch (error) {
+    throw new UsageError(`audit: --agents: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function readEvidence(files: string[], { origin, robots }: AuditOptions): Promise<Evidence> {
+  try {
+    const evidence = await readLogs(files, origin)
+    return robots === undefined ? evidence : { ...evidence, robotsByOrigin: await readRobotsFolder(robots) }
+  } catch (error) {
+    throw error instanceof UnreadableLogError ? new UsageError(`audit: ${error.message}`) : error
+  }
+}
+
+function number(flag: string, value: string | number | undefined, fallback: number): number {
+  const given = value === undefined || value === '' ? fallback : Number(value)
+  if (!Number.isFinite(given) || given < 0)
+    throw new UsageError(`audit: ${flag}: '${value}' is not a number of at least 0`)
+  return given
+}
+
+function profileOf(name = 'decorum'): ProfileName {
+  if (Object.hasOwn(policies, name)) return name as ProfileName
+  throw new UsageError(`audit: --profile: '${name}' is none of ${Object.keys(policies).join(', ')}`)
+}

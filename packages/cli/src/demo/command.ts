@@ -1,0 +1,190 @@
+/**
+ * `decorum demo`: a small synthetic web on loopback, a real fleet on a real Redis, and an audit of what the sites saw.
+ * Nothing leaves this machine, nothing stays on it unless `--keep` says where.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { styleText } from 'node:util'
+import { loadAgents } from '@decorum/protocol'
+import { judgeRecord, printReport, type Report, readLogs, visitorsOf } from '../audit/index.ts'
+import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
+import { startFleet } from '../fleet.ts'
+import { catchInterrupt } from '../interrupt.ts'
+import { ensureRedis } from '../redis-server.ts'
+import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
+import { kindTable } from './kind-table.ts'
+import { type Screen, screenOn } from './screen.ts'
+import { DEMO, demoEnv } from './settings.ts'
+import { DEMO_AGENTS, demoSites, demoUrls } from './sites.ts'
+import { spawnWeb, type WebProcess } from './web-process.ts'
+
+export type DemoOptions = {
+  /** folder for the sites' record and the agents file */
+  keep?: string
+  json?: boolean
+}
+
+/**
+ * @returns 0 when every URL has the outcome to be expected and the sites saw no violation; 1 otherwise; 3 after Ctrl-C
+ * @throws  CommandError and the errors of Redis and fleet when something cannot be started
+ */
+export async function demoCommand(options: DemoOptions): Promise<typeof DONE | typeof FAILED | typeof STOPPED> {
+  const began = performance.now()
+  const screen = screenOn(options.json ? process.stderr : process.stdout)
+  const folder = await recordFolder(options.keep)
+  const interrupt = catchInterrupt(() => process.exit(STOPPED))
+  try {
+    screen.line(`${styleText('bold', 'decorum demo')}: one polite crawl, start to finish, on this machine alone`)
+    screen.line()
+    const web = await spawnWeb({ sites: demoSites(), record: join(folder, 'visits.ndjson') })
+    const crawled = await crawlTheWeb(web, screen, interrupt.signal)
+    if (interrupt.signal.aborted) {
+      screen.line('stopped; nothing of the demo is left')
+      return STOPPED
+    }
+    const report = await auditOf(folder)
+    await writeFile(join(folder, 'agents.json'), `${JSON.stringify(DEMO_AGENTS, null, 2)}\n`)
+    return conclude({ crawled, report, web, screen, options, seconds: (performance.now() - began) / 1_000, folder })
+  } finally {
+    interrupt.release()
+    if (options.keep === undefined) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function recordFolder(keep: string | undefined): Promise<string> {
+  if (keep === undefined) return mkdtemp(join(tmpdir(), 'decorum-demo-'))
+  const folder = resolve(keep)
+  try {
+    await mkdir(folder, { recursive: true })
+    await rm(join(folder, 'visits.ndjson'), { force: true }) // a record holds one run
+    return folder
+  } catch (error) {
+    throw new CommandError(`--keep: ${(error as Error).message}`)
+  }
+}
+
+/** Redis, the fleet, the crawl; all ended when it resolves, and the record complete. */
+async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal): Promise<CrawlEnd> {
+  const urls = demoUrls(web.origins)
+  const addresses = Object.values(web.origins).map((origin) => new URL(origin))
+  screen.fact(
+    'sites',
+    `${addresses.length} on ${addresses[0]?.hostname} … ${addresses.at(-1)?.hostname}, port ${addresses[0]?.port}; they write down every request`,
+  )
+  // Never the user's own: a fleet there would take these URLs, and refuse them.
+  const redis = await ensureRedis({ log: (line) => screen.line(line) })
+  try {
+    screen.fact('Redis', `${redis.url}, its data in a temporary folder`)
+    const started = performance.now()
+    const troubles: string[] = []
+    const fleet = await startFleet({
+      env: demoEnv(process.env, redis.url),
+      gateways: DEMO.gateways,
+      fetchers: DEMO.fetchers,
+      onEvent: (event) => {
+        if (event.kind === 'died') troubles.push(`${event.name} ended (${event.how})`)
+        else if (event.kind === 'line' && event.line.level >= 40 && !event.starting)
+          troubles.push(`${event.name}: ${event.line.msg}`)
+      },
+    })
+    try {
+      screen.fact(
+        'fleet',
+        `${DEMO.gateways} gateways and ${DEMO.fetchers} fetchers, each a process; ready in ${((performance.now() - started) / 1_000).toFixed(1)} s`,
+      )
+      screen.fact('agents', DEMO_AGENTS.map(({ name }) => name).join(', '))
+      screen.fact(
+        'manners',
+        `${DEMO.gapMs} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.capMs / 1_000} s`,
+      )
+      screen.fact('candidates', `${urls.length} URLs, some forbidden, some unreachable, some no URLs at all`)
+      screen.line()
+      const crawled = await crawlAll({
+        redisUrl: redis.url,
+        urls,
+        limitMs: DEMO.limitMs,
+        signal,
+        onProgress: (done, all, waiting) => screen.progress(done, all, waitingFor(web, waiting())),
+      })
+      screen.settle()
+      await fleet.stop(DEMO.leaseMs)
+      if (!signal.aborted) crawled.tally.wrong.push(...(await lateOutcomes(redis.url)))
+      for (const trouble of new Set(troubles)) screen.line(`  ${trouble}`)
+      return crawled
+    } finally {
+      fleet.kill()
+    }
+  } finally {
+    await redis.stop()
+    await web.stop()
+  }
+}
+
+/** The names of the sites that the rest waits for: with crawl-delay 100, that is what politeness looks like. */
+function waitingFor(web: WebProcess, urls: string[]): string {
+  const names = Object.entries(web.origins).flatMap(([name, origin]) =>
+    urls.some((url) => url.startsWith(`${origin}/`)) ? [name] : [],
+  )
+  if (names.length === 0) return 'done'
+  return names.length > 6 ? `${names.length} sites still have URLs` : `waiting for ${names.join(', ')}`
+}
+
+async function auditOf(folder: string): Promise<Report> {
+  const agents = loadAgents({ agents: JSON.stringify(DEMO_AGENTS), defaultGapMs: DEMO.gapMs, maxGapMs: DEMO.capMs })
+  return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
+    visitors: visitorsOf({ agents, profile: 'decorum', floorMs: DEMO.gapMs, capMs: DEMO.capMs }),
+    robotsRetryMs: DEMO.robotsRetryMs,
+  })
+}
+
+type Ending = {
+  crawled: CrawlEnd
+  report: Report
+  web: WebProcess
+  screen: Screen
+  options: DemoOptions
+  seconds: number
+  folder: string
+}
+
+/** Tables, a last sentence, the exit code. */
+function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): typeof DONE | typeof FAILED {
+  const { tally, unanswered } = crawled
+  const sum = tally.urls + tally.targets
+  const complaints = [...tally.wrong, ...unanswered.map((url) => `${url}: no outcome`)]
+  const clean = report.total === 0 && complaints.length === 0 && tally.outcomes === sum
+  if (options.json) {
+    const { urls, targets, outcomes, byKind } = tally
+    process.stdout.write(
+      `${JSON.stringify({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, null, 2)}\n`,
+    )
+    return clean ? DONE : FAILED
+  }
+  screen.line()
+  screen.line(kindTable(report, web.origins))
+  screen.line(styleText('bold', 'What became of the URLs'))
+  for (const [kind, count] of Object.entries(tally.byKind).toSorted(([, a], [, b]) => b - a))
+    screen.line(`  ${String(count).padStart(4)}  ${kind}`)
+  screen.line(
+    `  ${String(tally.outcomes).padStart(4)}  outcomes, for ${tally.urls} URLs and ${tally.targets} redirect targets`,
+  )
+  for (const complaint of complaints) screen.line(styleText('red', `  ✗ ${complaint}`))
+  screen.line()
+  screen.line(styleText('bold', 'The audit: what the sites recorded, and nothing else'))
+  screen.line()
+  screen.line(printReport(report, 5))
+  screen.line(
+    clean
+      ? `${tally.urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`
+      : styleText(
+          'red',
+          `Something is wrong: ${report.total} violations, ${complaints.length} URLs without the outcome to be expected. ${seconds.toFixed(0)} s.`,
+        ),
+  )
+  if (options.keep !== undefined) {
+    const typed = `decorum audit ${join(folder, 'visits.ndjson')} --agents ${join(folder, 'agents.json')}`
+    screen.line(`The record is kept; to judge it again: ${typed} --robots-retry-ms ${DEMO.robotsRetryMs}`)
+  }
+  return clean ? DONE : FAILED
+}

@@ -1,0 +1,75 @@
+/** The demo's frontier: pours its URLs in, collects the outcomes, and says when each URL has one. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openFrontier } from '@decorum/client'
+import type { DemoUrl } from './sites.ts'
+import { demoTally, idOf, type Tally } from './tally.ts'
+
+export type CrawlOptions = {
+  redisUrl: string
+  urls: DemoUrl[]
+  limitMs: number
+  /** ends the wait early */
+  signal: AbortSignal
+  onProgress: (done: number, all: number, waiting: () => string[]) => void
+}
+
+export type CrawlEnd = {
+  tally: Tally
+  /** URLs without an outcome when the time was over */
+  unanswered: string[]
+  ms: number
+}
+
+const PROGRESS_MS = 250
+
+/** @throws FrontierUnavailableError when Redis is away */
+export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
+  const { redisUrl, urls, limitMs, signal, onProgress } = options
+  const began = performance.now()
+  const state = demoTally(urls)
+  const frontier = await openFrontier({ redis: redisUrl })
+  const end = new AbortController()
+  const collect = async (): Promise<void> => {
+    for await (const { outcome, ack } of frontier.outcomes({ group: 'demo' })) {
+      state.record(outcome)
+      await ack()
+      if (state.complete) end.abort()
+    }
+  }
+  const collecting = collect().finally(() => end.abort())
+  collecting.catch(() => undefined) // heard below
+  const show = (): void => onProgress(state.tally.outcomes, urls.length + state.tally.targets, state.waiting)
+  const ticker = setInterval(show, PROGRESS_MS)
+  try {
+    await frontier.enqueue(
+      urls.map(({ url, agent, lifeMs }, n) => ({
+        id: idOf(n),
+        url,
+        agent,
+        ...(lifeMs === undefined ? {} : { expiresAt: Date.now() + lifeMs }),
+      })),
+    )
+    await sleep(limitMs, undefined, { signal: AbortSignal.any([end.signal, signal]) }).catch(() => undefined)
+    show()
+  } finally {
+    clearInterval(ticker)
+    await frontier.close()
+  }
+  await collecting
+  return { tally: state.tally, unanswered: state.waiting(), ms: performance.now() - began }
+}
+
+/** Outcomes that came after the end: a second one for any URL would be a broken promise. */
+export async function lateOutcomes(redisUrl: string): Promise<string[]> {
+  const frontier = await openFrontier({ redis: redisUrl })
+  try {
+    const late: string[] = []
+    for await (const { outcome, ack } of frontier.outcomes({ group: 'demo', wait: false })) {
+      late.push(`${outcome.url}: a second outcome (${outcome.kind})`)
+      await ack()
+    }
+    return late
+  } finally {
+    await frontier.close()
+  }
+}

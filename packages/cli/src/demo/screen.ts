@@ -1,0 +1,51 @@
+/** What the demo shows while it runs: a few lines to read, and one that moves. */
+import { styleText } from 'node:util'
+
+export type Screen = {
+  /** one line of its own */
+  line(text?: string): void
+  /** a fact: name and text in two columns */
+  fact(name: string, text: string): void
+  /** the line that moves; on a pipe it is printed now and then */
+  progress(done: number, all: number, text: string): void
+  /** ends the moving line */
+  settle(): void
+}
+
+const BAR = 28
+const PIPE_EVERY_MS = 5_000
+
+/** @param out  people's stream; a moving line only on a terminal */
+export function screenOn(out: NodeJS.WriteStream): Screen {
+  let moving = false
+  let lastPrinted = performance.now()
+  const settle = (): void => {
+    if (moving) out.write('\n')
+    moving = false
+  }
+  return {
+    line: (text = '') => {
+      settle()
+      out.write(`${text}\n`)
+    },
+    fact: (name, text) => {
+      settle()
+      out.write(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${text}\n`)
+    },
+    progress: (done, all, text) => {
+      const count = `${String(done).padStart(String(all).length)} of ${all} outcomes`
+      if (out.isTTY) {
+        const full = Math.round((done / Math.max(all, 1)) * BAR)
+        const bar =
+          styleText('green', '█'.repeat(full), { stream: out }) +
+          styleText('dim', '░'.repeat(BAR - full), { stream: out })
+        out.write(`\r\u001b[2K  ${bar} ${count} · ${text}`.slice(0, (out.columns || 80) + 40))
+        moving = true
+      } else if (performance.now() - lastPrinted >= PIPE_EVERY_MS) {
+        lastPrinted = performance.now()
+        out.write(`  ${count} · ${text}\n`)
+      }
+    },
+    settle,
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * The demo's web: what sites do to crawlers, kind by kind, and what should become of each URL. Nobody is asked outside this
+ * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
+ */
+import type { OutcomeKind } from '@decorum/protocol'
+import type { Script, Site } from './behaviour.ts'
+
+/** One URL for the crawl. `lifeMs`: it gives up waiting after so long. */
+export type DemoUrl = { url: string; agent: string; expect: OutcomeKind; lifeMs?: number }
+
+/** Sites of one kind: their behaviour, and the URLs that the frontier has of each. */
+type Kind = {
+  name: string
+  /** for the table at the end */
+  title: string
+  count: number
+  site: (n: number) => Omit<Site, 'name'>
+  /** path → expectation; a third member names the other agent */
+  urls: [path: string, expect: OutcomeKind, agent?: string][]
+  lifeMs?: number
+}
+
+/** The first is who most URLs are asked for by. The contact is what every site would see in its log. */
+export const DEMO_AGENTS = [
+  {
+    name: 'demobot',
+    userAgent: 'Mozilla/5.0 (compatible; demobot/1.0; +https://example.com/demobot)',
+    minGapMs: 200,
+    maxGapMs: 10_000,
+  },
+  {
+    name: 'demobot-images',
+    fallbacks: ['demobot'],
+    userAgent: 'Mozilla/5.0 (compatible; demobot-images/1.0; +https://example.com/demobot)',
+    minGapMs: 200,
+    maxGapMs: 10_000,
+  },
+]
+const [FIRST, SECOND] = ['demobot', 'demobot-images']
+
+/** Candidates of sites that nobody can ask for their rules give up after this, ms. */
+const PATIENCE_MS = 18_000
+
+const rules = (...lines: string[]): Script => ({ body: `${lines.join('\n')}\n`, type: 'text/plain' })
+const pages = (count: number, prefix = '/page'): [string, OutcomeKind][] =>
+  Array.from({ length: count }, (_, n) => [`${prefix}-${n + 1}`, 'fetched'])
+
+/** 600 KiB, of which crawlers read the first 500 KiB: a rule before the limit counts, one behind it does not. */
+const hugeRobots = (): Script => {
+  const filler = Array.from({ length: 15_000 }, (_, n) => `# ${'filler '.repeat(5)}${n}`)
+  return rules('User-agent: *', 'Disallow: /early/', ...filler, 'Disallow: /late/')
+}
+
+export const KINDS: Kind[] = [
+  {
+    name: 'plain',
+    title: 'a robots.txt like most',
+    count: 8,
+    site: () => ({ robots: rules('User-agent: *', 'Disallow: /admin/', 'Sitemap: {origin:plain-1}/sitemap.xml') }),
+    urls: [...pages(9), ['/admin/users', 'disallowed']],
+  },
+  { name: 'none', title: 'no robots.txt (404)', count: 3, site: () => ({}), urls: pages(8) },
+  {
+    name: 'gone',
+    title: 'no robots.txt any more (410)',
+    count: 2,
+    site: () => ({ robots: { status: 410 } }),
+    urls: pages(8),
+  },
+  { name: 'empty', title: 'an empty robots.txt', count: 2, site: () => ({ robots: rules() }), urls: pages(8) },
+  {
+    name: 'recovers',
+    title: 'robots.txt 503 twice, then rules',
+    count: 3,
+    site: () => ({
+      robots: [
+        { status: 503, retryAfter: '2' },
+        { status: 503 },
+        { body: 'User-agent: *\nDisallow: /private/\n', type: 'text/plain' },
+      ],
+    }),
+    urls: [...pages(4), ['/private/letter', 'disallowed']],
+  },
+  {
+    name: 'closed',
+    title: 'robots.txt 503 for good',
+    count: 3,
+    site: () => ({ robots: { status: 503, body: 'User-agent: *\nAllow: /\n' } }),
+    urls: Array.from({ length: 4 }, (_, n) => [`/page-${n}`, 'expired']),
+    lifeMs: PATIENCE_MS,
+  },
+  {
+    name: 'silent',
+    title: 'robots.txt never answers',
+    count: 2,
+    site: () => ({ robots: { instead: 'never' } }),
+    urls: Array.from({ length: 3 }, (_, n) => [`/page-${n}`, 'expired']),
+    lifeMs: PATIENCE_MS,
+  },
+  {
+    name: 'brisk',
+    title: 'crawl-delay 0.2',
+    count: 3,
+    site: () => ({ robots: rules('User-agent: *', 'Crawl-delay: 0.2') }),
+    urls: pages(12),
+  },
+  {
+    name: 'calm',
+    title: 'crawl-delay 0.5',
+    count: 3,
+    site: () => ({ robots: rules('User-agent: demobot', 'Crawl-delay: .5') }),
+    urls: pages(10),
+  },
+  {
+    name: 'sleepy',
+    title: 'crawl-delay 100, clamped to 10 s',
+    count: 2,
+    site: () => ({ robots: rules('User-agent: *', 'Crawl-delay: 100') }),
+    urls: pages(3),
+  },
+  {
+    name: 'divided',
+    title: 'other rules for another agent',
+    count: 3,
+    site: () => ({
+      robots: rules(
+        ...['User-agent: demobot-images', 'Allow: /images/', 'Disallow: /', 'Crawl-delay: 0.5', ''],
+        ...['User-agent: *', 'Disallow: /images/'],
+      ),
+    }),
+    urls: [
+      ...pages(5),
+      ['/images/1.png', 'disallowed'],
+      ...Array.from({ length: 5 }, (_, n): [string, OutcomeKind, string] => [
+        `/images/${n + 1}.png`,
+        'fetched',
+        SECOND,
+      ]),
+      ['/page-1', 'disallowed', SECOND],
+    ],
+  },
+  {
+    name: 'moved',
+    title: 'robots.txt on another host',
+    count: 2,
+    site: (n) => ({ robots: { status: 301, location: `{origin:rules-${n}}/rules.txt` } }),
+    urls: [...pages(5), ['/elsewhere/page', 'disallowed']],
+  },
+  {
+    name: 'shut',
+    title: 'everything disallowed',
+    count: 3,
+    site: () => ({ robots: rules('User-agent: *', 'Disallow: /') }),
+    urls: [
+      ['/', 'disallowed'],
+      ['/page-1', 'disallowed'],
+      ['/page-2', 'disallowed'],
+    ],
+  },
+  {
+    name: 'patterns',
+    title: 'rules with * and $',
+    count: 3,
+    site: () => ({
+      robots: rules('User-agent: *', 'Disallow: /*.pdf$', 'Allow: /open/*.pdf$', 'Disallow: /*?session='),
+    }),
+    urls: [
+      ['/paper.pdf', 'disallowed'],
+      ['/paper.pdf.html', 'fetched'],
+      ['/open/paper.pdf', 'fetched'],
+      ['/shop?session=7', 'disallowed'],
+      ['/shop?item=7', 'fetched'],
+      ['/deep/er/paper.pdf', 'disallowed'],
+    ],
+  },
+  {
+    name: 'slow',
+    title: 'a slow server (0.7 s a page)',
+    count: 3,
+    site: () => ({ robots: rules(), pages: { delayMs: 400, dribbleMs: 300 } }),
+    urls: pages(6),
+  },
+  {
+    name: 'tired',
+    title: '429 with Retry-After: 2',
+    count: 3,
+    site: () => ({ robots: rules(), pages: { cycle: [{}, {}, {}, { status: 429, retryAfter: '2' }] } }),
+    urls: pages(7),
+  },
+  {
+    name: 'signs',
+    title: 'redirects, also to what is forbidden',
+    count: 2,
+    site: (n) => ({
+      robots: rules('User-agent: *', 'Disallow: /hidden'),
+      paths: {
+        '/to-forbidden': { status: 302, location: `{origin:shut-${n}}/welcome` },
+        '/to-page': { status: 301, location: `{origin:plain-${n}}/landing` },
+        '/to-hidden': { status: 307, location: '/hidden' },
+      },
+    }),
+    urls: [['/to-forbidden', 'redirected'], ['/to-page', 'redirected'], ['/to-hidden', 'redirected'], ...pages(3)],
+  },
+  {
+    name: 'huge',
+    title: 'a robots.txt of 600 KiB',
+    count: 1,
+    site: () => ({ robots: hugeRobots() }),
+    urls: [
+      ['/early/page', 'disallowed'],
+      ['/late/page', 'fetched'],
+      ['/page', 'fetched'],
+    ],
+  },
+  {
+    name: 'rules',
+    title: 'the other host',
+    count: 2,
+    site: () => ({ paths: { '/rules.txt': rules('User-agent: *', 'Disallow: /elsewhere/') } }),
+    urls: [],
+  },
+]
+
+/** What a frontier of strangers' links holds as well. */
+export const BAD_URLS: DemoUrl[] = [
+  { url: 'javascript:void(0)', agent: FIRST, expect: 'invalid' },
+  { url: 'ftp://127.40.0.1/file', agent: FIRST, expect: 'invalid' },
+  { url: 'http://', agent: FIRST, expect: 'invalid' },
+  { url: `http://127.40.0.1/${'long/'.repeat(600)}`, agent: FIRST, expect: 'invalid' },
+  { url: 'http://127.40.0.1:25/', agent: FIRST, expect: 'failed' },
+]
+
+const nameOf = (kind: Kind, n: number): string => `${kind.name}-${n}`
+
+export const demoSites = (): Site[] =>
+  KINDS.flatMap((kind) =>
+    Array.from({ length: kind.count }, (_, n) => ({ name: nameOf(kind, n + 1), ...kind.site(n + 1) })),
+  )
+
+/** Every URL of the demo, mixed as a frontier mixes them: round and round the sites. */
+export function demoUrls(origins: Record<string, string>): DemoUrl[] {
+  const bySite = KINDS.flatMap((kind) =>
+    Array.from({ length: kind.count }, (_, n) =>
+      kind.urls.map(([path, expect, agent = FIRST]) => {
+        const life = kind.lifeMs === undefined ? {} : { lifeMs: kind.lifeMs }
+        return { url: `${origins[nameOf(kind, n + 1)]}${path}`, agent, expect, ...life }
+      }),
+    ),
+  )
+  const longest = Math.max(...bySite.map((urls) => urls.length))
+  const rounds = Array.from({ length: longest }, (_, n) => bySite.flatMap((urls) => urls.slice(n, n + 1)))
+  return [...rounds.flat(), ...BAD_URLS]
+}
+
+/** The kind of site that an origin is; undefined for others. */
+export function kindOf(origins: Record<string, string>): (origin: string) => Kind | undefined {
+  const byOrigin = new Map(
+    KINDS.flatMap((kind) =>
+      Array.from({ length: kind.count }, (_, n) => [origins[nameOf(kind, n + 1)] ?? '', kind] as const),
+    ),
+  )
+  return (origin) => byOrigin.get(origin)
+}

@@ -1,0 +1,297 @@
+import { expect, test } from 'vitest'
+import { judgeRecord, visitorsOf } from '../../../packages/cli/src/audit/index.ts'
+import { AGENT, found, ORIGIN, OTHER, Scene } from './scene.ts'
+
+const HOUR = 3_600_000
+
+test('a polite record passes, and its smallest slack is the exact difference', () => {
+  const report = new Scene().robots(0, 'User-agent: *\nDisallow: /private').pages(1_005, 20, 1_005.25).judge()
+  expect(found(report)).toEqual({})
+  expect(report).toMatchObject({
+    requests: 21,
+    total: 0,
+    origins: 1,
+    robotsFetches: { all: 1, most: 1 },
+    tolerance: { silenceMs: 0 },
+  })
+  expect(report.smallestSlackMs).toBeCloseTo(0, 3)
+})
+
+test('silence is counted from the end of an exchange: start to start is not enough', () => {
+  const scene = new Scene().robots(0, '').visit(1_005, '/a', { ms: 300 }).visit(2_005, '/b')
+  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+})
+
+test('a tenth of a millisecond short is short', () => {
+  const scene = new Scene().robots(0, '').visit(1_005, '/a').visit(2_009.9, '/b')
+  const report = scene.judge()
+  expect(found(report)).toEqual({ 'short-silence': 1 })
+  expect(report.smallestSlackMs).toBeCloseTo(-0.1, 3)
+  expect(report.examples[0]).toMatchObject({
+    offence: 'short-silence',
+    path: '/b',
+    because: '999.9 ms of 1000.0 ms after /a',
+  })
+})
+
+test('robots.txt itself owes the silence, before and after', () => {
+  expect(found(new Scene().robots(0, '').visit(500, '/a').judge())).toEqual({ 'short-silence': 1 })
+  const again = new Scene()
+    .robots(0, '')
+    .visit(1_005, '/a')
+    .robots(24 * HOUR, '')
+    .visit(24 * HOUR + 400, '/b')
+  expect(found(again.judge())).toEqual({ 'short-silence': 1 })
+})
+
+test('an overlap counts against every request still open, not only the neighbour', () => {
+  const scene = new Scene()
+    .robots(0, '')
+    .visit(2_000, '/long', { ms: 9_000 })
+    .visit(4_000, '/b')
+    .visit(6_000, '/c')
+    .visit(12_000, '/d')
+  const report = scene.judge()
+  expect(found(report)).toEqual({ overlap: 2 })
+  expect(report.examples.map(({ path }) => path)).toEqual(['/b', '/c'])
+})
+
+test('a crawl-delay lengthens the silence, up to the cap', () => {
+  const body = 'User-agent: testbot\nCrawl-delay: 2.5\n\nUser-agent: *\nCrawl-delay: 100'
+  const scene = new Scene().robots(0, body).visit(2_505, '/a').visit(4_900, '/b')
+  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+  const other = new Scene()
+    .robots(0, body, { agent: OTHER })
+    .visit(10_005, '/a', { agent: OTHER })
+    .visit(20_010, '/b', { agent: OTHER })
+  expect(found(other.judge())).toEqual({})
+  expect(other.judge().lanes[0]?.owedMs).toEqual({ least: 10_000, most: 10_000 })
+  expect(found(other.judge({ capMs: 20_000 }))).toEqual({ 'short-silence': 2 })
+})
+
+test('a profile without crawl-delay owes the floor alone', () => {
+  const scene = new Scene().robots(0, 'User-agent: *\nCrawl-delay: 5').visit(1_005, '/a')
+  expect(found(scene.judge({ profile: 'google' }))).toEqual({})
+  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+})
+
+test('two lanes do not share a silence', () => {
+  const scene = new Scene()
+    .robots(0, '')
+    .visit(1_005, '/a')
+    .robots(600, '', { agent: OTHER })
+    .visit(1_605, '/a', { agent: OTHER })
+  const report = scene.judge()
+  expect(found(report)).toEqual({})
+  expect(report.lanes).toHaveLength(2)
+})
+
+test('a forbidden URL is found, with the line that forbids it', () => {
+  const scene = new Scene()
+    .robots(0, 'User-agent: *\nDisallow: /private/*.html$')
+    .visit(1_005, '/private/a.html')
+    .visit(2_010, '/private/a.htm')
+  const report = scene.judge()
+  expect(found(report)).toEqual({ forbidden: 1 })
+  expect(report.examples[0]?.because).toBe('line 2 of robots.txt: disallow: /private/*.html$')
+})
+
+test('rules that have just changed forbid nothing for a second; after it they do', () => {
+  const scene = (late: number) =>
+    new Scene()
+      .robots(0, '')
+      .visit(5_000, '/a')
+      .robots(24 * HOUR, 'User-agent: *\nDisallow: /')
+      .visit(24 * HOUR + late, '/b')
+  expect(found(scene(1_004).judge({ gapMs: 500 }))).toEqual({})
+  expect(found(scene(1_006).judge({ gapMs: 500 }))).toEqual({ forbidden: 1 })
+})
+
+test('a page before any robots.txt, and a page while the first is still open', () => {
+  expect(found(new Scene().visit(0, '/a').judge())).toEqual({ 'before-rules': 1 })
+  expect(found(new Scene().robots(0, '', { ms: 3_000 }).visit(1_500, '/a').judge())).toEqual({
+    'before-rules': 1,
+    overlap: 1,
+  })
+})
+
+test('robots.txt read by one stranger is no permission for another; inside a fleet it is', () => {
+  const scene = new Scene().robots(0, '').visit(1_005, '/a', { agent: OTHER })
+  expect(found(scene.judge())).toEqual({ 'before-rules': 1 })
+  const agent = (name: string, userAgent: string) => ({
+    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minGapMs: 1_000, maxGapMs: 10_000 },
+    ...{ honourCrawlDelay: true, hasContact: true },
+  })
+  const list = [agent('testbot', AGENT), agent('otherbot', OTHER)]
+  const agents = { list, default: list[0]!, find: () => undefined }
+  const visitors = visitorsOf({ agents, profile: 'decorum', floorMs: 1_000, capMs: 10_000 })
+  expect(found(judgeRecord(scene.evidence, { visitors }))).toEqual({})
+})
+
+test('a 5xx for robots.txt closes the site: fetching its pages is no accident', () => {
+  const scene = new Scene().visit(0, '/robots.txt', { status: 503 }).pages(1_005, 3, 1_100)
+  expect(found(scene.judge())).toEqual({ 'rules-unreachable': 3 })
+  // Cốc Cốc: any answer but 200 is no restriction
+  expect(found(scene.judge({ profile: 'coccoc' }))).toEqual({})
+})
+
+test('no answer to robots.txt closes the site; 404 opens it; 429 is for the profile to say', () => {
+  const robots = (status: number) =>
+    new Scene().visit(0, '/robots.txt', { status, ...(status === 0 ? { cut: true } : {}) }).pages(1_005, 1, 1)
+  expect(found(robots(0).judge())).toEqual({ 'rules-unreachable': 1 })
+  expect(found(robots(404).judge())).toEqual({})
+  expect(found(robots(429).judge())).toEqual({ 'rules-unreachable': 1 })
+  expect(found(robots(429).judge({ profile: 'rfc9309' }))).toEqual({})
+})
+
+test('an outage after a good answer: refused at first, the copy after twelve hours', () => {
+  const scene = (hours: number, path: string) =>
+    new Scene()
+      .robots(0, 'User-agent: *\nDisallow: /private')
+      .visit(24 * HOUR, '/robots.txt', { status: 500 })
+      .visit((24 + hours) * HOUR, path)
+  expect(found(scene(11, '/a').judge())).toEqual({ 'rules-unreachable': 1 })
+  expect(found(scene(13, '/a').judge())).toEqual({})
+  expect(found(scene(13, '/private').judge())).toEqual({ forbidden: 1 })
+})
+
+test('rules older than a day are due to be asked for again', () => {
+  expect(
+    found(
+      new Scene()
+        .robots(0, '')
+        .visit(25 * HOUR, '/a')
+        .judge(),
+    ),
+  ).toEqual({ 'rules-too-old': 1 })
+})
+
+test('every request before a Retry-After is over counts, also for robots.txt, also after an answer in between', () => {
+  const scene = new Scene()
+    .robots(0, '')
+    .visit(2_000, '/a', { status: 429, retryAfter: '10' })
+    .visit(4_000, '/b')
+    .visit(11_000, '/c')
+    .visit(12_100, '/d')
+  expect(found(scene.judge())).toEqual({ 'in-back-off': 2 })
+})
+
+test('Retry-After as a date counts; 0 and rubbish do not', () => {
+  const answered = (retryAfter: string) =>
+    new Scene().robots(0, '').visit(2_000, '/a', { status: 503, retryAfter }).visit(4_000, '/b')
+  const inTenSeconds = new Date(1_790_000_012_000).toUTCString()
+  expect(found(answered(inTenSeconds).judge())).toEqual({ 'in-back-off': 1 })
+  expect(found(answered('0').judge())).toEqual({})
+  expect(found(answered('soon').judge())).toEqual({})
+})
+
+test('two fetches of one robots.txt at once', () => {
+  const scene = new Scene().robots(0, '', { ms: 4_000 }).robots(2_000, '')
+  expect(found(scene.judge())).toEqual({ overlap: 1, 'robots-overlap': 1 })
+})
+
+test('robots.txt asked for again after a good answer, sooner than its least freshness', () => {
+  expect(found(new Scene().robots(0, '').robots(60_000, '').judge())).toEqual({ 'robots-too-often': 1 })
+  expect(found(new Scene().robots(0, '').robots(300_000, '').judge())).toEqual({})
+})
+
+test('retries of an unreachable robots.txt follow the schedule: first, then twice as late each time', () => {
+  const at = (...times: number[]) => {
+    const scene = new Scene()
+    for (const time of times) scene.visit(time, '/robots.txt', { status: 500 })
+    return found(scene.judge())
+  }
+  expect(at(0, 60_100, 180_200, 420_300)).toEqual({})
+  expect(at(0, 60_100, 180_000)).toEqual({ 'robots-too-often': 1 })
+  expect(at(0, 30_000)).toEqual({ 'robots-too-often': 1 })
+  const scaled = new Scene().visit(0, '/robots.txt', { status: 500 }).visit(2_010, '/robots.txt', { status: 500 })
+  expect(found(scaled.judge({ robotsRetryMs: 2_000 }))).toEqual({})
+})
+
+test('503 for robots.txt may be asked more often, but never before its Retry-After', () => {
+  const answered = (retryAfter: string | undefined, again: number) =>
+    found(
+      new Scene()
+        .visit(0, '/robots.txt', { status: 503, ...(retryAfter ? { retryAfter } : {}) })
+        .robots(again, '')
+        .judge(),
+    )
+  expect(answered(undefined, 31_000)).toEqual({})
+  expect(answered('120', 31_000)).toEqual({ 'robots-too-often': 1 })
+  expect(answered('120', 121_000)).toEqual({})
+})
+
+test('a robots.txt behind redirects is one exchange; its rules bind the origin first asked', () => {
+  const elsewhere = 'http://elsewhere.test'
+  const scene = new Scene()
+    .visit(0, '/robots.txt', { status: 301, location: `${elsewhere}/rules.txt` })
+    .robots(10, 'User-agent: *\nDisallow: /private', { origin: elsewhere, path: '/rules.txt' })
+    .visit(1_020, '/private')
+  const report = scene.judge()
+  expect(found(report)).toEqual({ forbidden: 1 })
+  expect(report.guests).toEqual({ requests: 1, atBadTime: 0 })
+  const within = new Scene()
+    .visit(0, '/robots.txt', { status: 302, location: '/rules.txt' })
+    .robots(10, '', { path: '/rules.txt' })
+    .visit(1_010, '/a')
+  expect(found(within.judge())).toEqual({ 'short-silence': 1 }) // counted from the end of the last hop, not before
+})
+
+test('more than five redirects of robots.txt read as no restriction', () => {
+  const scene = new Scene()
+  for (let hop = 0; hop < 6; hop++)
+    scene.visit(hop * 10, hop === 0 ? '/robots.txt' : `/r${hop}`, { status: 301, location: `/r${hop + 1}` })
+  expect(found(scene.visit(1_055, '/a').judge())).toEqual({})
+})
+
+test('a redirect of robots.txt out of the record: its pages are counted as not judged', () => {
+  const scene = new Scene()
+    .visit(0, '/robots.txt', { status: 301, location: 'https://unseen.test/robots.txt' })
+    .visit(1_005, '/a')
+  expect(scene.judge()).toMatchObject({ total: 0, unjudged: 1 })
+})
+
+test('a 304 to robots.txt renews the rules', () => {
+  const scene = new Scene()
+    .robots(0, 'User-agent: *\nDisallow: /private')
+    .visit(20 * HOUR, '/robots.txt', { status: 304 })
+    .visit(40 * HOUR, '/private')
+  expect(found(scene.judge())).toEqual({ forbidden: 1 })
+})
+
+test('a robots.txt cut by its reader holds when it is longer than a reader must read, and is doubtful when shorter', () => {
+  const long = `User-agent: *\nDisallow: /private\n${'#'.repeat(99)}\n`.padEnd(600_000, '# padding\n')
+  expect(found(new Scene().robots(0, long, { cut: true }).visit(1_005, '/private').judge())).toEqual({ forbidden: 1 })
+  const short = 'User-agent: *\nDisallow: /private'
+  expect(found(new Scene().robots(0, short, { cut: true }).visit(1_005, '/a').judge())).toEqual({})
+})
+
+test('after an exchange that the visitor cut, the site may have noticed late; 25 ms are forgiven, no more', () => {
+  const scene = (start: number) =>
+    new Scene().robots(0, '').visit(2_000, '/a', { ms: 500, status: 0, cut: true }).visit(start, '/b')
+  expect(found(scene(3_480).judge())).toEqual({})
+  expect(found(scene(3_470).judge())).toEqual({ 'short-silence': 1 })
+  expect(found(scene(3_480).judge({ afterCutMs: 0 }))).toEqual({ 'short-silence': 1 })
+})
+
+test('lines of visitors outside the fleet are left out and counted', () => {
+  const report = judgeRecord(new Scene().robots(0, '').visit(1_005, '/a', { agent: 'curl/8' }).evidence, {
+    visitors: (userAgent) =>
+      userAgent === AGENT ? visitorsOf({ profile: 'decorum', floorMs: 0, capMs: 0 })(userAgent) : undefined,
+  })
+  expect(report).toMatchObject({ requests: 1, leftOut: 1 })
+})
+
+test('all lines as one crawler: whatever it calls itself, it is one lane per origin', () => {
+  const scene = new Scene().robots(0, '', { agent: 'Mozilla/5.0 (X11)' }).visit(400, '/a')
+  const visitors = visitorsOf({ agent: 'testbot', profile: 'decorum', floorMs: 1_000, capMs: 10_000 })
+  const report = judgeRecord(scene.evidence, { visitors })
+  expect(found(report)).toEqual({ 'short-silence': 1 })
+  expect(report.lanes).toMatchObject([{ visitor: 'testbot', origin: ORIGIN, requests: 2, robots: 1 }])
+})
+
+test('examples are bounded, counts are not', () => {
+  const report = new Scene().robots(0, '').pages(1_005, 100, 10).judge({ examples: 3 })
+  expect(report.violations['short-silence']).toBe(99)
+  expect(report.examples).toHaveLength(3)
+})

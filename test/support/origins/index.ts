@@ -1,0 +1,42 @@
+/** The synthetic web of the demo, for tests: sites as data, a record of every exchange, a process of its own. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Evidence, readLogs } from '../../../packages/cli/src/audit/index.ts'
+import type { Site } from '../../../packages/cli/src/demo/behaviour.ts'
+import { spawnWeb, type WebProcess } from '../../../packages/cli/src/demo/web-process.ts'
+
+export type { Answer, Script, Site } from '../../../packages/cli/src/demo/behaviour.ts'
+export { type Announcement, startWeb, type Web } from '../../../packages/cli/src/demo/web.ts'
+
+export type RecordedWeb = WebProcess & {
+  /** file of the record */
+  record: string
+  /** what was recorded so far */
+  evidence(): Promise<Evidence>
+  /** stops it and removes its folder; safe to call twice */
+  close(): Promise<void>
+}
+
+/** Runs sites in a process of their own, with a temporary folder for their record. */
+export async function recordedWeb(sites: Site[]): Promise<RecordedWeb> {
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-web-'))
+  const record = join(folder, 'visits.ndjson')
+  const web = await spawnWeb({ sites, record }).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true })
+    throw error
+  })
+  let closed: Promise<unknown> | undefined
+  return {
+    ...web,
+    record,
+    evidence: async () => {
+      await web.flush()
+      return readLogs([record])
+    },
+    close: async () => {
+      closed ??= web.stop().then(() => rm(folder, { recursive: true }))
+      await closed
+    },
+  }
+}
