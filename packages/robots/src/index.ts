@@ -12,6 +12,7 @@ export type { AnswerKind, Meaning, Policy, ProfileName } from './policies.ts'
 export { policies } from './policies.ts'
 export { parseRetryAfter } from './retry-after.ts'
 export type {
+  DelayExplanation,
   Explanation,
   Group,
   Loser,

@@ -1,14 +1,14 @@
-/** Facts read under a policy: may this URL be fetched now? (spec/robots.md §6, §7) */
+/**
+ * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; spec/robots.md §6, §7)
+ *
+ * `consult` finds what is in force, in this order: an answer that still holds, else the window of the outage. `judge`
+ * puts the URL to it. Unknown, expired or in doubt: ask, or wait; never allow.
+ */
 import type { Agent } from './agent.ts'
-import type { Instant, RobotsState } from './origin-state.ts'
-import type { Policy } from './policies.ts'
+import type { Copy, Heard, Instant, RobotsState } from './origin-state.ts'
+import { isRobotsTxt } from './path.ts'
+import type { AnswerKind, Policy } from './policies.ts'
 import type { Group, RobotsTxt, Rule } from './robots-txt.ts'
-
-export type Judgement =
-  | { kind: 'allowed'; why: AllowedReason; rule?: Rule; group?: Group; refresh: boolean; stale: boolean }
-  | { kind: 'refused'; rule: Rule; group: Group; refresh: boolean; stale: boolean }
-  | { kind: 'wait'; until: Instant; why: 'being-asked' | 'unreachable' }
-  | { kind: 'ask' }
 
 export type AllowedReason =
   | 'robots.txt' // /robots.txt itself
@@ -18,18 +18,122 @@ export type AllowedReason =
   | 'unavailable' // the site has no robots.txt: no restriction
   | 'outage-without-copy' // unreachable, and the policy opens the site
 
-/** The verdict. Written in the next change. */
+export type Judgement =
+  | { kind: 'allowed'; why: AllowedReason; rule?: Rule; group?: Group; refresh: boolean; stale: boolean }
+  | { kind: 'refused'; rule: Rule; group: Group; refresh: boolean; stale: boolean }
+  | { kind: 'wait'; until: Instant; why: 'being-asked' | 'unreachable' }
+  | { kind: 'ask' }
+
+/** What is in force: a copy, no restriction, or nothing yet. */
+type InForce =
+  | { kind: 'copy'; copy: Copy; refresh: boolean; stale: boolean }
+  | { kind: 'open'; why: 'unavailable' | 'outage-without-copy'; refresh: boolean }
+  | Extract<Judgement, { kind: 'wait' | 'ask' }>
+
+/**
+ * The verdict for one URL.
+ * @param state   the facts, with the compiled rules of `needsRules(state, policy, now)` when that names a hash
+ * @returns       allowed or refused (with `refresh` when one paced order should ask again meanwhile), wait, or ask
+ * @throws Error  rules are needed and were not supplied: the caller's bug
+ */
 export function judge(
-  _state: RobotsState & { rules?: RobotsTxt },
-  _url: string,
-  _agent: Agent,
-  _policy: Policy,
-  _now: Instant,
+  state: RobotsState & { readonly rules?: RobotsTxt },
+  url: string,
+  agent: Agent,
+  policy: Policy,
+  now: Instant,
 ): Judgement {
-  throw new Error('judge is not written yet')
+  if (isRobotsTxt(url)) return { kind: 'allowed', why: 'robots.txt', refresh: false, stale: false }
+  const inForce = consult(state, policy, now)
+  if (inForce.kind === 'open')
+    return { kind: 'allowed', why: inForce.why, refresh: inForce.refresh, stale: inForce.why !== 'unavailable' }
+  if (inForce.kind !== 'copy') return inForce
+  if (state.rules === undefined) throw new Error(`judge needs the rules of the body ${inForce.copy.hash}`)
+  const { refresh, stale } = inForce
+  const { allowed, why, rule, group } = state.rules.under(policy).decide(url, agent)
+  if (!allowed && rule && group) return { kind: 'refused', rule, group, refresh, stale }
+  return { kind: 'allowed', why, ...(rule ? { rule } : {}), ...(group ? { group } : {}), refresh, stale }
 }
 
-/** The hash of the body whose rules `judge` will need. Written in the next change. */
-export function needsRules(_state: RobotsState, _policy: Policy, _now: Instant): string | undefined {
-  throw new Error('needsRules is not written yet')
+/** The hash of the body whose compiled rules `judge` will need in `state.rules`, or undefined when it needs none. */
+export function needsRules(state: RobotsState, policy: Policy, now: Instant): string | undefined {
+  const inForce = consult(state, policy, now)
+  return inForce.kind === 'copy' ? inForce.copy.hash : undefined
+}
+
+function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
+  const { answer } = state
+  const asked = state.question && state.question.until > now ? state.question : undefined
+  if (!answer) return asked ? { kind: 'wait', until: asked.until, why: 'being-asked' } : { kind: 'ask' }
+  const patience = state.notBefore ?? 0
+
+  if (policy.answers[answer.kind] !== 'unreachable') {
+    const said = answer.freshForMs ?? policy.mostFreshMs
+    const freshForMs = Math.min(Math.max(said, policy.leastFreshMs), policy.mostFreshMs)
+    // Told not to ask, we may keep what we have: Retry-After beside a definite answer is rare, and one day at most.
+    if (now < Math.max(answer.at + freshForMs, patience)) {
+      const refresh = !asked && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
+      const copy = copyOf(state, answer.kind, policy)
+      return copy ? { kind: 'copy', copy, refresh, stale: false } : { kind: 'open', why: 'unavailable', refresh }
+    }
+    return asked ? { kind: 'wait', until: asked.until, why: 'being-asked' } : { kind: 'ask' }
+  }
+
+  const outage = outageOf(state, policy)
+  const dueAt = Math.max(answer.at + retryMs(policy, answer.kind, outage.failures, answer.jitter), patience)
+  const due = !asked && now >= dueAt
+  const elapsed = now - outage.since
+  const copy = outage.before && copyOf(state, outage.before, policy)
+  const open = { kind: 'open', why: 'outage-without-copy', refresh: due } as const
+  const fallback = copy && ({ kind: 'copy', copy, refresh: due, stale: true } as const)
+
+  if (elapsed >= policy.staleForMs) {
+    if (policy.afterwards === 'copy-or-open') return fallback ?? open
+    if (policy.afterwards === 'open') return open
+    if (
+      policy.afterwards === 'open-if-site-answers' &&
+      now - (state.siteAnsweredAt ?? -Infinity) < policy.siteAnsweredForMs
+    )
+      return open
+  } else if (elapsed >= policy.denyForMs) {
+    if (fallback) return fallback
+    if (policy.withoutCopy === 'open') return open
+  }
+  if (due) return { kind: 'ask' }
+  // The answer may change when the question ends, when the next one is due, or when a window does.
+  const windows = [outage.since + policy.denyForMs, outage.since + policy.staleForMs].filter((end) => end > now)
+  const until = Math.min(asked ? asked.until : dueAt, ...windows)
+  return { kind: 'wait', until, why: asked ? 'being-asked' : 'unreachable' }
+}
+
+/**
+ * The outage under this policy: it began with the answer that followed the last one which is no failure to it.
+ * `before` is the kind of that last one. `since` orders kinds even when two answers share a millisecond.
+ */
+function outageOf(state: RobotsState, policy: Policy): { since: Instant; failures: number; before?: AnswerKind } {
+  let last: Heard | undefined
+  let before: AnswerKind | undefined
+  for (const [kind, heard] of Object.entries(state.heard ?? {}) as [AnswerKind, Heard][])
+    if (policy.answers[kind] !== 'unreachable' && (!last || heard.since < last.since)) {
+      last = heard
+      before = kind
+    }
+  if (last && before) return { since: last.nextAt ?? last.at, failures: last.since, before }
+  return { since: state.first?.at ?? 0, failures: state.first?.count ?? 1 }
+}
+
+/** The good copy that an answer of this kind stands for. A policy that calls the answer 'open' has none: there was no file. */
+function copyOf(state: RobotsState, kind: AnswerKind, policy: Policy): Copy | undefined {
+  if (policy.answers[kind] !== 'obey') return undefined
+  if (state.copy?.kind === kind) return state.copy
+  return kind === 'ok' || kind === 'success' || kind === 'partial' ? state.olderCopies?.[kind] : undefined
+}
+
+/** How long after the k-th failure the next question is due; jitter only lengthens. */
+function retryMs(policy: Policy, kind: AnswerKind, failures: number, jitter: number): number {
+  const busy = kind === 'busy'
+  const first = busy ? Math.min(policy.firstBusyRetryMs, policy.firstRetryMs) : policy.firstRetryMs
+  const longest = busy ? Math.min(policy.longestBusyRetryMs, policy.longestRetryMs) : policy.longestRetryMs
+  const backedOff = Math.max(first, Math.min(first * 2 ** (failures - 1), longest))
+  return Math.ceil(backedOff * (1 + policy.jitterShare * jitter))
 }

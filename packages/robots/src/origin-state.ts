@@ -26,8 +26,12 @@ export type UnansweredReason =
   | 'blocked-port'
   | 'blocked-scheme'
 
+/** Answers that bring a body. */
+type GoodKind = 'ok' | 'success' | 'partial'
+
 /** A body that was fetched well: its content hash, the last time it was confirmed, and what to ask for it with. */
 export interface Copy {
+  readonly kind: GoodKind
   readonly hash: string
   readonly at: Instant
   readonly etag?: string
@@ -59,8 +63,8 @@ export interface RobotsState {
   readonly notBefore?: Instant
   /** The latest good body, whichever 2xx it came with: what a conditional request names. */
   readonly copy?: Copy
-  /** The latest good body per kind: policies differ on which of them they obey. */
-  readonly copies?: { readonly [kind in 'ok' | 'success' | 'partial']?: Copy }
+  /** The latest good body of each other kind: policies differ on which of them they obey. */
+  readonly olderCopies?: { readonly [kind in GoodKind]?: Copy }
   /** Everything heard, by kind. */
   readonly heard?: { readonly [kind in AnswerKind]?: Heard }
   /** The first answer ever, and how many there were. */
@@ -146,7 +150,7 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
       return answered(state, event, now)
     case 'unanswered': {
       const kind = kindOfReason(event.reason)
-      const answer = { kind, at: now, reason: event.reason, jitter: event.jitter }
+      const answer = { kind, at: now, reason: event.reason, jitter: share(event.jitter) }
       return { ...hear(state, kind, now), answer, ...hold(state, event.retryAfterMs, now) }
     }
     case 'site-answered':
@@ -159,44 +163,58 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
 type Answered = Extract<RobotsEvent, { kind: 'answered' }>
 
 function answered(state: RobotsState, event: Answered, now: Instant): RobotsState {
-  const asked = event.status === 304 ? state.copy : undefined // a 304 nobody asked for confirms nothing
+  const asked = event.status === 304 ? state.copy : undefined // a 304 that nobody asked for confirms nothing
   const renewed = asked && (asked.etag !== undefined || asked.lastModified !== undefined) ? asked : undefined
-  const kind = renewed ? kindOfCopy(state, renewed) : kindOfStatus(event.status)
+  const kind = renewed ? renewed.kind : kindOfStatus(event.status)
   const answer = {
     kind,
     at: now,
     status: event.status,
-    ...(event.freshForMs === undefined ? {} : { freshForMs: event.freshForMs }),
-    jitter: event.jitter,
+    ...(event.freshForMs === undefined ? {} : { freshForMs: bounded(event.freshForMs) }),
+    jitter: share(event.jitter),
   }
-  // A definite answer lifts an earlier Retry-After: the site has spoken again, and well.
-  const { notBefore: _, ...spoken } = state
-  const definite =
-    kind === 'ok' || kind === 'success' || kind === 'partial' || kind === 'missing' || kind === 'forbidden'
-  const next = {
-    ...hear(definite ? spoken : state, kind, now),
-    answer,
-    ...hold(definite ? spoken : state, event.retryAfterMs, now),
-  }
-  if (kind !== 'ok' && kind !== 'success' && kind !== 'partial') return next
+  const base = isDefinite(kind) ? lifted(state) : state
+  const next = { ...hear(base, kind, now), answer, ...hold(base, event.retryAfterMs, now) }
+  if (!isGood(kind)) return next
 
   const hash = renewed ? renewed.hash : event.hash
   if (hash === undefined) throw new TypeError(`an answer ${event.status} to robots.txt needs the hash of its body`)
   const etag = event.etag ?? renewed?.etag
   const lastModified = event.lastModified ?? renewed?.lastModified
   const copy: Copy = {
+    kind,
     hash,
     at: now,
     ...(etag === undefined ? {} : { etag }),
     ...(lastModified === undefined ? {} : { lastModified }),
   }
-  return { ...next, copy, copies: { ...state.copies, [kind]: copy } }
+  const older = { ...state.olderCopies, ...(state.copy ? { [state.copy.kind]: state.copy } : {}) }
+  delete older[kind]
+  const { olderCopies: _, ...rest } = next
+  return { ...rest, copy, ...(Object.keys(older).length > 0 ? { olderCopies: older } : {}) }
 }
 
-/** The kind under which a copy came: a 304 renews it as what it was. */
-function kindOfCopy(state: RobotsState, copy: Copy): 'ok' | 'success' | 'partial' {
-  if (state.copies?.success?.at === copy.at) return 'success'
-  return state.copies?.partial?.at === copy.at ? 'partial' : 'ok'
+function isGood(kind: AnswerKind): kind is GoodKind {
+  return kind === 'ok' || kind === 'success' || kind === 'partial'
+}
+
+/** A definite answer lifts an earlier Retry-After: the site has spoken again, and without asking for patience. */
+function isDefinite(kind: AnswerKind): boolean {
+  return isGood(kind) || kind === 'missing' || kind === 'forbidden'
+}
+
+function lifted(state: RobotsState): RobotsState {
+  const { notBefore: _, ...rest } = state
+  return rest
+}
+
+/** A length of time that JSON keeps: a header may say anything, and `Infinity` would be stored as null. */
+function bounded(ms: number): number {
+  return ms > 0 ? Math.min(ms, Number.MAX_SAFE_INTEGER) : 0
+}
+
+function share(jitter: number): number {
+  return jitter > 0 ? Math.min(jitter, 1) : 0
 }
 
 /** One more answer of a kind: its own record starts again, every other counts one more since. The question is over. */
@@ -211,11 +229,11 @@ function hear(state: RobotsState, kind: AnswerKind, now: Instant): RobotsState {
 
 /** Retry-After as an instant: extend only. */
 function hold(state: RobotsState, retryAfterMs: number | undefined, now: Instant): { notBefore?: Instant } {
-  return retryAfterMs === undefined ? {} : { notBefore: Math.max(state.notBefore ?? 0, now + retryAfterMs) }
+  return retryAfterMs === undefined ? {} : { notBefore: Math.max(state.notBefore ?? 0, now + bounded(retryAfterMs)) }
 }
 
 /** Content hashes that this state may still need: bodies under any other hash may be dropped. */
 export function hashesOf(state: RobotsState): string[] {
-  const copies = [state.copy, state.copies?.ok, state.copies?.success, state.copies?.partial]
+  const copies = [state.copy, ...Object.values(state.olderCopies ?? {})]
   return [...new Set(copies.flatMap((copy) => (copy ? [copy.hash] : [])))]
 }

@@ -1,14 +1,379 @@
-/** Octets → groups of rules. Written in the next change. */
+/**
+ * Octets → groups of rules, in one pass (RFC 9309 §2.1, §2.2.1, §2.5; line for line as google/robotstxt reads).
+ *
+ * Lines written the usual way take a short path that copies the pattern while it looks for its end; every other line
+ * goes through `#oddLine`, which is the definition. Never throws, whatever the octets: a line that is no record is passed over.
+ */
+import { productToken } from './agent.ts'
+import { delaySeconds, type Field, fieldAt, isSitemapUrl, octetsOf, standsAt } from './fields.ts'
+import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
+import { COLON, CR, HASH, LF, PERCENT, SLASH, SPACE, STAR, TAB, textOf } from './octets.ts'
 import type { Policy } from './policies.ts'
-import type { RobotsTxt } from './robots-txt.ts'
+import { policies } from './policies.ts'
+import type { Block, Delay, RobotsFile } from './robots-file.ts'
+import type { OtherRecord, RobotsTxt } from './robots-txt.ts'
+import { RobotsView } from './view.ts'
+import { quote, Warnings, warnOfContent } from './warnings.ts'
 
 export interface ParseOptions {
   /** Default: `policies.decorum`. */
   readonly policy?: Policy
-  /** The source was cut by its reader: its last line is dropped unless it is ended. */
+  /**
+   * The source was cut by its reader, so its last line is dropped unless it is ended. Not needed when at least one octet
+   * more than ROBOTS_MAX_BYTES is handed over: then the cut is made here.
+   */
   readonly truncated?: boolean
 }
 
-export function parseRobots(_source: string | Uint8Array, _options?: ParseOptions): RobotsTxt {
-  throw new Error('parseRobots is not written yet')
+/**
+ * Reads a robots.txt.
+ * @param source  octets as received (decoded from gzip and the like), or text; text counts as its UTF-8
+ * @returns       the rules as `options.policy` reads them; `under` gives the same file as another policy reads it
+ */
+export function parseRobots(source: string | Uint8Array, options?: ParseOptions): RobotsTxt {
+  return new RobotsView(readFile(source, options?.truncated ?? false), options?.policy ?? policies.decorum)
+}
+
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+/** Room that every parse uses again: the source with a line end behind it, the patterns, the marks. */
+let input = /* @__PURE__ */ new Uint8Array(0)
+let patterns = /* @__PURE__ */ new Uint8Array(0)
+let marks = /* @__PURE__ */ new Int32Array(1024)
+
+/** Copies the source into `input` and returns how many of its octets count. */
+function load(source: string | Uint8Array, truncated: boolean): { length: number; cut: boolean } {
+  // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
+  const text = typeof source === 'string' ? source.slice(0, ROBOTS_MAX_BYTES + 1) : undefined
+  const most = text === undefined ? Math.min((source as Uint8Array).length, ROBOTS_MAX_BYTES + 1) : text.length * 3
+  if (input.length < most + 16) {
+    input = new Uint8Array(most + 16)
+    patterns = new Uint8Array(most + 16)
+  }
+  let length = most
+  if (text === undefined)
+    input.set((source as Uint8Array).length > most ? (source as Uint8Array).subarray(0, most) : (source as Uint8Array))
+  else length = encoder.encodeInto(text, input).written
+  const cut = length > ROBOTS_MAX_BYTES
+  // A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`.
+  if (cut && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
+  else if (cut || truncated) {
+    length = Math.min(length, ROBOTS_MAX_BYTES)
+    while (length > 0 && !isLineEnd(input[length - 1])) length--
+  }
+  return { length, cut }
+}
+
+function isLineEnd(octet: number | undefined): boolean {
+  return octet === LF || octet === CR
+}
+
+function readFile(source: string | Uint8Array, truncated: boolean): RobotsFile {
+  const { length, cut } = load(source, truncated)
+  return new Reader(length, cut).file()
+}
+
+/** The forms that almost every line has: right spelling, colon at once. */
+const USER_AGENT = /* @__PURE__ */ octetsOf('user-agent:')
+const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
+const ALLOW = /* @__PURE__ */ octetsOf('allow:')
+
+class Reader {
+  readonly #length: number
+  #line = 0
+  #rules = 0
+  #used = 0
+  #encoded = false
+  #full = false
+  /** The block that rules go to, and whether user-agent lines still join it. */
+  #block: Block | undefined
+  #open = false
+  /** First name of the block that the next crawl-delay binds. */
+  #delayFrom = 0
+  #delayed = false
+  readonly #blocks: Block[] = []
+  readonly #groups = new Map<string, Block[]>()
+  readonly #sitemaps: string[] = []
+  readonly #records: OtherRecord[] = []
+  readonly #warnings = new Warnings()
+
+  constructor(length: number, cut: boolean) {
+    this.#length = length
+    let at = 0
+    // A byte order mark, also a part of one, at the very start (google/robotstxt).
+    if (input[0] === 0xef && length > 0)
+      at = input[1] === 0xbb && length > 1 ? (input[2] === 0xbf && length > 2 ? 3 : 2) : 1
+    warnOfContent(this.#warnings, input, at, length)
+    this.#lines(at)
+    if (cut) {
+      const text = `only the first ${ROBOTS_MAX_BYTES} octets are read; this line and all below are ignored`
+      this.#warnings.add(this.#line + 1, 'over-limit', text)
+    }
+  }
+
+  file(): RobotsFile {
+    const rules = this.#rules
+    if (this.#block) this.#block.to = rules
+    marks[2 * rules] = this.#used
+    const room = new ArrayBuffer(8 * rules + 4 + this.#used)
+    const ownMarks = new Int32Array(room, 0, 2 * rules + 1)
+    const octets = new Uint8Array(room, 8 * rules + 4)
+    ownMarks.set(marks.subarray(0, 2 * rules + 1))
+    octets.set(patterns.subarray(0, this.#used))
+    return {
+      octets,
+      marks: ownMarks,
+      rules,
+      encoded: this.#encoded,
+      blocks: this.#blocks,
+      groups: this.#groups,
+      sitemaps: this.#sitemaps,
+      warnings: this.#warnings.close(),
+      records: this.#records,
+    }
+  }
+
+  #lines(start: number): void {
+    const length = this.#length
+    let at = start
+    input[length] = LF // so that no inner loop needs to look for the end
+    while (at < length) {
+      this.#line++
+      const lineStart = at
+      let octet = input[at] as number
+      while (octet === SPACE || octet === TAB) octet = input[++at] as number
+      const letter = octet | 32
+      if (letter === 100 && standsAt(input, at, DISALLOW)) at = this.#rule(lineStart, at + 9, 0)
+      else if (letter === 97 && standsAt(input, at, ALLOW)) at = this.#rule(lineStart, at + 6, 1)
+      else {
+        const fieldAt = at
+        while (octet !== LF && octet !== CR) octet = input[++at] as number
+        if (fieldAt < at && input[fieldAt] !== HASH) this.#otherLine(lineStart, fieldAt, at)
+        else if (at - lineStart > MAX_LINE_OCTETS) this.#warnTooLong()
+      }
+      // CR LF is one line end; LF CR is two, the second of an empty line.
+      at += input[at] === CR && input[at + 1] === LF && at + 1 < length ? 2 : 1
+    }
+    // What is counted is line ends, as editors do: after a final one there is one more, empty line.
+  }
+
+  /** A rule whose value starts at `at`. Copies it while looking for its end; returns the index of the line end. */
+  #rule(lineStart: number, at: number, allows: 0 | 1): number {
+    let octet = input[at] as number
+    while (octet === SPACE || octet === TAB) octet = input[++at] as number
+    const start = this.#used
+    let used = start
+    for (;;) {
+      if (octet > PERCENT && octet < 0x80) patterns[used++] = octet
+      else {
+        if (octet === LF || octet === CR || octet === HASH) break
+        if (octet >= PERCENT) this.#encoded = true
+        patterns[used++] = octet
+      }
+      octet = input[++at] as number
+    }
+    if (at - lineStart > MAX_LINE_OCTETS) used = Math.max(start, used - (at - lineStart - MAX_LINE_OCTETS))
+    while (octet !== LF && octet !== CR) octet = input[++at] as number
+    if (at - lineStart > MAX_LINE_OCTETS) this.#warnTooLong()
+    while (used > start && (patterns[used - 1] === SPACE || patterns[used - 1] === TAB)) used--
+    this.#endRule(start, used, allows)
+    return at
+  }
+
+  /** Keeps the pattern that stands in `patterns` [start, used), or drops it for one of the known reasons. */
+  #endRule(start: number, used: number, allows: 0 | 1): void {
+    if (this.#block === undefined) {
+      this.#warnings.add(this.#line, 'rule-before-group', 'a rule above the first user-agent line binds nobody')
+      return
+    }
+    this.#open = false
+    if (used === start) return // an empty pattern matches nothing, but it ends the run of user-agent lines
+    const rule = this.#rules
+    if (rule === MAX_RULES) {
+      if (!this.#full)
+        this.#warnings.add(
+          this.#line,
+          'too-many-rules',
+          `only the first ${MAX_RULES} rules are kept; from this one on, none`,
+        )
+      this.#full = true
+      return
+    }
+    if (patterns[start] !== SLASH && patterns[start] !== STAR)
+      this.#warnings.add(
+        this.#line,
+        'pattern-without-slash',
+        () => `${quote(patterns, start, used)} starts with neither '/' nor '*', so it matches no URL`,
+      )
+    if (2 * rule + 4 > marks.length) {
+      const grown = new Int32Array(Math.min(marks.length * 4, 2 * MAX_RULES + 4))
+      grown.set(marks)
+      marks = grown
+    }
+    marks[2 * rule] = start
+    marks[2 * rule + 1] = this.#line * 2 + allows
+    this.#rules = rule + 1
+    this.#used = used
+  }
+
+  /** A line that is no rule in the usual form: [start, end) without its leading blanks. */
+  #otherLine(lineStart: number, start: number, end: number): void {
+    if (end - lineStart > MAX_LINE_OCTETS) {
+      end = lineStart + MAX_LINE_OCTETS
+      this.#warnTooLong()
+    }
+    if (standsAt(input, start, USER_AGENT) && start + USER_AGENT.length <= end)
+      this.#agent(start + USER_AGENT.length, end)
+    else this.#oddLine(start, end)
+  }
+
+  /** Any line, by the letter of google/robotstxt: comment cut, blanks trimmed, a colon or exactly two words. */
+  #oddLine(start: number, end: number): void {
+    let stop = start
+    let colon = -1
+    for (; stop < end && input[stop] !== HASH; stop++) if (colon < 0 && input[stop] === COLON) colon = stop
+    while (stop > start && isBlank(input[stop - 1])) stop--
+    if (stop === start) return
+    const spaced = colon < 0
+    if (spaced) {
+      colon = start
+      while (colon < stop && !isBlank(input[colon])) colon++
+    }
+    let nameEnd = colon
+    while (nameEnd > start && isBlank(input[nameEnd - 1])) nameEnd--
+    if (nameEnd === start) return
+    const { field, right } = fieldAt(input, start, nameEnd)
+    let valueAt = spaced ? colon : colon + 1
+    while (valueAt < stop && isBlank(input[valueAt])) valueAt++
+    if (spaced) {
+      let words = valueAt < stop ? 2 : 1
+      for (let i = valueAt; i < stop && words < 3; i++) if (isBlank(input[i])) words = 3
+      if (words !== 2 || field === 'unknown') {
+        this.#warnings.add(this.#line, 'not-a-record', () => `no colon in ${quote(input, start, stop)}`)
+        return
+      }
+      this.#warnings.add(this.#line, 'missing-colon', `read as '${field}:'`)
+    }
+    if (!right)
+      this.#warnings.add(this.#line, 'misspelt-field', () => `${quote(input, start, nameEnd)} is read as '${field}'`)
+    this.#record(field, start, nameEnd, valueAt, stop)
+  }
+
+  #record(field: Field, nameAt: number, nameEnd: number, start: number, end: number): void {
+    switch (field) {
+      case 'user-agent':
+        this.#agent(start, end)
+        return
+      case 'allow':
+      case 'disallow': {
+        let used = this.#used
+        for (let i = start; i < end; i++) {
+          const octet = input[i] as number
+          if (octet === PERCENT || octet >= 0x80) this.#encoded = true
+          patterns[used++] = octet
+        }
+        this.#endRule(this.#used, used, field === 'allow' ? 1 : 0)
+        return
+      }
+      case 'crawl-delay':
+        this.#delay(textOf(input, start, end))
+        return
+      case 'sitemap': {
+        const url = textOf(input, start, end)
+        if (isSitemapUrl(url)) this.#sitemaps.push(url)
+        else
+          this.#warnings.add(
+            this.#line,
+            'sitemap-unusable',
+            () => `a sitemap must be an absolute http(s) URL, not ${quote(input, start, end)}`,
+          )
+        return
+      }
+      case 'other':
+        if (this.#records.length < MAX_RECORDS)
+          this.#records.push({
+            field: textOf(input, nameAt, nameEnd).toLowerCase(),
+            value: textOf(input, start, end),
+            line: this.#line,
+            agents: this.#block?.names ?? [], // the whole run, so also the names that follow below
+          })
+        return
+      case 'unknown':
+        this.#warnings.add(this.#line, 'unknown-field', () => `${quote(input, nameAt, nameEnd)} is not acted on`)
+        return
+      default:
+        field satisfies never
+    }
+  }
+
+  /** A user-agent line with the value [start, end), which may still hold blanks and a comment. */
+  #agent(start: number, end: number): void {
+    while (start < end && isBlank(input[start])) start++
+    let stop = start
+    while (stop < end && input[stop] !== HASH) stop++
+    while (stop > start && isBlank(input[stop - 1])) stop--
+    const name = textOf(input, start, stop)
+    let token = productToken(name)
+    if (name.charCodeAt(0) === STAR && (name.length === 1 || /[\s]/.test(name.charAt(1)))) token = '*'
+    if (token.length !== name.length)
+      this.#warnings.add(
+        this.#line,
+        token === '' ? 'agent-without-name' : 'agent-with-extra',
+        () => `only '${token}' of ${quote(input, start, stop)} counts: letters, '-' and '_' make a name`,
+      )
+    else if (name === '') this.#warnings.add(this.#line, 'agent-without-name', 'a user-agent line that names nobody')
+
+    let block = this.#block
+    if (block === undefined || !this.#open) {
+      if (block) block.to = this.#rules
+      block = { names: [], tokens: [], line: this.#line, from: this.#rules, to: this.#rules }
+      this.#blocks.push(block)
+      this.#block = block
+      this.#open = true
+      this.#delayFrom = 0
+      this.#delayed = false
+    } else if (this.#delayed) {
+      // A delay closed the lines above itself, for delays only.
+      this.#delayFrom = block.names.length
+      this.#delayed = false
+    }
+    block.names.push(name)
+    block.tokens.push(token)
+    if (token === '') return
+    const group = this.#groups.get(token)
+    if (group === undefined) this.#groups.set(token, [block])
+    else if (group[group.length - 1] !== block) group.push(block)
+  }
+
+  #delay(text: string): void {
+    const block = this.#block
+    if (block === undefined) {
+      this.#warnings.add(this.#line, 'delay-before-group', 'a crawl-delay above the first user-agent line binds nobody')
+      return
+    }
+    const seconds = delaySeconds(text)
+    if (seconds === undefined) {
+      this.#warnings.add(
+        this.#line,
+        'crawl-delay-unusable',
+        () => `${JSON.stringify(text.slice(0, 60))} is no number of seconds`,
+      )
+      return
+    }
+    this.#delayed = true
+    const delay: Delay = { seconds, line: this.#line, written: text, from: this.#delayFrom, upTo: block.names.length }
+    block.delays ??= []
+    const last = block.delays.at(-1)
+    // Several for the same names: the largest counts (slower, never ruder).
+    if (last?.from !== delay.from || last.upTo !== delay.upTo) block.delays.push(delay)
+    else if (last.seconds < seconds) block.delays[block.delays.length - 1] = delay
+  }
+
+  #warnTooLong(): void {
+    this.#warnings.add(this.#line, 'line-too-long', `only the first ${MAX_LINE_OCTETS} octets of a line count`)
+  }
+}
+
+function isBlank(octet: number | undefined): boolean {
+  return octet === SPACE || octet === TAB
 }

@@ -139,8 +139,10 @@ const decorum: Policy = {
   afterwards: 'refuse',
 }
 
+export type ProfileName = 'decorum' | 'rfc9309' | 'google' | 'google-2022' | 'coccoc'
+
 /** The profiles by name; `decorum` is the default. */
-export const policies = {
+export const policies: Readonly<Record<ProfileName, Policy>> = {
   decorum,
   rfc9309,
   google,
@@ -167,6 +169,4 @@ export const policies = {
     staleForMs: FOREVER,
     afterwards: 'refuse',
   },
-} as const satisfies Record<string, Policy>
-
-export type ProfileName = keyof typeof policies
+}

@@ -31,7 +31,7 @@ export interface Verdict {
 
 /** A rule that matched, or would have been in question, and did not decide. */
 export interface Loser extends Rule {
-  readonly why: 'shorter' | 'tie-allow-wins' | 'tie-first-line-wins'
+  readonly why: 'shorter' | 'tie-allow-wins' | 'tie-line-above-wins'
 }
 
 /** The decision, and what it was decided against. */
@@ -43,6 +43,15 @@ export interface Explanation extends Verdict {
   /** Matching rules that lost, longest first; at most MAX_LOSERS of them. */
   readonly losers: readonly Loser[]
   readonly losersInAll: number
+}
+
+/** A crawl-delay and where it came from. */
+export interface DelayExplanation {
+  readonly seconds: number
+  readonly written: string
+  readonly line: number
+  readonly token: string
+  readonly group: Group
 }
 
 export type WarningKind =
@@ -95,6 +104,10 @@ export interface RobotsTxt {
   readonly sitemaps: string[]
   readonly warnings: Warning[]
   readonly records: OtherRecord[]
+  /** The crawl-delay of this agent with its origin: the line, the text, and the token whose group holds it. */
+  explainDelay(agent: Agent): DelayExplanation | undefined
+  /** The file as the parser understood it, in plain records; two files with the same rules print the same. */
+  toString(): string
   /** The policy under which this view reads the file. */
   readonly policy: Policy
   /** The same file read under another policy: nothing is parsed again. */

@@ -1,0 +1,63 @@
+/** Octets by name, and the two tables that reading needs. */
+
+export const TAB = 9
+export const LF = 10
+export const CR = 13
+export const SPACE = 32
+export const HASH = 35
+export const DOLLAR = 36
+export const PERCENT = 37
+export const STAR = 42
+export const SLASH = 47
+export const COLON = 58
+
+/**
+ * A star that is meant literally, `%2A` in a pattern or `*` in a URL. This octet occurs in no UTF-8 text, so it can
+ * stand for it on both sides and a pattern's 0x2A stays the wildcard.
+ */
+export const LITERAL_STAR = 0xff
+
+/** Value of a hexadecimal digit, -1 for any other octet. */
+export function hexValue(code: number | undefined): number {
+  if (code === undefined) return -1
+  if (code >= 48 && code <= 57) return code - 48
+  const letter = code | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
+}
+
+/** ALPHA, DIGIT, '-', '.', '_', '~': these mean the same encoded or not (RFC 3986 §2.3). */
+export function isUnreserved(code: number): boolean {
+  const letter = code | 32
+  return (
+    (letter >= 97 && letter <= 122) ||
+    (code >= 48 && code <= 57) ||
+    code === 45 ||
+    code === 46 ||
+    code === 95 ||
+    code === 126
+  )
+}
+
+/** The upper-case digit of 0–15. */
+export function hexDigit(value: number): number {
+  return value < 10 ? value + 48 : value + 55
+}
+
+const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
+
+/** Octets as text: UTF-8 where they are UTF-8; otherwise each octet ≥ 0x80 as %XX, which a pattern means just as well. */
+export function textOf(octets: Uint8Array, start: number, end: number): string {
+  let ascii = true
+  for (let at = start; at < end && ascii; at++) ascii = (octets[at] as number) < 0x80
+  if (ascii && end - start < 512) return String.fromCharCode(...octets.subarray(start, end))
+  try {
+    return utf8.decode(octets.subarray(start, end))
+  } catch {
+    let text = ''
+    for (let at = start; at < end; at++) {
+      const code = octets[at] as number
+      text += code < 0x80 ? String.fromCharCode(code) : `%${code.toString(16).toUpperCase()}`
+    }
+    return text
+  }
+}

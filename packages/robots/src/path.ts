@@ -1,0 +1,164 @@
+/** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
+import { HASH, hexDigit, hexValue, isUnreserved, LITERAL_STAR, PERCENT, SLASH, STAR } from './octets.ts'
+import type { Policy } from './policies.ts'
+
+/** Index of the first octet of path or query, or -1 when there is none: then the path is '/'. */
+function pathStart(url: string): number {
+  const length = url.length
+  let at = length > 1 && url.charCodeAt(0) === SLASH && url.charCodeAt(1) === SLASH ? 2 : 0
+  const searchStart = at
+  for (; at < length; at++) {
+    const code = url.charCodeAt(at)
+    if (code === HASH) return -1
+    if (code !== SLASH && code !== 63 && code !== 59) continue
+    // '://' is where the authority starts, if nothing of a path came before it.
+    const scheme =
+      code === SLASH && at > searchStart && url.charCodeAt(at - 1) === 58 && url.charCodeAt(at + 1) === SLASH
+    if (!scheme) return at
+    for (at += 2; at < length; at++) {
+      const next = url.charCodeAt(at)
+      if (next === HASH) return -1
+      if (next === SLASH || next === 63 || next === 59) return at
+    }
+  }
+  return -1
+}
+
+/** Is this the robots.txt of its origin: the path exactly, without a query? */
+export function isRobotsTxt(url: string): boolean {
+  const start = pathStart(url)
+  if (start < 0 || !url.startsWith('/robots.txt', start)) return false
+  const end = start + 11
+  return url.length === end || url.charCodeAt(end) === HASH
+}
+
+/** '.', '..' (also as %2e) as a segment of the path, or what WHATWG reads as something else: back-slash, tab, line end. */
+const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|[\\\t\n\r]/i
+
+/** The URL in WHATWG form when it is not already: a rule for /b must hold for /a/../b, which is what would be fetched. */
+function tidied(url: string): string {
+  try {
+    const { pathname, search } = new URL(url, 'http://host')
+    return `http://host${pathname}${search}`
+  } catch {
+    return url // no URL to WHATWG: nobody can fetch it; it is matched as it stands
+  }
+}
+
+/** Behind the last octet of a path: no pattern holds it, so a comparison that runs on ends there. */
+const END = 0xfe
+
+/** One path at a time, in octets that are used again for the next one. */
+export class Path {
+  octets: Uint8Array = new Uint8Array(512)
+  length = 0
+
+  /** Reads the path of a URL, in the manner of a policy. Cost: one pass over the URL, and no allocation. */
+  read(url: string, encoding: Policy['encoding']): void {
+    const start = pathStart(url)
+    const room = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
+    if (room > this.octets.length) this.octets = new Uint8Array(room * 2)
+    if (encoding === 'as-written') this.#readAsWritten(url, start)
+    else this.#readUnreserved(url, start)
+    this.octets[this.length] = END
+  }
+
+  /** As google/robotstxt: the octets of the URL, untouched. */
+  #readAsWritten(url: string, start: number): void {
+    const { octets } = this
+    octets[0] = SLASH
+    let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
+    for (let at = start < 0 ? url.length : start; at < url.length; at++) {
+      const code = url.charCodeAt(at)
+      if (code === HASH) break
+      if (code < 0x80) octets[length++] = code
+      else {
+        const point = scalarAt(url, at)
+        if (point > 0xffff) at++
+        length = putUtf8(octets, length, point)
+      }
+    }
+    this.length = length
+  }
+
+  /** As RFC 9309 §2.2.2: octets outside ASCII encoded, unreserved ones decoded, hexadecimal digits in upper case. */
+  #readUnreserved(url: string, start: number): void {
+    const { octets } = this
+    const end = url.length
+    octets[0] = SLASH
+    let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
+    let doubtful = start < 0 && url.includes('\\')
+    for (let at = start < 0 ? end : start; at < end; at++) {
+      const code = url.charCodeAt(at)
+      if (code < 0x80 && code !== PERCENT && code !== STAR && code !== HASH) {
+        octets[length++] = code
+        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
+        if (code === 46 ? octets[length - 2] === SLASH : code === 92 || code < 32) doubtful = true
+      } else if (code === HASH) break
+      else if (code === STAR) octets[length++] = LITERAL_STAR
+      else if (code === PERCENT) {
+        const high = hexValue(url.charCodeAt(at + 1))
+        const low = hexValue(url.charCodeAt(at + 2))
+        if (high < 0 || low < 0)
+          octets[length++] = PERCENT // '%G1' is just a percent sign
+        else {
+          length = putEncoded(octets, length, high * 16 + low)
+          if (octets[length - 1] === 46 && octets[length - 2] === SLASH) doubtful = true
+          at += 2
+        }
+      } else {
+        const point = scalarAt(url, at)
+        if (point > 0xffff) at++
+        length = putPercentUtf8(octets, length, point)
+      }
+    }
+    this.length = length
+    if (doubtful && UNTIDY.test(url.split('?', 1)[0] as string)) {
+      const tidy = tidied(url)
+      if (tidy !== url && !UNTIDY.test(tidy)) this.read(tidy, 'unreserved')
+    }
+  }
+}
+
+/** The code point at an index; a lone surrogate is U+FFFD, as UTF-8 encoders have it. */
+function scalarAt(text: string, at: number): number {
+  const point = text.codePointAt(at) as number
+  return point >= 0xd800 && point <= 0xdfff ? 0xfffd : point
+}
+
+function putUtf8(octets: Uint8Array, at: number, point: number): number {
+  if (point < 0x800) octets[at++] = 0xc0 | (point >> 6)
+  else {
+    if (point < 0x10000) octets[at++] = 0xe0 | (point >> 12)
+    else {
+      octets[at++] = 0xf0 | (point >> 18)
+      octets[at++] = 0x80 | ((point >> 12) & 0x3f)
+    }
+    octets[at++] = 0x80 | ((point >> 6) & 0x3f)
+  }
+  octets[at++] = 0x80 | (point & 0x3f)
+  return at
+}
+
+const encoded = /* @__PURE__ */ new Uint8Array(4)
+
+function putPercentUtf8(octets: Uint8Array, at: number, point: number): number {
+  const size = putUtf8(encoded, 0, point)
+  for (let i = 0; i < size; i++) at = putPercent(octets, at, encoded[i] as number)
+  return at
+}
+
+function putPercent(octets: Uint8Array, at: number, value: number): number {
+  octets[at++] = PERCENT
+  octets[at++] = hexDigit(value >> 4)
+  octets[at++] = hexDigit(value & 15)
+  return at
+}
+
+/** One encoded octet, as both sides of a comparison write it under 'unreserved'. At most three octets come of it. */
+export function putEncoded(octets: Uint8Array, at: number, value: number): number {
+  if (value === STAR) octets[at++] = LITERAL_STAR
+  else if (value === 36 || isUnreserved(value)) octets[at++] = value
+  else at = putPercent(octets, at, value)
+  return at
+}
