@@ -1,7 +1,18 @@
 /** begin: the permit, asked for right before the first byte. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, FIRST_HOLD, LEASE, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  emptyLedger,
+  FIRST_HOLD,
+  LEASE,
+  ORIGIN,
+  QUARANTINE,
+  RESERVE,
+  TAG,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -60,7 +71,9 @@ test('shut: back-off that came after the taking; the lane goes back and waits fo
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 7_000))
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
   expect(await dueOf()).toBe(clock.now + 7_000)
-  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ state: 'waiting', heldBy: 'back-off', tries: 0 }])
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([
+    { state: 'waiting', heldBy: 'back-off', tries: 0 },
+  ])
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'stale' })
 })
 
@@ -154,7 +167,10 @@ test('a URL that expired behind a hold names a gate of the closed list', async (
 
 test('begins of one turn are answered each by its own, in order', async () => {
   const { ledger, take, beginPage } = await emptyLedger(redis)
-  await ledger.park(0, Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })))
+  await ledger.park(
+    0,
+    Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })),
+  )
   const lanes = await take({ limit: 200 })
   const answers = await Promise.all(lanes.map((lane, i) => beginPage(i % 3 === 0 ? { ...lane, fence: 1 } : lane)))
   expect(answers.map(({ kind }) => kind)).toEqual(lanes.map((_, i) => (i % 3 === 0 ? 'refused' : 'granted')))

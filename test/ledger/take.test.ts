@@ -49,7 +49,10 @@ test('fences rise within one call, from call to call, and with a clock that stan
   const { ledger, take } = await emptyLedger(redis)
   await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' })])
   const both = await take()
-  await ledger.resolve(0, both.map((lane) => ({ ...lane, dropped: [], next: { kind: 'release' as const } })))
+  await ledger.resolve(
+    0,
+    both.map((lane) => ({ ...lane, dropped: [], next: { kind: 'release' as const } })),
+  )
   const fences = [...both, ...(await take())].map(({ fence }) => fence)
   expect(fences).toHaveLength(4)
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
@@ -87,19 +90,37 @@ test('at most limit lanes are taken, the longest due first, and more says that o
     clock.pass(1)
   }
   const first = await ledger.take(0, { ...ask, limit: 2 })
-  expect(first).toMatchObject({ kind: 'taken', more: true, lanes: [{ heads: [{ id: 'a' }] }, { heads: [{ id: 'b' }] }] })
-  expect(await ledger.take(0, { ...ask, limit: 2 })).toMatchObject({ kind: 'taken', more: false, lanes: [{ heads: [{ id: 'c' }] }] })
+  expect(first).toMatchObject({
+    kind: 'taken',
+    more: true,
+    lanes: [{ heads: [{ id: 'a' }] }, { heads: [{ id: 'b' }] }],
+  })
+  expect(await ledger.take(0, { ...ask, limit: 2 })).toMatchObject({
+    kind: 'taken',
+    more: false,
+    lanes: [{ heads: [{ id: 'c' }] }],
+  })
 })
 
 test('reserved and begun lanes together never pass inFlightLimit', async () => {
   const { ledger, beginPage } = await emptyLedger(redis)
-  await ledger.park(0, ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })))
+  await ledger.park(
+    0,
+    ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })),
+  )
   const first = await ledger.take(0, { ...ask, inFlightLimit: 2 })
   if (first.kind !== 'taken') throw new Error('two lanes are due')
   expect(first.lanes).toHaveLength(2)
   await beginPage(first.lanes[0]!)
-  expect(await ledger.take(0, { ...ask, inFlightLimit: 2 })).toEqual({ kind: 'wait', why: 'slots-full', waitMs: undefined })
-  expect(await ledger.take(0, { ...ask, inFlightLimit: 3 })).toMatchObject({ kind: 'taken', lanes: [{ heads: [{ id: 'c' }] }] })
+  expect(await ledger.take(0, { ...ask, inFlightLimit: 2 })).toEqual({
+    kind: 'wait',
+    why: 'slots-full',
+    waitMs: undefined,
+  })
+  expect(await ledger.take(0, { ...ask, inFlightLimit: 3 })).toMatchObject({
+    kind: 'taken',
+    lanes: [{ heads: [{ id: 'c' }] }],
+  })
 })
 
 test('unread outcomes at their limit pause taking; reading and trimming resume it', async () => {
@@ -142,7 +163,11 @@ test('emptied lanes alone are no reason to come again at once', async () => {
   const { ledger, clock, visit } = await emptyLedger(redis)
   await visit('a', 3_000)
   clock.pass(2_990)
-  expect(await ledger.take(0, { ...ask, limit: 1, aheadMs: 100 })).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 10 })
+  expect(await ledger.take(0, { ...ask, limit: 1, aheadMs: 100 })).toEqual({
+    kind: 'wait',
+    why: 'nothing-due',
+    waitMs: 10,
+  })
 })
 
 test('emptied lanes at the front do not hide a lane with work behind them', async () => {
@@ -205,7 +230,11 @@ test('a head that expires while its site is shut comes out at its expiry, not at
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 60_000))
   expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
   clock.now = expiresAt
-  expect(await takeOne()).toMatchObject({ heldBy: 'back-off', shutUntil: clock.now - 5_000 + 60_000, heads: [{ id: 'a' }] })
+  expect(await takeOne()).toMatchObject({
+    heldBy: 'back-off',
+    shutUntil: clock.now - 5_000 + 60_000,
+    heads: [{ id: 'a' }],
+  })
 })
 
 test('a lane that opens after the back-off of its site is reserved ahead; one that opens before is not', async () => {
@@ -213,7 +242,10 @@ test('a lane that opens after the back-off of its site is reserved ahead; one th
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 999))
-  expect(await ledger.take(0, { ...ask, aheadMs: 2_000 })).toMatchObject({ kind: 'taken', lanes: [{ shutUntil: clock.now + 999 }] })
+  expect(await ledger.take(0, { ...ask, aheadMs: 2_000 })).toMatchObject({
+    kind: 'taken',
+    lanes: [{ shutUntil: clock.now + 999 }],
+  })
 })
 
 test('while grants are held nothing is taken, and the answer says for how long', async () => {

@@ -16,26 +16,32 @@ local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARG
 local out = { epochId, ms(now) }
 local stale = 0
 
--- one escalation per incident, however many agents see it: answers that come while the site is shut only extend
-local function backOff(key, mood, retryAfter, jitter, o, ended)
+-- one escalation per incident, however many agents see it: an exchange that was begun before the site was shut only extends
+local function backOff(key, mood, retryAfter, jitter, o, began, ended)
   local til, incidents, failures = tonumber(o[1] or '0'), tonumber(o[2] or '0'), tonumber(o[3] or '0')
+  local another = began >= til
   local length
   if mood == 'no-answer' then
-    failures = failures + 1
-    redis.call('HSET', key, 'nf', failures)
-    if failures < 2 then return end -- one lost connection says nothing about the site
-    length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST)
+    if another then
+      failures = failures + 1
+      redis.call('HSET', key, 'nf', failures)
+    end
+    -- one lost connection says nothing about the site
+    if failures >= 2 then length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST) end
   else
-    if now >= til then
+    if another then
       incidents = (til > 0 and now - til > QUIET) and 1 or incidents + 1
       redis.call('HSET', key, 'bf', incidents)
     end
+    if o[3] then redis.call('HDEL', key, 'nf') end -- it did answer
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
     if retryAfter ~= '' then length = tonumber(retryAfter) end
   end
-  til = math.max(til, ended + length * (1 + jitter / 10))
-  redis.call('HSET', key, 'bu', ms(til))
-  local life = math.ceil(til - now + QUIET)
+  if length then
+    til = math.max(til, ended + length * (1 + jitter / 10))
+    redis.call('HSET', key, 'bu', ms(til))
+  end
+  local life = math.ceil(math.max(til - now, 0) + QUIET)
   if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
 end
 
@@ -80,7 +86,7 @@ while i <= #ARGV do
       if mood == 'fine' then
         if o[3] then redis.call('HDEL', key, 'nf') end
       else
-        backOff(key, mood, retryAfter, jitter, o, ended)
+        backOff(key, mood, retryAfter, jitter, o, tonumber(begun), ended)
       end
     elseif what == 'release' then
       endLease(lane); giveBack(lane, tonumber(notBefore))
