@@ -82,7 +82,7 @@ export function serve(
     if (status === 304 || status === 204) delete headers['content-length']
     if (finished) return
     response.writeHead(status, headers)
-    if (answer.dribbleMs !== undefined) {
+    if (answer.dribbleMs !== undefined && body.length > 1) {
       const half = body.length >> 1
       response.write(body.subarray(0, half))
       later(answer.dribbleMs, () => last(body.subarray(half)))

@@ -31,7 +31,7 @@ export type Site = {
   name: string
   /** answers to /robots.txt; absent: 404 */
   robots?: Script
-  /** answers to paths that `paths` does not name; the script counts over the whole site */
+  /** answers to paths that `paths` does not name; the script counts over the whole site; 1 KiB unless said otherwise */
   pages?: Script
   /** answers to exact paths (with query) */
   paths?: Record<string, Script>

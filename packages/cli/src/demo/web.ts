@@ -70,7 +70,10 @@ export async function startWeb(
     const own = site.paths?.[path]
     if (own !== undefined) return next(`${site.name} ${path}`, own)
     if (path === '/robots.txt') return next(`${site.name} robots`, site.robots ?? NOT_FOUND)
-    return next(`${site.name} pages`, site.pages ?? PAGE)
+    const page = next(`${site.name} pages`, site.pages ?? PAGE)
+    return page.body === undefined && page.bytes === undefined && (page.status ?? 200) === 200
+      ? { ...PAGE, ...page }
+      : page
   }
 
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
