@@ -1,8 +1,8 @@
 --[[
   learn: a robots answer. Steps the origin's state under the asker's fence, wakes the origin's lanes, ends the lease.
   ARGV[4] lane ('' when the asker died and a gateway speaks for it), [5] fence, [6] origin, [7] state (JSON),
-      [8] life of the origin's state in ms, [9] hash or '', [10] body, [11] life of the body in ms, [12] gapMs owed by the lane,
-      [13] rested in ms, then per agent: agent, gapMs, seconds as written when they were clamped, else ''
+      [8] life of the origin's state in ms, [9] hash or '', [10] '=' and the body, or '' when it is stored already,
+      [11] life of the body in ms, [12] gapMs owed by the lane, [13] rested in ms, then per agent: agent, gapMs, seconds as written when they were clamped, else ''
   Returns {epoch, now, 'settled' | 'stale', version}
   Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock.
 ]]
@@ -25,13 +25,18 @@ redis.call('HDEL', key, 'q', 'u')
 local version = redis.call('HINCRBY', key, 'v', 1)
 if redis.call('PTTL', key) < tonumber(ARGV[8]) then redis.call('PEXPIRE', key, ARGV[8]) end
 if ARGV[9] ~= '' then
-  if ARGV[10] ~= '' then redis.call('SET', P .. 'b:' .. ARGV[9], ARGV[10], 'PX', ARGV[11])
+  if ARGV[10] ~= '' then redis.call('SET', P .. 'b:' .. ARGV[9], string.sub(ARGV[10], 2), 'PX', ARGV[11])
   else redis.call('PEXPIRE', P .. 'b:' .. ARGV[9], ARGV[11]) end
 end
 if lane ~= '' then
   local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
   endLease(lane)
-  setDue(lane, ended + tonumber(ARGV[12]))
+  -- the request that brought the rules owes what they ask, not what was guessed before it
+  local owed = tonumber(ARGV[12])
+  for i = 14, #ARGV, 3 do
+    if ARGV[i] .. ' ' .. origin == lane then owed = math.max(owed, tonumber(ARGV[i + 1])) end
+  end
+  setDue(lane, ended + owed)
 end
 for i = 14, #ARGV, 3 do
   local agent, gap = ARGV[i], tonumber(ARGV[i + 1])
@@ -43,14 +48,20 @@ for i = 14, #ARGV, 3 do
   else redis.call('HDEL', key, 'w:' .. agent) end
   local other = agent .. ' ' .. origin
   local opens = redis.call('ZSCORE', DUE, other)
+  local longer = before and math.max(0, gap - tonumber(before)) or 0
   if opens then
-    local longer = before and math.max(0, gap - tonumber(before)) or 0
     local clock = redis.call('HGET', P .. 'm:' .. other, 'c')
     if clock then
       redis.call('HDEL', P .. 'm:' .. other, 'c')
       setDue(other, tonumber(clock) + longer)
     elseif longer > 0 and other ~= lane then
       setDue(other, tonumber(opens) + longer)
+    end
+  elseif longer > 0 and other ~= lane then
+    -- reserved: its clock waits in the lease, and begin will give the lane back to it
+    local owner, list, clock, since, owed, kind = leaseOf(other)
+    if owner and since == '' then
+      redis.call('HSET', LEASES, other, table.concat({ owner, list, ms(tonumber(clock) + longer), '', owed, kind }, '|'))
     end
   end
 end
