@@ -1,0 +1,122 @@
+/** reap: leases that ended by themselves. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+
+test('a fetcher that dies keeps its lane shut for lease + gap + quarantine; its URL is tried again', async () => {
+  const { ledger, clock, takeOne, beginPage, dueOf, take } = await emptyLedger(redis)
+  await ledger.park(0, urls('a', 'b'))
+  await beginPage(await takeOne(), { gapMs: 3_000 })
+  clock.pass(LEASE - 1)
+  expect(await ledger.reap(0)).toEqual({ begun: 0, unbegun: 0, questions: [] })
+  clock.pass(1)
+  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [] })
+  expect(await dueOf()).toBe(clock.now + 3_000 + QUARANTINE)
+  expect(await take()).toEqual([])
+  clock.pass(3_000 + QUARANTINE)
+  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'a' }] })
+})
+
+test('attempts add up over several deaths', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  for (let tries = 0; tries < 3; tries++) {
+    const lane = await takeOne()
+    expect(lane.tries).toBe(tries)
+    await beginPage(lane, { gapMs: 0 })
+    clock.pass(LEASE)
+    await ledger.reap(0)
+    clock.pass(QUARANTINE)
+  }
+})
+
+test('the longest gap known counts: the one of the lease or the one learned since', async () => {
+  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await beginPage(await takeOne(), { gapMs: 3_000 })
+  await raw.hset(`${TAG}:o:${ORIGIN}`, `g:${AGENT}`, '8000')
+  clock.pass(LEASE)
+  await ledger.reap(0)
+  expect(await dueOf()).toBe(clock.now + 8_000 + QUARANTINE)
+})
+
+test('a reservation that was not begun goes back to its own clock, even one that lies ahead', async () => {
+  const { ledger, clock, visit, takeOne, dueOf } = await emptyLedger(redis)
+  await visit('a', 60_000)
+  const due = clock.now + 60_000
+  await ledger.park(0, urls('b'))
+  await takeOne({ aheadMs: 100_000 })
+  clock.pass(RESERVE)
+  expect(await ledger.reap(0)).toMatchObject({ unbegun: 1 })
+  expect(await dueOf()).toBe(due)
+})
+
+test('a high head that was in flight stays the head of its list', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, [url('h', { priority: 'high' }), url('n')])
+  await beginPage(await takeOne(), { gapMs: 0 })
+  clock.pass(LEASE)
+  await ledger.reap(0)
+  clock.pass(QUARANTINE)
+  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'h', priority: 'high' }] })
+})
+
+test('a robots question whose asker is gone is reported once, counts no attempt of the head, and can be answered by whoever reaped it', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await beginPage(lane, { kind: 'robots', gapMs: 0 })
+  clock.pass(LEASE)
+  const question = { agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }
+  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [question] })
+  expect(await ledger.reap(0)).toEqual({ begun: 0, unbegun: 0, questions: [] })
+  clock.pass(QUARANTINE)
+  expect(await takeOne()).toMatchObject({ tries: 0, robots: { state: { question: { fence: lane.fence } } } })
+})
+
+test('a question that somebody else has taken over is not reported', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await beginPage(await takeOne(), { kind: 'robots' })
+  await raw.hset(`${TAG}:o:${ORIGIN}`, 'q', '77')
+  clock.pass(LEASE)
+  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [] })
+})
+
+test('at most 200 leases a call, the longest ended first; nothing is forgotten', async () => {
+  const { ledger, raw, clock, take } = await emptyLedger(redis)
+  for (const part of [0, 150]) {
+    await ledger.park(
+      0,
+      Array.from({ length: 150 }, (_, i) => url(`u${part + i}`, { origin: `http://s${part + i}.test` })),
+    )
+  }
+  expect([...(await take({ limit: 200 })), ...(await take({ limit: 200 }))]).toHaveLength(300)
+  clock.pass(RESERVE)
+  expect(await ledger.reap(0)).toMatchObject({ unbegun: 200 })
+  expect(await ledger.reap(0)).toMatchObject({ unbegun: 100 })
+  expect(await raw.zcard(`${TAG}:due`)).toBe(300)
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'reaped-unbegun': 300 })
+})
+
+test('a lease of which half was lost is slow: the lane waits for a quarantine', async () => {
+  const { ledger, raw, clock, takeOne, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await takeOne()
+  await raw.hdel(`${TAG}:leases`, `${AGENT} ${ORIGIN}`)
+  clock.pass(RESERVE)
+  await ledger.reap(0)
+  expect(await dueOf()).toBe(clock.now + QUARANTINE)
+})
+
+test('two gateways that reap at once share the work: each lease is reaped once', async () => {
+  const { ledger, another, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const other = await another()
+  await ledger.park(0, urls('a'))
+  await beginPage(await takeOne())
+  clock.pass(LEASE)
+  const both = await Promise.all([ledger.reap(0), other.reap(0)])
+  expect(both.map(({ begun }) => begun).sort()).toEqual([0, 1])
+})
