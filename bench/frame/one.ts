@@ -9,9 +9,10 @@ export type BenchSection = {
 type BenchFile = { run(options: { short: boolean }): Promise<BenchSection> }
 
 if (import.meta.main) {
+  process.once('disconnect', () => process.exit(1)) // the frame was stopped
   const [path = '', form = 'full'] = process.argv.slice(2)
   const { run } = (await import(pathToFileURL(path).href)) as BenchFile
   const section = await run({ short: form === 'short' })
   await new Promise((sent) => process.send?.(section, sent))
-  process.disconnect()
+  process.exit() // whatever a bench left open must not hold up the next
 }

@@ -85,7 +85,7 @@ function robotsOf(origin: string): string {
 
 openOrdersIn({ tags: ledger.tags, connection: { url, maxRetriesPerRequest: null }, slots, stats, carryOut, log })
 await announce()
-setInterval(announce, 1_000)
+setInterval(() => void announce(), 1_000)
 const counter = answerParent((width) => {
   slots.concurrency = width
   void announce()

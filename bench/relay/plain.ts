@@ -38,7 +38,7 @@ await worker.waitUntilReady()
 const counter = answerParent((width) => {
   worker.concurrency = width
 })
-worker.on('completed', counter.done)
+worker.on('completed', () => counter.done())
 worker.on('failed', (_, error) => {
   throw error // a bench that loses jobs measures nothing
 })

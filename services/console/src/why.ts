@@ -51,7 +51,7 @@ function held(gate: Gate): Why {
     case 'lane-busy':
       return { state: 'silence', sentence: 'waits for its turn' }
     default:
-      return { state: 'held', sentence: `held: ${gate satisfies never}` }
+      return { state: 'held', sentence: gate satisfies never }
   }
 }
 
