@@ -1,7 +1,7 @@
 /** enter: one named lane, for a request that no waiting URL asked for. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const lane = { agent: AGENT, origin: ORIGIN }
@@ -58,4 +58,28 @@ test('back-off of the site keeps visitors out too', async () => {
   clock.pass(GAP)
   const entry = await ledger.enter({ agent: 'other', origin: ORIGIN }, GAP)
   expect(entry.kind === 'wait' && entry.waitMs).toBeGreaterThanOrEqual(19_000)
+})
+
+test('a deferred lane that was entered is woken to the silence it owes since, not to the clock it had before', async () => {
+  const { ledger, take, beginPage, clock, dueOf } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { agent: 'asker' })])
+  const lanes = await take()
+  const asker = lanes.find(({ agent }) => agent === 'asker')!
+  const waiting = lanes.find(({ agent }) => agent === AGENT)!
+  await beginPage(asker, { kind: 'robots' })
+  const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'robots-being-asked' as const }
+  await ledger.resolve(0, [{ ...waiting, dropped: [], next }])
+  clock.pass(100)
+  const entry = await ledger.enter(lane, GAP)
+  if (entry.kind !== 'granted') throw new Error('its own clock had long run out')
+  await ledger.settle({ ...lane, fence: entry.fence, gapMs: GAP, mood: { kind: 'fine' }, restedMs: 0, entered: true })
+  const gaps = [{ agent: AGENT, gapMs: GAP }]
+  await ledger.learn({ ...asker, state: {}, gaps, gapMs: GAP, restedMs: 0 })
+  expect(await dueOf()).toBe(clock.now + GAP)
+})
+
+test('a hold keeps visitors out', async () => {
+  const { ledger, clock } = await emptyLedger(redis, { hold: true })
+  clock.pass(400)
+  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: 600 })
 })

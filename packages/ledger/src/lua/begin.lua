@@ -30,6 +30,7 @@ for i = 5, #ARGV, 5 do
     elseif opens > now then
       answer, value = 'early', ms(opens - now)
     else
+      granted()
       local ends = now + leaseMs
       answer, value = 'granted', ms(leaseMs)
       redis.call('ZADD', INFLIGHT, ms(ends), lane)

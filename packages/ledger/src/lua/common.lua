@@ -23,7 +23,7 @@
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'counts'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
-local now, epochId, holdUntil
+local now, epochId, holdUntil, announced
 
 local function ms(instant) return string.format('%.3f', instant) end
 
@@ -35,17 +35,18 @@ local function openEpoch()
   if last > now then now = last end -- Redis's clock never runs backwards for us
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
   holdUntil = tonumber(e[5] or '0')
-  epochId = e[2]
+  epochId, announced = e[2], e[6] == '1'
   local holdMs, known = tonumber(ARGV[2]), ARGV[3]
   if e[1] ~= run then
     local wait = holdMs
     if not e[1] then wait = (known == '') and FIRST_HOLD_MS or holdMs
-    elseif e[6] == '1' then wait = 0 end -- a restart that was announced: every lease had ended
+    elseif announced then wait = 0 end -- a restart that was announced: every lease had ended
     local prev = e[2] or ''
     epochId = string.format('%.0f', now * 1000)
     holdUntil = math.max(holdUntil, now + wait)
     redis.call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil))
     redis.call('HDEL', KEYS[1], 'planned')
+    announced = false
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
     -- somebody remembers an epoch of which nothing is left here: what he was granted may still be on the wire
     holdUntil = math.max(holdUntil, now + holdMs)
@@ -91,6 +92,9 @@ local function giveBack(lane, clock, till, why)
     setDue(lane, clock)
   end
 end
+
+-- a lease begins: whoever announced a restart because all had ended spoke too soon
+local function granted() if announced then redis.call('HDEL', KEYS[1], 'planned') end end
 
 local function count(name, n) if n > 0 then redis.call('HINCRBY', COUNTS, name, n) end end
 openEpoch()

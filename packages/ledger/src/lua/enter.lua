@@ -15,8 +15,10 @@ else opens = math.max(opens, clock) end
 if leased or opens > now then return { epochId, ms(now), 'wait', ms(math.max(1, opens - now)) } end
 local fence = math.max(tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000)) + 1
 local f, gap = string.format('%.0f', fence), ms(math.max(tonumber(ARGV[6]), tonumber(o[3] or '0')))
+granted()
 redis.call('HSET', KEYS[1], 'fence', f)
 redis.call('ZREM', DUE, lane)
+redis.call('HDEL', P .. 'm:' .. lane, 'c') -- whoever wakes the lane later must not find the clock from before this visit
 redis.call('ZADD', INFLIGHT, ms(now + tonumber(ARGV[5])), lane)
 redis.call('HSET', LEASES, lane, table.concat({ f, 'q', ms(now), ms(now), gap, 'hop' }, '|'))
 return { epochId, ms(now), 'granted', f, gap }

@@ -1,0 +1,275 @@
+/** What happens when Redis restarts, forgets, or its clock lies: nothing is granted until whoever was granted is done. */
+import { once } from 'node:events'
+import { readdir, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Ledger, LedgerUnavailableError, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+
+const HOLD = LEASE + QUARANTINE
+const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
+
+/** A Redis of its own that can be killed, and a ledger whose connection comes back by itself. */
+async function mortal(partitions = 1) {
+  const redis = await startRedis({ appendonly: true })
+  onTestFinished(() => redis.stop())
+  const clock = clockAt()
+  const connect = async (): Promise<{ ledger: Ledger; connection: Redis }> => {
+    const connection = new Redis(redis.url, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => 20,
+    })
+    connection.on('error', () => {}) // it dies on purpose
+    onTestFinished(() => connection.disconnect())
+    await once(connection, 'ready')
+    const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
+    return { ledger: await openLedger({ redis: connection, ...options }), connection }
+  }
+  const { ledger, connection } = await connect()
+  clock.pass(FIRST_HOLD)
+  /** Ends the server in a way, and starts it again; resolves when the ledger's connection is back. */
+  const restart = async (how: 'stop' | 'kill9', before = async (): Promise<void> => {}): Promise<void> => {
+    const back = once(connection, 'ready')
+    await redis[how]()
+    await before()
+    await redis.restart()
+    await back
+  }
+  return { redis, clock, ledger, connection, connect, restart }
+}
+
+async function takeOne(ledger: Ledger): Promise<TakenLane> {
+  const taken = await ledger.take(0, ask)
+  if (taken.kind !== 'taken' || taken.lanes[0] === undefined)
+    throw new Error(`nothing to take: ${JSON.stringify(taken)}`)
+  return taken.lanes[0]
+}
+const page = { kind: 'page' as const, version: 0, gapMs: 1_000 }
+const done = { gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' as const } }
+const held = (waitMs: number) => ({ kind: 'wait', why: 'held', waitMs })
+
+/** Bytes of the append-only file right now: what was answered is in it. */
+async function tailOf(redis: TestRedis): Promise<{ path: string; size: number }> {
+  const folder = join(redis.dir, 'appendonlydir')
+  const name = (await readdir(folder)).find((one) => one.endsWith('.incr.aof'))
+  if (name === undefined) throw new Error('there is no append-only file')
+  const path = join(folder, name)
+  return { path, size: (await stat(path)).size }
+}
+
+test('a Redis that was killed and came back grants nothing for lease + quarantine; nothing parked is lost', async () => {
+  const { ledger, clock, restart } = await mortal()
+  await ledger.park(0, urls('a', 'b'))
+  const first = await takeOne(ledger)
+  await ledger.begin({ ...first, ...page })
+  await restart('kill9')
+  clock.pass(10)
+  await ledger.park(0, [url('c', { origin: 'http://other.test' })])
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.viewPartition(0)).toMatchObject({ heldUntil: clock.now + HOLD, waiting: 3, inFlight: 1 })
+  expect(await ledger.settle({ ...first, ...done, outcome: outcomeOf('a') }), 'who holds a lease may end it').toBe(
+    'settled',
+  )
+  clock.pass(HOLD - 1)
+  expect(await ledger.take(0, ask)).toEqual(held(1))
+  clock.pass(1)
+  const taken = await ledger.take(0, ask)
+  expect(taken).toMatchObject({ kind: 'taken', lanes: [{ heads: [{ id: 'c' }] }, { heads: [{ id: 'b' }] }] })
+})
+
+test('the hold also refuses what was reserved before', async () => {
+  const { ledger, clock, restart } = await mortal()
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne(ledger)
+  await restart('kill9')
+  expect(await ledger.begin({ ...lane, ...page })).toEqual({ kind: 'refused', why: 'held' })
+  clock.pass(HOLD)
+  expect((await takeOne(ledger)).fence).toBeGreaterThan(lane.fence)
+})
+
+test('one restart is one hold, however many processes hear of it and however often', async () => {
+  const { ledger, clock, connect, restart } = await mortal()
+  const other = await connect()
+  const otherBack = once(other.connection, 'ready')
+  await restart('kill9')
+  await otherBack
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  clock.pass(20_000)
+  expect(await other.ledger.take(0, ask)).toEqual(held(HOLD - 20_000))
+  const late = await connect()
+  expect(await late.ledger.take(0, ask)).toEqual(held(HOLD - 20_000))
+  clock.pass(HOLD - 20_000)
+  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due' })
+})
+
+test('a Redis that lost its tail: the forgotten request cannot be overtaken, and fences rise all the same', async () => {
+  const { redis, ledger, clock, restart } = await mortal()
+  await ledger.park(0, urls('a', 'b'))
+  const before = await tailOf(redis)
+  const fences: number[] = []
+  const forgotten = await takeOne(ledger)
+  fences.push(forgotten.fence)
+  await ledger.begin({ ...forgotten, ...page })
+  await ledger.settle({ ...forgotten, ...done, outcome: outcomeOf('a') })
+  clock.pass(1_000)
+  const onTheWire = await takeOne(ledger)
+  fences.push(onTheWire.fence)
+  await ledger.begin({ ...onTheWire, ...page })
+  await restart('kill9', () => truncate(before.path, before.size))
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.settle({ ...onTheWire, ...done, outcome: outcomeOf('b') }), 'its lease is forgotten').toBe(
+    'stale',
+  )
+  clock.pass(HOLD)
+  const again = await takeOne(ledger)
+  expect(again.heads[0]?.id, 'the outcome was lost with the tail, so it is fetched again').toBe('a')
+  expect(again.fence).toBeGreaterThan(Math.max(...fences))
+})
+
+test('a tail torn within a call leaves whole calls only', async () => {
+  const { redis, ledger, connection, restart } = await mortal()
+  await ledger.park(0, urls('a', 'b', 'c'))
+  const lane = await takeOne(ledger)
+  await ledger.begin({ ...lane, ...page })
+  await ledger.settle({ ...lane, ...done, outcome: outcomeOf('a') })
+  const end = await tailOf(redis)
+  await restart('kill9', () => truncate(end.path, end.size - 3))
+  const name = 'bot http://site.test'
+  expect(await connection.llen(`${TAG}:q:${name}`), 'settle is gone as a whole').toBe(3)
+  expect(await connection.hget(`${TAG}:leases`, name)).toContain(String(lane.fence))
+  expect(await connection.xlen(`${TAG}:outcomes`)).toBe(0)
+  expect(await connection.zscore(`${TAG}:due`, name)).toBeNull()
+})
+
+test('a Redis without its data: who knew the old epoch makes it hold', async () => {
+  const { ledger, connection, connect, clock } = await mortal()
+  await ledger.park(0, urls('a'))
+  await connection.flushall()
+  expect(await ledger.take(0, ask), 'the knowing one comes first').toEqual(held(HOLD))
+
+  clock.pass(HOLD)
+  await connection.flushall()
+  const stranger = await connect()
+  expect(await stranger.ledger.take(0, ask), 'a stranger sees an empty Redis').toEqual(held(FIRST_HOLD))
+  clock.pass(FIRST_HOLD - 1)
+  expect(await ledger.reap(0), 'any word of the knowing one will do').toMatchObject({ begun: 0 })
+  expect(await stranger.ledger.take(0, ask)).toEqual(held(HOLD))
+})
+
+test('a restart that was announced does not hold; the next one that was not does', async () => {
+  const { ledger, clock, restart } = await mortal()
+  await ledger.park(0, urls('a'))
+  await ledger.announceRestart()
+  await restart('stop')
+  const lane = await takeOne(ledger)
+  expect(await ledger.begin({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
+  clock.pass(1)
+  await restart('stop')
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+})
+
+test('an announcement is void once something was granted after it', async () => {
+  const { ledger, restart } = await mortal()
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne(ledger)
+  await ledger.announceRestart()
+  expect(await ledger.begin({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
+  await restart('kill9')
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+})
+
+test('each partition holds for itself: one that is asked late still holds', async () => {
+  const { ledger, clock, restart } = await mortal(2)
+  await restart('kill9')
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  clock.pass(HOLD)
+  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due' })
+  expect(await ledger.take(1, ask), 'first word to this one since').toEqual(held(HOLD))
+})
+
+test('a clock that goes back stands still until it has caught up; fences rise', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { ledger, clock, visit, dueOf } = await emptyLedger(redis)
+  await visit('a', 5_000)
+  const due = clock.now + 5_000
+  await ledger.park(0, [...urls('b'), url('x', { origin: 'http://x.test' })])
+  const before = await takeOne(ledger)
+  clock.pass(-60_000)
+  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 5_000 })
+  await ledger.park(0, [url('y', { origin: 'http://y.test' })])
+  const after = await takeOne(ledger)
+  expect(after.now).toBe(clock.now + 60_000)
+  expect(after.fence).toBeGreaterThan(before.fence)
+  expect(await dueOf()).toBe(due)
+  clock.pass(60_000 + 4_999)
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: 1 })
+})
+
+test('the clock in force is the fleet’s: a process with a clock behind opens nothing earlier, and ends no lease later', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const clock = clockAt()
+  const { ledger } = await emptyLedger(redis, { clock })
+  const behind = await openLedger({
+    redis: redis.url,
+    partitions: 1,
+    leaseMs: LEASE,
+    quarantineMs: QUARANTINE,
+    nowMs: () => clock.now - 3_600_000,
+  })
+  onTestFinished(() => behind.close())
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne(behind)
+  expect(lane.now).toBe(clock.now)
+  await behind.begin({ ...lane, ...page })
+  clock.pass(LEASE)
+  expect(await ledger.reap(0)).toMatchObject({ begun: 1 })
+})
+
+test('without Redis every call fails with LedgerUnavailableError; when it is back the same ledger goes on', async () => {
+  const { redis, ledger, connection } = await mortal()
+  const back = once(connection, 'ready')
+  await redis.stop()
+  const calls = [
+    ledger.park(0, urls('a')),
+    ledger.take(0, ask),
+    ledger.begin({ agent: 'bot', origin: 'http://site.test', fence: 1, ...page }),
+    ledger.reap(0),
+    ledger.viewPartition(0),
+  ]
+  for (const result of await Promise.allSettled(calls)) {
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(LedgerUnavailableError) })
+  }
+  await redis.restart()
+  await back
+  expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
+})
+
+test('a Redis that hangs is given up after callDeadlineMs', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { another } = await emptyLedger(redis, { callDeadlineMs: 150 })
+  const ledger = await another()
+  process.kill(redis.pid, 'SIGSTOP')
+  try {
+    const from = performance.now()
+    await expect(ledger.take(0, ask)).rejects.toThrow(/the ledger did not answer 'take': no answer within 150 ms/)
+    expect(performance.now() - from).toBeGreaterThanOrEqual(149)
+  } finally {
+    process.kill(redis.pid, 'SIGCONT')
+  }
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait' })
+})
+
+test('scripts that Redis was told to forget are sent again', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { ledger, raw } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  await raw.script('FLUSH')
+  expect(await ledger.park(0, urls('b'))).toMatchObject({ parked: 1 })
+})
