@@ -5,12 +5,12 @@
  * parent that is still settling. It says what happens as one JSON line each on standard output.
  */
 import { createHash } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisBinary } from './redis-binary.ts'
-import { folderOfRedis, type RedisProcess, spawnRedis } from './redis-process.ts'
+import { redisRunningOn, removeNote, writeNote } from './redis-note.ts'
+import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {
   binary: RedisBinary
@@ -28,8 +28,6 @@ export type Report =
   | { kind: 'taken'; url: string }
   | { kind: 'failed'; why: string }
 
-/** Who runs on a kept folder, for whoever comes second. */
-const NOTE = 'redis.json'
 const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; then patience ends
 const RESTARTS = 3
 const CALM_MS = 60_000 // a Redis that ran this long may be restarted afresh
@@ -52,7 +50,7 @@ async function guard(): Promise<number> {
     const other = task.temporary ? undefined : await whoRunsHere()
     if (other !== undefined) return say({ kind: 'taken', url: other }, 3)
     let redis = await spawnRedis(task.binary, { dir: task.dir, appendonly: true })
-    await note(redis)
+    await writeNote(task.dir, redis)
     say({ kind: 'ready', url: redis.url, pid: redis.pid })
     for (let restarts = 0; ; restarts++) {
       const since = Date.now()
@@ -61,7 +59,7 @@ async function guard(): Promise<number> {
       if (Date.now() - since > CALM_MS) restarts = 0
       if (restarts === RESTARTS) throw new Error(`it ended ${RESTARTS + 1} times, the last time by ${why}`)
       redis = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, port: redis.port })
-      await note(redis)
+      await writeNote(task.dir, redis)
       say({ kind: 'restarted', why, pid: redis.pid })
     }
     await stop(redis)
@@ -80,7 +78,7 @@ async function stop(redis: RedisProcess): Promise<void> {
     redis.child.kill('SIGKILL')
     await redis.exited
   }
-  await rm(join(task.dir, NOTE), { force: true })
+  await removeNote(task.dir)
 }
 
 /**
@@ -91,7 +89,7 @@ async function stop(redis: RedisProcess): Promise<void> {
 async function whoRunsHere(): Promise<string | undefined> {
   const alone = process.platform !== 'linux' || (await takeName())
   for (let patience = 50; ; patience--) {
-    const url = await notedRedis()
+    const url = await redisRunningOn(task.dir)
     if (url !== undefined) return url
     if (alone) return undefined
     if (patience === 0) return 'an address not known yet'
@@ -106,21 +104,6 @@ function takeName(): Promise<boolean> {
     server.once('error', () => resolve(false))
     server.listen(`\0decorum-redis-${name}`, () => resolve(true))
   })
-}
-
-async function notedRedis(): Promise<string | undefined> {
-  try {
-    const { port } = JSON.parse(await readFile(join(task.dir, NOTE), 'utf8')) as { port: number }
-    return (await folderOfRedis(port)) === task.dir ? `redis://127.0.0.1:${port}` : undefined
-  } catch {
-    return undefined // no note, or half of one
-  }
-}
-
-async function note(redis: RedisProcess): Promise<void> {
-  const draft = join(task.dir, `${NOTE}.${process.pid}`)
-  await writeFile(draft, JSON.stringify({ port: redis.port, pid: redis.pid }))
-  await rename(draft, join(task.dir, NOTE))
 }
 
 function say(report: Report, code = 0): number {

@@ -9,8 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { findRedis } from './redis-binary.ts'
 import type { Report, Task } from './redis-guardian.ts'
 
-export { NoRedisError } from './redis-binary.ts'
-
 export type EnsureRedisOptions = {
   /** REDIS_URL as the settings give it; absent or empty: an embedded Redis. */
   url?: string
