@@ -98,7 +98,8 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
         return callback(null, socket as Socket)
       }) as unknown as Socket // its types say void; it returns the socket (undici/lib/core/connect.js)
       connection.socket = dialled
-      dialled.once('lookup', () => {
+      dialled.once('lookup', (error: Error | null) => {
+        if (error !== null) return // also said when nothing was found
         connection.phase = 'connect'
         connection.lookedUpAt = performance.now()
       })

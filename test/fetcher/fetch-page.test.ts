@@ -1,0 +1,321 @@
+import { FAILURE_REASONS, type Outcome } from '@decorum/protocol'
+import { describe, expect, test } from 'vitest'
+import type { Address } from '../../services/fetcher/src/lookup.ts'
+import { hopId } from '../../services/fetcher/src/redirect.ts'
+import { leaseOf, NOW, page, pageOrder } from './support/orders.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+import { nameless, testConnections } from './support/tools.ts'
+
+const connections = testConnections()
+
+test('fetched: what the contract says, and the truth of it', async () => {
+  const site = await rawOrigin(answerOf(200, { 'content-type': 'text/html' }, 'hello').toString('latin1'))
+  const before = Date.now()
+  const { outcome, mood, candidate } = await page(
+    connections,
+    pageOrder(site.origin, '/a?b', { meta: { depth: 3 }, attempt: 2 }),
+  )
+  expect(mood).toEqual({ kind: 'fine' })
+  expect(candidate).toBeUndefined()
+  expect(outcome).toMatchObject({
+    kind: 'fetched',
+    id: 'id-1',
+    url: `${site.origin}/a?b`,
+    agent: 'decorum',
+    at: NOW,
+    attempts: 2,
+    meta: { depth: 3 },
+    status: 200,
+    headers: [
+      ['content-length', '5'],
+      ['content-type', 'text/html'],
+    ],
+    bytes: 5,
+    truncated: false,
+    digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
+    address: '127.0.0.1',
+    protocol: 'http/1.1',
+  })
+  if (outcome?.kind !== 'fetched') return
+  expect(outcome.startedAt).toBeGreaterThanOrEqual(before)
+  expect(outcome.ms).toBeLessThan(5_000)
+})
+
+test('the request names the agent and asks for nothing that cannot be read; no cookie comes back', async () => {
+  const site = await rawOrigin(answerOf(200, { 'set-cookie': 'a=1' }).toString('latin1'))
+  await page(connections, pageOrder(site.origin))
+  await page(connections, pageOrder(site.origin, '/next'))
+  expect(site.asked[1]?.head.split('\r\n')).toEqual([
+    'GET /next HTTP/1.1',
+    `host: 127.0.0.1:${site.port}`,
+    'connection: keep-alive',
+    'user-agent: Mozilla/5.0 (compatible; decorum/0.1; +https://example.com/bot)',
+    'accept: */*',
+    'accept-encoding: gzip, deflate, br, zstd',
+    '',
+    '',
+  ])
+})
+
+test.each(
+  [100, 101]
+    .map((n) => n + 100)
+    .concat([204, 206, 300, 304, 305, 306, 400, 401, 403, 404, 410, 418, 451, 500, 502, 504, 599, 999]),
+)('status %i is an answer', async (status) => {
+  const site = await rawOrigin(answerOf(status).toString('latin1'))
+  const { outcome, mood } = await page(connections, pageOrder(site.origin))
+  expect(outcome).toMatchObject({ kind: 'fetched', status })
+  expect(mood).toEqual({ kind: 'fine' })
+})
+
+describe('429 and 503 close the lane', () => {
+  const waits: [string | undefined, number | undefined][] = [
+    [undefined, undefined], ['0', undefined], ['1', 1_000], ['120', 120_000], ['-1', undefined], ['1.5', undefined], ['1e3', undefined],
+    ['0x10', undefined], ['5, 10', undefined], [' 5 ', 5_000], ['99999999999999999999', 86_400_000], ['soon', undefined],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000], ['Fri, 20 Nov 2026 11:00:00 GMT', undefined], ['Fri, 31 Dec 9999 23:59:59 GMT', 86_400_000],
+    ['2026-11-20T12:00:30Z', undefined],
+  ] // biome-ignore format: a table
+  test.each(waits)('Retry-After %j asks for %j ms', async (value, retryAfterMs) => {
+    const site = await rawOrigin(answerOf(429, value === undefined ? {} : { 'retry-after': value }).toString('latin1'))
+    const { outcome, mood } = await page(connections, pageOrder(site.origin))
+    expect(outcome).toBeUndefined()
+    expect(mood).toEqual({ kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+  })
+
+  test.each([
+    [429, 'rate-limited'],
+    [503, 'server-error'],
+  ] as const)('%i ends as %s when the attempts are spent, and still closes the lane', async (status, reason) => {
+    const site = await rawOrigin(answerOf(status, { 'retry-after': '7' }).toString('latin1'))
+    const early = await page(connections, pageOrder(site.origin, '/', { attempt: 4 }))
+    expect(early.outcome).toBeUndefined()
+    const { outcome, mood } = await page(connections, pageOrder(site.origin, '/', { attempt: 5 }))
+    expect(outcome).toMatchObject({ kind: 'failed', reason, status, attempts: 5 })
+    expect(mood).toEqual({ kind: 'too-fast', retryAfterMs: 7_000 })
+  })
+})
+
+describe('redirects become candidates', () => {
+  const targets: [string, string][] = [
+    ['/next', 'ORIGIN/next'], ['next?x=1', 'ORIGIN/dir/next?x=1'], ['?q', 'ORIGIN/dir/page?q'], ['//other.example/a', 'http://other.example/a'],
+    ['https://Other.Example:443/A#frag', 'https://other.example/A'], ['http://other.example./', 'http://other.example/'],
+    ['../up', 'ORIGIN/up'], ['http://a.example/a b', 'http://a.example/a%20b'], ['/caf\xc3\xa9', 'ORIGIN/caf%C3%A9'], ['/caf\xe9', 'ORIGIN/caf%C3%A9'],
+    ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['#top', 'ORIGIN/dir/page'],
+  ] // biome-ignore format: a table
+  test.each(targets)('Location %j leads to %s', async (location, to) => {
+    const site = await rawOrigin(
+      (socket) =>
+        void socket.write(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`, 'latin1'),
+    )
+    const { outcome, candidate, mood } = await page(
+      connections,
+      pageOrder(site.origin, '/dir/page', { priority: 'high', expiresAt: 5, meta: { a: 1 } }),
+    )
+    const url = to.replace('ORIGIN', site.origin)
+    expect(outcome).toMatchObject({ kind: 'redirected', status: 302, to: url, candidate: 'id-1~1' })
+    expect(candidate).toEqual({
+      id: 'id-1~1',
+      url,
+      agent: 'decorum',
+      hops: 1,
+      priority: 'high',
+      expiresAt: 5,
+      meta: { a: 1 },
+    })
+    expect(mood).toEqual({ kind: 'fine' })
+  })
+
+  test.each([
+    'ftp://a.example/',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'data:,x',
+    'http://',
+    'http://a..b/',
+    'http://user:pw@a.example/',
+    `http://a.example/${'x'.repeat(3_000)}`,
+    'mailto:a@b.c',
+    'ws://a.example/',
+  ])('Location %s ends as bad-redirect', async (location) => {
+    const site = await rawOrigin(answerOf(301, { location }).toString('latin1'))
+    const { outcome } = await page(connections, pageOrder(site.origin))
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'bad-redirect', status: 301 })
+    expect(JSON.stringify(outcome)).not.toContain('pw@')
+  })
+
+  test('two Locations that differ are bad, two that agree are one', async () => {
+    const site = await rawOrigin(
+      (socket, { path }) =>
+        void socket.write(`HTTP/1.1 302 F\r\nLocation: /a\r\nLocation: ${path}\r\nContent-Length: 0\r\n\r\n`),
+    )
+    expect((await page(connections, pageOrder(site.origin, '/b'))).outcome).toMatchObject({
+      kind: 'failed',
+      reason: 'bad-redirect',
+    })
+    expect((await page(connections, pageOrder(site.origin, '/a'))).outcome).toMatchObject({ kind: 'redirected' })
+  })
+
+  test.each([301, 302, 303, 307, 308])('%i without a Location is an answer like any other', async (status) => {
+    const site = await rawOrigin(answerOf(status).toString('latin1'))
+    expect((await page(connections, pageOrder(site.origin))).outcome).toMatchObject({ kind: 'fetched', status })
+  })
+
+  test('the tenth hop is the last', async () => {
+    const site = await rawOrigin(answerOf(302, { location: '/again' }).toString('latin1'))
+    const tenth = await page(connections, pageOrder(site.origin, '/', { hops: 9, id: 'x~9' }))
+    expect(tenth.outcome).toMatchObject({ kind: 'redirected', candidate: 'x~10' })
+    const { outcome, candidate } = await page(connections, pageOrder(site.origin, '/', { hops: 10, id: 'x~10' }))
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'too-many-redirects', status: 302 })
+    expect(candidate).toBeUndefined()
+  })
+
+  test('ids of hops stay short, and apart', () => {
+    expect([hopId('a', 0), hopId('a~1', 1), hopId('a~9', 9), hopId('a~7', 0)]).toEqual(['a~1', 'a~2', 'a~10', 'a~7~1'])
+    const long = 'x'.repeat(128)
+    expect(hopId(long, 0).length).toBeLessThanOrEqual(128)
+    expect(hopId(long, 0)).not.toBe(hopId(`y${long.slice(1)}`, 0))
+    expect(hopId(hopId(long, 0), 1)).toMatch(/^[0-9a-f]{64}~2$/)
+  })
+})
+
+describe('each reason of a failure can be had', () => {
+  const name = (addresses: Address[] | Error) =>
+    testConnections({ lookup: async () => (addresses instanceof Error ? Promise.reject(addresses) : addresses) })
+  const coded = (code: string) => Object.assign(new Error(code), { code })
+  const raw = async (bytes: string) => (await rawOrigin((socket) => void socket.end(bytes, 'latin1'))).origin
+  const trusting = testConnections({ trust: true })
+  const last = (over = {}) => ({ attempt: 5, ...over })
+
+  const cases: Record<string, () => Promise<Outcome | undefined>> = {
+    dns: async () => (await page(name(coded('EAI_AGAIN')), pageOrder('http://a.example', '/', last()))).outcome,
+    connect: async () => {
+      const site = await rawOrigin('')
+      await site.close()
+      return (await page(connections, pageOrder(site.origin, '/', last()))).outcome
+    },
+    tls: async () => {
+      const site = await rawOrigin(answerOf(200).toString('latin1'), { cert: 'wrong-host' })
+      return (await page(trusting, pageOrder(site.origin, '/', last()))).outcome
+    },
+    timeout: async () => {
+      const site = await rawOrigin(() => {})
+      return (await page(connections, pageOrder(site.origin, '/', last()), { lease: leaseOf(150) })).outcome
+    },
+    reset: async () => {
+      const site = await rawOrigin((socket) => void socket.resetAndDestroy())
+      return (await page(connections, pageOrder(site.origin, '/', last()))).outcome
+    },
+    protocol: async () =>
+      (await page(connections, pageOrder(await raw('SSH-2.0-OpenSSH_9.2\r\n'), '/', last()))).outcome,
+    'too-many-redirects': async () => {
+      const site = await rawOrigin(answerOf(302, { location: '/' }).toString('latin1'))
+      return (await page(connections, pageOrder(site.origin, '/', { hops: 10 }))).outcome
+    },
+    'bad-redirect': async () => {
+      const site = await rawOrigin(answerOf(302, { location: 'x:' }).toString('latin1'))
+      return (await page(connections, pageOrder(site.origin))).outcome
+    },
+    'blocked-address': async () =>
+      (await page(name([{ address: '10.0.0.1', family: 4 }]), pageOrder('http://a.example'))).outcome,
+    'blocked-port': async () => (await page(connections, pageOrder('http://127.0.0.1:25'))).outcome,
+    'rate-limited': async () => {
+      const site = await rawOrigin(answerOf(429).toString('latin1'))
+      return (await page(connections, pageOrder(site.origin, '/', last()))).outcome
+    },
+    'server-error': async () => {
+      const site = await rawOrigin(answerOf(503).toString('latin1'))
+      return (await page(connections, pageOrder(site.origin, '/', last()))).outcome
+    },
+  }
+  test.each(Object.keys(cases))('%s', async (reason) => {
+    const outcome = await cases[reason]?.()
+    expect(outcome).toMatchObject({ kind: 'failed', reason })
+    if (outcome?.kind === 'failed') expect(outcome.detail.length).toBeGreaterThan(5)
+  })
+
+  test('the list is closed: what is not here is said by the gateway (lease-expired) or not of pages (decoding)', () => {
+    expect([...Object.keys(cases), 'lease-expired', 'decoding'].sort()).toEqual([...FAILURE_REASONS].sort())
+  })
+
+  test('a network failure is tried again through the lane until the attempts are spent', async () => {
+    const site = await rawOrigin((socket) => void socket.resetAndDestroy())
+    const first = await page(connections, pageOrder(site.origin, '/', { attempt: 1 }))
+    expect(first).toMatchObject({ mood: { kind: 'no-answer' }, what: 'reset' })
+    expect(first.outcome).toBeUndefined()
+    expect(site.asked.length).toBe(1) // undici itself tried once
+  })
+
+  test('a name that does not exist is dns, tried again', async () => {
+    const first = await page(name(coded('ENOTFOUND')), pageOrder('http://a.example'))
+    expect(first).toMatchObject({ mood: { kind: 'no-answer' }, what: 'nxdomain' })
+    expect((await page(name(coded('ENOTFOUND')), pageOrder('http://a.example', '/', last()))).outcome).toMatchObject({
+      reason: 'dns',
+    })
+  })
+
+  test('blocked addresses and ports end at the first attempt and do not speak against the site', async () => {
+    expect(await page(connections, pageOrder('http://127.0.0.1:25', '/', { attempt: 1 }))).toMatchObject({
+      mood: { kind: 'fine' },
+      outcome: { kind: 'failed' },
+    })
+  })
+
+  test('an agent without contact is refused, not failed', async () => {
+    const { outcome, mood } = await page(name([{ address: '203.0.114.1', family: 4 }]), pageOrder('http://a.example'), {
+      agent: nameless,
+    })
+    expect(outcome).toMatchObject({ kind: 'refused', reason: 'no-contact' })
+    expect(mood).toEqual({ kind: 'fine' })
+  })
+
+  test.each(['expired', 'wrong-host', 'good'])(
+    'a certificate that is %s and not trusted is refused, whatever NODE_TLS_REJECT_UNAUTHORIZED says',
+    async (cert) => {
+      const site = await rawOrigin(answerOf(200).toString('latin1'), { cert })
+      const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+      try {
+        expect((await page(connections, pageOrder(site.origin, '/', last()))).outcome).toMatchObject({
+          kind: 'failed',
+          reason: 'tls',
+        })
+      } finally {
+        if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+        else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+      }
+      expect(site.asked.length).toBe(0)
+    },
+  )
+
+  test('a trusted certificate opens the way; the outcome says over what', async () => {
+    const site = await rawOrigin(answerOf(200, {}, 'secret').toString('latin1'), { cert: 'good' })
+    expect((await page(trusting, pageOrder(site.origin))).outcome).toMatchObject({
+      kind: 'fetched',
+      bytes: 6,
+      tls: 'TLSv1.3',
+      protocol: 'http/1.1',
+    })
+  })
+})
+
+test('not sent: the URL stays, the site is not blamed', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const lease = { ...leaseOf(), lastCheck: () => 'the permit is older than 5000 ms' }
+  const result = await page(connections, pageOrder(site.origin), { lease })
+  expect(result).toMatchObject({ mood: { kind: 'fine' }, what: 'not-sent' })
+  expect(result.outcome).toBeUndefined()
+  expect(site.asked.length).toBe(0)
+})
+
+test('a sink that fails costs the reference, not the outcome', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
+  const errors: unknown[] = []
+  const sink = { keepsBodies: true, store: async () => Promise.reject(new Error('disk full')), close: async () => {} }
+  const { outcome } = await page(connections, pageOrder(site.origin), {
+    sink,
+    onSinkError: (error) => errors.push(error),
+  })
+  expect(outcome).toMatchObject({ kind: 'fetched', bytes: 1 })
+  expect(outcome).not.toHaveProperty('archive')
+  expect(errors).toHaveLength(1)
+})

@@ -1,0 +1,71 @@
+/** Orders and leases as a gateway and the ledger would give them. */
+import type { Agent, Order } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
+import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
+import { fetchRobots, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
+import type { Lease } from '../../../services/fetcher/src/lease.ts'
+import { noSink } from '../../../services/fetcher/src/sink.ts'
+import { polite, type testConnections } from './tools.ts'
+
+/** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */
+export const NOW = Date.UTC(2026, 10, 20, 12)
+
+export function leaseOf(deadlineMs = 5_000): Lease {
+  const start = performance.now()
+  const age = () => performance.now() - start
+  return {
+    leaseMs: 45_000,
+    age,
+    deadlineMs: () => deadlineMs - age(),
+    lastCheck: () => undefined,
+    stillHeld: () => undefined,
+  }
+}
+
+export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {}): Order => ({
+  kind: 'page',
+  agent: 'decorum',
+  origin,
+  path,
+  fence: 1,
+  version: 1,
+  gapMs: 0,
+  notBefore: 0,
+  waitMs: 0,
+  id: 'id-1',
+  attempt: 1,
+  hops: 0,
+  ...over,
+})
+
+type Connections = ReturnType<typeof testConnections>
+
+export function page(
+  connections: Connections,
+  order: Order,
+  over: Partial<PageTools> & { agent?: Agent; lease?: Lease } = {},
+): Promise<PageResult> {
+  const { agent = polite, lease = leaseOf(), ...tools } = over
+  return fetchPage(order, agent, lease, {
+    connections,
+    sink: noSink,
+    pageMaxBytes: 1_000_000,
+    maxAttempts: 5,
+    now: () => NOW,
+    onSinkError: (error) => {
+      throw error
+    },
+    ...tools,
+  })
+}
+
+export const robots = (
+  connections: Connections,
+  origin: string,
+  over: { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
+): Promise<RobotsAnswer> =>
+  fetchRobots(origin, '/robots.txt', over.agent ?? polite, over.state ?? {}, over.lease ?? leaseOf(), {
+    connections,
+    now: () => NOW,
+    jitter: () => 0.5,
+  })
