@@ -1,0 +1,40 @@
+import { afterEach, expect, test } from 'vitest'
+import { expectPolite, type Journey, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest({ appendonly: true })
+let journey: Journey | undefined
+afterEach(() => journey?.close())
+
+test('a fetcher killed in mid-request: its URL is fetched again, once, after lease and quarantine', async () => {
+  journey = await startJourney({
+    redisUrl: redis.url,
+    gateways: 1,
+    fetchers: 1, // so that the one to be killed is the one that holds the request; it is started again by its parent
+    sites: [
+      { name: 'held', robots: { body: '' }, paths: { '/page-2': [{ instead: 'never' }, {}] }, announce: true },
+      { name: 'other', robots: { body: '' } },
+    ],
+  })
+  const { web, fleet, frontier } = journey
+  const candidates = pagesOf(web, 6)
+  await frontier.enqueue(candidates)
+  await web.heard(({ kind, path }) => kind === 'began' && path === '/page-2')
+  const [victim] = fleet.of('fetcher')
+  process.kill(victim!.pid!, 'SIGKILL')
+  await web.heard(({ kind, path, cut }) => kind === 'ended' && path === '/page-2' && cut === true)
+  await journey.outcomesOf(candidates.length)
+
+  const report = await expectPolite(journey, candidates)
+  expect(journey.outcomes.get('held/2')).toMatchObject([{ kind: 'fetched', status: 200, attempts: 2 }])
+  const { requests } = await web.evidence()
+  const tries = requests.filter(({ origin, path }) => origin === web.origins.held && path === '/page-2')
+  expect(tries.map(({ status }) => status)).toEqual([0, 200])
+  const [first, second] = tries
+  // The lease began at most a round trip before the request arrived, and ends by itself.
+  const apart = second!.start - first!.start
+  expect(apart).toBeGreaterThanOrEqual(TIMES.leaseMs + TIMES.quarantineMs - 100)
+  expect(apart).toBeLessThanOrEqual(TIMES.leaseMs + TIMES.quarantineMs + 5_000)
+  // Every other page came once.
+  expect(report.requests).toBe(candidates.length + 2 + 1)
+})
