@@ -37,6 +37,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   try {
     const { partitions, leaseMs, quarantineMs } = settings
     ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs })
+    for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     const fleet = await startFleet({
       env: { ...options.env, REDIS_URL: redis.url },
       gateways: options.gateways,

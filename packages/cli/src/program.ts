@@ -74,7 +74,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--robots <dir>', 'robots.txt bodies, one file per host')
     .option('--gap-ms <n>', 'silence owed where robots.txt asks for none', whole(0))
     .option('--cap-ms <n>', 'longest silence that a crawl-delay can ask for', whole(0))
-    .option('--agents <file>', 'agents file: product tokens and floors of each User-Agent')
+    .option('--agents <file>', 'agents of one fleet, as DECORUM_AGENTS; requests of others are left out')
+    .option('--agent <token>', 'all requests are of this one crawler, whatever their User-Agent')
+    .option('--origin <origin>', 'whose log it is, when its lines do not say')
+    .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
+    .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .action(async (logs, options) => done(await (await import('./audit/command.ts')).auditCommand(logs, options)))
 

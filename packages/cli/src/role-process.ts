@@ -16,7 +16,8 @@ export type RoleLine = { level: number; msg: string } & Record<string, unknown>
 
 export type RoleEvent =
   | { kind: 'ready'; name: string; pid: number; port: number }
-  | { kind: 'line'; name: string; line: RoleLine }
+  /** `starting`: said before it was ready, so every one of its kind says it */
+  | { kind: 'line'; name: string; line: RoleLine; starting: boolean }
   | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
 
 export type RoleProcessOptions = {
@@ -109,9 +110,10 @@ export class RoleProcess {
     })
     this.#child = child
     const lastWords: string[] = []
+    let starting = true
     const hear = (text: string): void => {
       if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
-      onEvent({ kind: 'line', name, line: readLine(text) })
+      onEvent({ kind: 'line', name, line: readLine(text), starting })
     }
     for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
     const ready = new Promise<number>((resolve) => {
@@ -119,7 +121,10 @@ export class RoleProcess {
     })
     const ended = new AbortController()
     const closed = once(child, 'close', { signal: ended.signal }).then(([code, signal]) => {
-      const words = lastWords.map((text) => readLine(text).msg).join('\n')
+      const words = lastWords
+        .map((text) => readLine(text).msg)
+        .join('\n')
+        .replace(/^decorum: /, '')
       throw new RoleStartError(
         words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`,
         code === 2 ? 2 : 1,
@@ -135,6 +140,7 @@ export class RoleProcess {
     } finally {
       ended.abort()
     }
+    starting = false
     onEvent({ kind: 'ready', name, pid: child.pid ?? 0, port: this.#port })
     return child
   }
@@ -160,6 +166,7 @@ export class RoleProcess {
           kind: 'line',
           name,
           line: { level: 50, msg: messageOf(error) },
+          starting: false,
         })
         await revive(null, null)
       }

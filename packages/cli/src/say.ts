@@ -15,12 +15,12 @@ export function voiceOf(json: boolean): Voice {
   }
 }
 
-/** Of a fleet's events those that people must hear: warnings, errors, crashes. */
+/** Of a fleet's events those that people must hear: warnings, errors, crashes; not what each says at its start. */
 export function sayTrouble(voice: Voice, event: RoleEvent): void {
   if (event.kind === 'died') {
     const { name, how, againInMs } = event
     voice.say('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, { name, how, againInMs })
-  } else if (event.kind === 'line' && event.line.level >= WARN) {
+  } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
     voice.say('trouble', `${event.name}: ${sentence(event.line)}`, { name: event.name, line: event.line })
   }
 }

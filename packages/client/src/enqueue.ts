@@ -34,6 +34,7 @@ export class Intake {
   /** BullMQ refuses ids that are integers or hold a colon */
   readonly #run = `f${randomBytes(8).toString('hex')}`
   #jobs = 0
+  #closed = false
 
   constructor(redis: Redis, tags: string[], patienceMs: number) {
     this.#patienceMs = patienceMs
@@ -70,6 +71,7 @@ export class Intake {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     await Promise.all(this.#queues.map((queue) => queue.close()))
   }
 
@@ -109,7 +111,7 @@ export class Intake {
         await within(CALL_MS, queue.addBulk(jobs))
         return
       } catch (error) {
-        if (performance.now() + AGAIN_MS >= until)
+        if (this.#closed || performance.now() + AGAIN_MS >= until)
           throw new FrontierUnavailableError('the candidates could not be stored', error)
         await sleep(AGAIN_MS)
       }

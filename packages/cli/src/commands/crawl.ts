@@ -1,0 +1,128 @@
+/** `decorum crawl FILE|-`: a list of URLs in, one outcome each out, and an end. */
+import { createWriteStream } from 'node:fs'
+import { relative } from 'node:path'
+import { type Display, displayOn } from '../crawl/display.ts'
+import { type OutFolder, openOutFolder } from '../crawl/out-folder.ts'
+import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
+import { runCrawl } from '../crawl/run.ts'
+import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
+import { Tally } from '../crawl/tally.ts'
+import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
+import type { RoleEvent } from '../fleet.ts'
+import { catchInterrupt } from '../interrupt.ts'
+import { openInput } from '../lines.ts'
+import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
+import { called, sayTrouble, voiceOf } from '../say.ts'
+import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
+import { agentNamed } from './enqueue.ts'
+
+export type CrawlOptions = {
+  agent?: string
+  out: string
+  gateways: number
+  fetchers: number
+  maxMinutes?: number
+  maxPages?: number
+  archive: boolean
+  resume?: boolean
+  json?: boolean
+}
+
+/** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
+export async function crawl(file: string | undefined, options: CrawlOptions): Promise<ExitCode> {
+  const settings = readCliSettings(process.env)
+  const { folder, input } = await prepare(file, options, settings)
+  const outcomes = await OutcomeFile.open(folder.outcomes)
+  const tally = new Tally(folder.note.run)
+  if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
+
+  const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
+  let local: LocalFleet | undefined
+  const interrupt = catchInterrupt(() => local?.kill())
+  const begun = performance.now()
+  const before = tally.fetched
+  try {
+    local = await start(folder, options, settings, display)
+    const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
+    const limits = { minutes: options.maxMinutes, pages: options.maxPages }
+    const ending = await runCrawl({
+      folder,
+      input,
+      tally,
+      outcomes,
+      display,
+      local,
+      agent,
+      limits,
+      interrupt: interrupt.signal,
+    })
+    if (ending === 'finished') await folder.finish()
+    display.stop()
+    summarize(ending, { folder, tally, local, options, ms: performance.now() - begun, fetched: tally.fetched - before })
+    return ending === 'finished' ? DONE : STOPPED
+  } finally {
+    display.stop()
+    await local?.close()
+    await outcomes.close()
+    interrupt.release()
+  }
+}
+
+/** Everything that can be wrong with what was typed is found here, before anything is started. */
+async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
+  const { gateways, fetchers, out, resume = false } = options
+  const agent = agentNamed(settings.agents, options.agent)
+  const redis = settings.redisUrl
+  if (redis === undefined && (gateways === 0 || fetchers === 0)) {
+    throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
+  }
+  const input = file === undefined || resume ? undefined : await openInput(file)
+  return { folder: await openOutFolder({ out, file, resume, agent, redis }), input }
+}
+
+async function start(
+  folder: OutFolder,
+  options: CrawlOptions,
+  settings: CliSettings,
+  { voice }: Display,
+): Promise<LocalFleet> {
+  for (const line of whatIsOpened(settings)) voice.say('opened', line)
+  const log = createWriteStream(folder.log, { flags: 'a' })
+  return openLocalFleet({
+    settings,
+    env: { ...process.env, ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '' },
+    dataDir: folder.state,
+    gateways: options.gateways,
+    fetchers: options.fetchers,
+    log: (line) => voice.say('redis', line),
+    onEvent: (event: RoleEvent) => {
+      log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
+      sayTrouble(voice, event)
+    },
+  })
+}
+
+type Finished = {
+  folder: OutFolder
+  tally: Tally
+  local: LocalFleet
+  options: CrawlOptions
+  ms: number
+  fetched: number
+}
+
+function summarize(ending: Ending, { folder, tally, local, options, ms, fetched }: Finished): void {
+  const place = (path: string): string => relative('', path) || '.'
+  const embedded = local.redis.kind === 'embedded'
+  const summary = summaryOf({
+    ending,
+    counts: tally.counts,
+    fetched,
+    ms,
+    outcomes: place(folder.outcomes),
+    pages: options.archive ? place(folder.pages) : undefined,
+    stored: embedded ? `stored in ${place(folder.state)}` : `stored in Redis at ${folder.note.redis ?? ''}`,
+    goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
+  })
+  process.stdout.write(`${options.json ? JSON.stringify({ event: 'summary', ...summary }) : printSummary(summary)}\n`)
+}

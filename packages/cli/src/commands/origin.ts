@@ -1,0 +1,88 @@
+/** `decorum origin ORIGIN`: what the fleet knows of one site. */
+import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
+import { type Agent, type Agents, readUrl } from '@decorum/protocol'
+import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
+import { duration } from '../crawl/status.ts'
+import { DONE, type ExitCode, UsageError } from '../exit.ts'
+import { runningRedis } from '../running-redis.ts'
+import { readCliSettings } from '../settings.ts'
+
+export async function origin(text: string, options: { json?: boolean }): Promise<ExitCode> {
+  const settings = readCliSettings(process.env)
+  const at = readUrl(text)
+  if ('refused' in at) throw new UsageError(`'${text}' is no origin: ${at.refused}; write http(s)://host[:port]`)
+  const { partitions, leaseMs, quarantineMs, agents } = settings
+  const redis = await runningRedis(settings, process.env)
+  const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
+  try {
+    const keys = agents.list.map((agent) => agent.key)
+    const view = await ledger.viewOrigin(at.origin, keys)
+    process.stdout.write(options.json ? `${JSON.stringify(view)}\n` : `${printOrigin(view, agents)}\n`)
+    return DONE
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** One fact per line: robots, pause, back-off, then each agent's gap and lane. */
+export function printOrigin(view: OriginView, agents: Agents): string {
+  const { now, backOff, paused } = view
+  const from = (until: number): string => duration(Math.max(0, until - now))
+  const lines = [view.origin, ...robotsLines(view.state, now)]
+  if (paused !== undefined) lines.push(`  paused     for another ${from(paused.until)}: ${paused.reason}`)
+  if (backOff !== undefined) {
+    const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''
+    lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
+  }
+  for (const agent of agents.list) {
+    const lane = view.lanes.find((one) => one.agent === agent.key)
+    lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
+    lines.push(`    gap      ${gapWord(view, agent)}`)
+    if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
+  }
+  return lines.join('\n')
+}
+
+function robotsLines(state: RobotsState, now: number): string[] {
+  const { question, answer, copy } = state
+  const asking = question !== undefined && question.until > now ? ['  robots     being asked right now'] : []
+  if (answer === undefined) return asking.length > 0 ? asking : ['  robots     never asked']
+  const said = answer.status ?? answer.reason ?? answer.kind
+  const lines = [...asking, `  robots     answered ${said}, ${duration(now - answer.at)} ago`]
+  if (copy !== undefined) lines.push(`  rules      of ${duration(now - copy.at)} ago, ${copy.hash}`)
+  return lines
+}
+
+/** Whether pages may be asked for at all now, under the agent's policy; no rule is looked at. */
+function mayWord(view: OriginView, agent: Agent): string {
+  const policy = policies[agent.profile]
+  if (needsRules(view.state, policy, view.now) !== undefined) return 'as its rules say (decorum check URL)'
+  const judgement: Judgement = judge({ ...view.state, rules: parseRobots('') }, '/', agent.name, policy, view.now)
+  switch (judgement.kind) {
+    case 'allowed':
+      return `everything: ${judgement.why}`
+    case 'refused':
+      return 'nothing'
+    case 'ask':
+      return 'nothing before its robots.txt has been asked'
+    case 'wait':
+      return `nothing for another ${duration(judgement.until - view.now)}: robots.txt ${judgement.why}`
+    default:
+      return judgement satisfies never
+  }
+}
+
+function gapWord(view: OriginView, agent: Agent): string {
+  const gap = view.gaps.find((one) => one.agent === agent.key)
+  if (gap === undefined) return `${duration(agent.minGapMs)} (the agent's own; no rules yet)`
+  if (gap.clampedFrom !== undefined) return `${duration(gap.gapMs)} (clamped: the site asks for ${gap.clampedFrom} s)`
+  return `${duration(gap.gapMs)} (${gap.gapMs > agent.minGapMs ? "the site's crawl-delay" : "the agent's own"})`
+}
+
+function laneWord(lane: LaneView, now: number): string {
+  const waiting = `${lane.waiting} waiting`
+  const tries = lane.tries > 0 ? `, ${lane.tries} tries of its head` : ''
+  const due = lane.due === undefined ? '' : lane.due > now ? `, opens in ${duration(lane.due - now)}` : ', open'
+  const held = lane.heldBy === undefined ? '' : ` (${lane.heldBy})`
+  return `${lane.state}, ${waiting}${tries}${due}${held}`
+}

@@ -1,0 +1,88 @@
+/** A bounded look at the fleet: what a crawl waits for, and until when. Never more than a handful of small calls. */
+import type { Ledger, OriginView, PartitionView } from '@decorum/ledger'
+import { messageOf } from '../exit.ts'
+
+export type Site = {
+  origin: string
+  /** URLs of this crawl without outcome */
+  waiting: number
+  gapMs: number
+  /** the site's own crawl-delay, seconds, where the cap has cut it */
+  clampedFrom?: number
+  state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
+  /** until its lane opens, ms; 0 when open */
+  opensInMs: number
+}
+
+export type Look =
+  | {
+      kind: 'seen'
+      /** requests on their way, of the whole fleet */
+      inFlight: number
+      /** nothing is granted for so long, ms: Redis was restarted */
+      heldForMs: number
+      /** the sites looked at: those with most URLs left; all of them when `complete` */
+      sites: Site[]
+      complete: boolean
+    }
+  | { kind: 'blind'; why: string }
+
+/** Sites looked at. */
+const MOST_SITES = 40
+
+/**
+ * @param pending  sites with URLs of this crawl that have no outcome yet, and how many
+ * @param agent    key of the crawl's agent
+ */
+export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, number>, agent: string): Promise<Look> {
+  try {
+    const chosen = heaviest(pending, MOST_SITES)
+    const [parts, views] = await Promise.all([
+      Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
+      Promise.all(chosen.map(([origin]) => ledger.viewOrigin(origin, [agent]))),
+    ])
+    const heldForMs = Math.max(0, ...parts.map((part: PartitionView) => (part.heldUntil ?? 0) - part.now))
+    return {
+      kind: 'seen',
+      inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
+      heldForMs,
+      sites: views.map((view, index) => siteOf(view, chosen[index]?.[1] ?? 0)),
+      complete: chosen.length === pending.size,
+    }
+  } catch (error) {
+    return { kind: 'blind', why: messageOf(error) }
+  }
+}
+
+function siteOf(view: OriginView, waiting: number): Site {
+  const [lane] = view.lanes
+  const gap = view.gaps[0]
+  const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
+  return {
+    origin: view.origin,
+    waiting,
+    gapMs: gap?.gapMs ?? 0,
+    ...(gap?.clampedFrom === undefined ? {} : { clampedFrom: gap.clampedFrom }),
+    state: stateOf(view),
+    opensInMs: Math.max(0, opensAt - view.now),
+  }
+}
+
+function stateOf({ lanes: [lane], backOff, paused, now }: OriginView): Site['state'] {
+  if (lane?.state === 'in-flight' || lane?.state === 'reserved') return 'in-flight'
+  if (paused !== undefined && paused.until > now) return 'paused'
+  if (lane?.heldBy === 'robots-unreachable') return 'no-robots'
+  if ((backOff !== undefined && backOff.until > now) || lane?.heldBy === 'back-off') return 'backing-off'
+  return lane?.due !== undefined && lane.due > now ? 'silent' : 'open'
+}
+
+/** The `most` largest, in one pass over a map that may be long. */
+function heaviest(pending: ReadonlyMap<string, number>, most: number): [string, number][] {
+  let kept: [string, number][] = []
+  for (const entry of pending) {
+    kept.push(entry)
+    if (kept.length >= most * 8) kept = kept.sort(byWeight).slice(0, most)
+  }
+  return kept.sort(byWeight).slice(0, most)
+}
+const byWeight = (a: [string, number], b: [string, number]): number => b[1] - a[1]

@@ -1,0 +1,160 @@
+/**
+ * The folder of one crawl: crawl.json (what was asked, whether it is finished), outcomes.ndjson, pages/ (WARC), state/
+ * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { messageOf, UsageError } from '../exit.ts'
+
+const Note = z.object({
+  /** prefix of every candidate's id */
+  run: z.string(),
+  /** absolute path, or '-' */
+  file: z.string(),
+  /** of the file when the crawl began: another one would have other lines */
+  bytes: z.number().optional(),
+  changedAt: z.number().optional(),
+  agent: z.string().optional(),
+  /** the Redis that was named, without password; absent: an embedded one */
+  redis: z.string().optional(),
+  startedAt: z.string(),
+  finishedAt: z.string().optional(),
+})
+export type CrawlNote = z.infer<typeof Note>
+
+export type OutFolder = {
+  dir: string
+  note: CrawlNote
+  resumed: boolean
+  /** the list to read: the named file, or the copy that is kept of standard input */
+  list: string
+  outcomes: string
+  pages: string
+  state: string
+  log: string
+  finish(): Promise<void>
+}
+
+export type OutFolderRequest = {
+  out: string
+  /** as typed; undefined only with `resume` */
+  file: string | undefined
+  resume: boolean
+  agent: string | undefined
+  /** REDIS_URL */
+  redis: string | undefined
+}
+
+/** @throws UsageError when the folder holds another unfinished crawl, or none to go on with */
+export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
+  const request = { ...asked, redis: asked.redis === undefined ? undefined : placeOf(asked.redis) }
+  const dir = resolve(request.out)
+  const path = join(dir, 'crawl.json')
+  const before = await readNote(path)
+  const unfinished = before !== undefined && before.finishedAt === undefined
+  if (request.resume) {
+    if (!unfinished) throw new UsageError(`there is no unfinished crawl in ${dir}`)
+    return folder(dir, await continued(before, request), true)
+  }
+  if (request.file === undefined) throw new UsageError('which URLs? name a file, or - for standard input')
+  if (unfinished) {
+    throw new UsageError(
+      `${dir} holds an unfinished crawl of ${before.file}: go on with it by --resume, or give another --out`,
+    )
+  }
+  try {
+    await mkdir(dir, { recursive: true })
+    if (before !== undefined) await setAside(dir, before)
+    const fresh = folder(dir, await begun(request, request.file), false)
+    await writeFile(path, `${JSON.stringify(fresh.note, undefined, 2)}\n`)
+    return fresh
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${dir} cannot be used for --out: ${messageOf(error)}`)
+  }
+}
+
+function folder(dir: string, note: CrawlNote, resumed: boolean): OutFolder {
+  const path = join(dir, 'crawl.json')
+  return {
+    dir,
+    note,
+    resumed,
+    list: note.file === '-' ? join(dir, 'urls.txt') : note.file,
+    outcomes: join(dir, 'outcomes.ndjson'),
+    pages: join(dir, 'pages'),
+    state: join(dir, 'state'),
+    log: join(dir, 'crawl.log'),
+    async finish() {
+      const draft = `${path}.${process.pid}`
+      await writeFile(draft, `${JSON.stringify({ ...note, finishedAt: new Date().toISOString() }, undefined, 2)}\n`)
+      await rename(draft, path)
+    },
+  }
+}
+
+async function readNote(path: string): Promise<CrawlNote | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new UsageError(`${path} cannot be read: ${messageOf(error)}`)
+  }
+  try {
+    return Note.parse(JSON.parse(text))
+  } catch {
+    throw new UsageError(`${path} is not a crawl's note: give another --out`)
+  }
+}
+
+async function begun(request: OutFolderRequest, file: string): Promise<CrawlNote> {
+  const { agent, redis } = request
+  const seen = file === '-' ? undefined : await stat(file)
+  return {
+    run: `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`,
+    file: file === '-' ? '-' : resolve(file),
+    ...(seen === undefined ? {} : { bytes: seen.size, changedAt: seen.mtimeMs }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(redis === undefined ? {} : { redis }),
+    startedAt: new Date().toISOString(),
+  }
+}
+
+/** Its lines are known by their numbers, its leftovers are in one Redis: neither may have been exchanged. */
+async function continued(note: CrawlNote, request: OutFolderRequest): Promise<CrawlNote> {
+  if (request.file !== undefined && request.file !== '-' && resolve(request.file) !== note.file) {
+    throw new UsageError(`the unfinished crawl is one of ${note.file}, not of ${request.file}`)
+  }
+  if (note.redis !== request.redis) {
+    throw new UsageError(
+      note.redis === undefined
+        ? 'what is left is stored in the folder itself: unset REDIS_URL to go on'
+        : `what is left is stored at ${note.redis}: set REDIS_URL to that address to go on`,
+    )
+  }
+  if (note.file === '-') return note
+  const seen = await stat(note.file).catch(() => undefined)
+  if (seen === undefined) throw new UsageError(`${note.file} is not there any more`)
+  if (seen.size !== note.bytes || seen.mtimeMs !== note.changedAt) {
+    throw new UsageError(`${note.file} has changed since the crawl began: its lines cannot be told apart`)
+  }
+  return note
+}
+
+/** A Redis address without what must not lie about in files. */
+function placeOf(redisUrl: string): string {
+  const url = new URL(redisUrl)
+  url.username = ''
+  url.password = ''
+  return url.href
+}
+
+/** The outcomes of a finished crawl stay, under the name of their run. */
+async function setAside(dir: string, note: CrawlNote): Promise<void> {
+  await rename(join(dir, 'outcomes.ndjson'), join(dir, `outcomes-${note.run}.ndjson`)).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  })
+}

@@ -1,0 +1,128 @@
+/** A crawl while it runs: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Frontier, openFrontier } from '@decorum/client'
+import { CommandError, messageOf } from '../exit.ts'
+import { aborted } from '../interrupt.ts'
+import type { LocalFleet } from '../local-fleet.ts'
+import { collect } from './collect.ts'
+import type { Display } from './display.ts'
+import { candidatesOf } from './feed.ts'
+import { lookAround } from './look.ts'
+import type { OutFolder } from './out-folder.ts'
+import type { OutcomeFile } from './outcome-file.ts'
+import { Pace } from './pace.ts'
+import { statusOf } from './status.ts'
+import type { Ending } from './summary.ts'
+import type { Tally } from './tally.ts'
+
+export type Crawl = {
+  folder: OutFolder
+  /** the list, open; undefined: the folder knows it */
+  input: Readable | undefined
+  tally: Tally
+  outcomes: OutcomeFile
+  display: Display
+  local: LocalFleet
+  /** key of the agent */
+  agent: string
+  limits: { minutes: number | undefined; pages: number | undefined }
+  interrupt: AbortSignal
+}
+
+const LOOK_EVERY_MS = 1_000
+const CONSUMER = 'crawl'
+
+/**
+ * Resolves when the fleet has drained and everything that came of it is in the file.
+ * @throws CommandError when the outcomes cannot be written; what is not written comes again with --resume
+ */
+export async function runCrawl(crawl: Crawl): Promise<Ending> {
+  const { folder, tally, local, display, limits } = crawl
+  // In a Redis of our own the group stays, so that what is read can be dropped; in a shared one it goes with the crawl.
+  const group = local.redis.kind === 'embedded' ? 'crawl' : `crawl-${folder.note.run}`
+  const frontier = await openFrontier({ redis: local.redis.url, patienceMs: Number.POSITIVE_INFINITY })
+  const over = Promise.withResolvers<Ending>()
+  const stop = new AbortController()
+  let fed = false
+  const pagesAtStart = tally.fetched
+  const check = (): void => {
+    if (fed && tally.left === 0) over.resolve('finished')
+    else if (limits.pages !== undefined && tally.fetched - pagesAtStart >= limits.pages) over.resolve('limit')
+  }
+
+  const collecting = collect(frontier.outcomes({ group, consumer: CONSUMER }), tally, crawl.outcomes, check)
+  const feeding = feed(crawl, frontier, stop.signal).then(() => {
+    fed = true
+    check()
+  })
+  for (const work of [collecting, feeding]) work.catch((error: unknown) => over.reject(error))
+  const limit =
+    limits.minutes === undefined ? undefined : setTimeout(() => over.resolve('limit'), limits.minutes * 60_000)
+  void aborted(crawl.interrupt).then(() => over.resolve('interrupted'))
+  const watching = watch(crawl, () => fed, stop.signal)
+
+  try {
+    let ending = await over.promise
+    if (ending !== 'finished')
+      display.voice.say('draining', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+    await wind()
+    if (fed && tally.left === 0) ending = 'finished'
+    return ending
+  } catch (error) {
+    await wind()
+    throw new CommandError(`${messageOf(error)}; what is not in ${folder.outcomes} yet is stored: go on with --resume`)
+  }
+
+  /** Nothing new goes in, the fleet drains, the last outcomes are read. */
+  async function wind(): Promise<void> {
+    clearTimeout(limit)
+    stop.abort()
+    crawl.input?.destroy() // it may be waiting for somebody to type
+    await local.drain()
+    await frontier.close()
+    await Promise.allSettled([collecting, feeding, watching])
+    await lastOutcomes(crawl, group, fed)
+  }
+}
+
+async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {
+  try {
+    await frontier.enqueue(candidatesOf(crawl.folder, crawl.input, crawl.tally, stop))
+  } catch (error) {
+    if (!stop.aborted) throw error
+  }
+  if (stop.aborted) throw new Error('stopped before the list was read') // heard by nobody any more
+}
+
+/** What was settled while draining. Redis away: it is stored, and comes first with --resume. */
+async function lastOutcomes({ tally, outcomes, local, folder }: Crawl, group: string, fed: boolean): Promise<void> {
+  const frontier = await openFrontier({ redis: local.redis.url }).catch(() => undefined)
+  if (frontier === undefined) return
+  try {
+    await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), tally, outcomes, () => undefined)
+    const done = fed && tally.left === 0
+    if (done && folder.note.redis !== undefined) await frontier.removeGroup(group)
+  } catch {
+    // said already, or said by the missing outcomes
+  } finally {
+    await frontier.close()
+  }
+}
+
+async function watch({ tally, local, display, agent }: Crawl, fed: () => boolean, stop: AbortSignal): Promise<void> {
+  const done = new Pace()
+  const pages = new Pace()
+  const at = tally.done
+  const pagesAt = tally.fetched
+  while (!stop.aborted) {
+    const now = performance.now()
+    done.add(tally.done - at, now)
+    pages.add(tally.fetched - pagesAt, now)
+    const look = await lookAround(local.ledger, tally.pending, agent)
+    if (stop.aborted) return
+    const [donePerMinute, pagesPerMinute = 0] = [done.perMinute(), pages.perMinute()]
+    display.show(statusOf({ counts: tally.counts, totalKnown: fed(), look, donePerMinute, pagesPerMinute }))
+    await sleep(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
+  }
+}

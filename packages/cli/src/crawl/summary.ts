@@ -1,0 +1,80 @@
+/** The last word of a crawl: what became of its URLs, and where everything is. Pure. */
+import { OUTCOME_KINDS } from '@decorum/protocol'
+import { duration } from './status.ts'
+import type { Counts } from './tally.ts'
+
+export type Ending = 'finished' | 'interrupted' | 'limit'
+
+export type Summary = {
+  ending: Ending
+  total: number
+  done: number
+  left: number
+  byKind: Record<string, number>
+  byReason: Record<string, number>
+  /** of this run, ms */
+  ms: number
+  pagesPerMinute: number
+  outcomes: string
+  /** undefined: no archive was written */
+  pages: string | undefined
+  /** where what is left is stored; undefined when nothing is */
+  stored: string | undefined
+  /** how to go on, as it can be typed */
+  goOn: string | undefined
+}
+
+export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages'> & {
+  counts: Counts
+  /** fetched in this run */
+  fetched: number
+  stored: string
+  goOn: string
+}
+
+export function summaryOf({ counts, fetched, stored, goOn, ...rest }: SummaryInput): Summary {
+  const finished = rest.ending === 'finished'
+  return {
+    ...rest,
+    total: counts.total,
+    done: counts.done,
+    left: Math.max(0, counts.total - counts.done),
+    byKind: counts.byKind,
+    byReason: counts.byReason,
+    pagesPerMinute: rest.ms > 0 ? Math.round((fetched / rest.ms) * 60_000) : 0,
+    stored: finished ? undefined : stored,
+    goOn: finished ? undefined : goOn,
+  }
+}
+
+const ENDINGS: Record<Ending, string> = {
+  finished: 'Done',
+  interrupted: 'Stopped',
+  limit: 'Stopped at the limit',
+}
+
+export function printSummary(summary: Summary): string {
+  const { ending, done, total, left, ms } = summary
+  const of =
+    ending === 'finished' ? `${total} URLs, each with its outcome` : `${done} of ${total} URLs have their outcome`
+  const kinds = OUTCOME_KINDS.filter((kind) => summary.byKind[kind] !== undefined)
+  const table = kinds.flatMap((kind) => [
+    `  ${String(summary.byKind[kind]).padStart(8)}  ${kind}`,
+    ...reasonsOf(summary, kind).map(([reason, count]) => `  ${' '.repeat(10)}${String(count).padStart(8)}  ${reason}`),
+  ])
+  return [
+    `${ENDINGS[ending]}: ${of}, in ${duration(ms)} (${summary.pagesPerMinute} pages/min).`,
+    ...table,
+    `  outcomes  ${summary.outcomes}`,
+    ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}`]),
+    ...(summary.stored === undefined ? [] : [`  ${left} left  ${summary.stored}`, `  go on     ${summary.goOn}`]),
+  ].join('\n')
+}
+
+/** Most frequent first; a kind with one reason shows it too, for it is what one asks next. */
+function reasonsOf({ byReason }: Summary, kind: string): [string, number][] {
+  return Object.entries(byReason)
+    .filter(([key]) => key.startsWith(`${kind}: `))
+    .map(([key, count]): [string, number] => [key.slice(kind.length + 2), count])
+    .sort((a, b) => b[1] - a[1])
+}
