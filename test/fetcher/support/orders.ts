@@ -59,13 +59,23 @@ export function page(
   })
 }
 
-export const robots = (
+export async function robots(
   connections: Connections,
   origin: string,
   over: { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
-): Promise<RobotsAnswer> =>
-  fetchRobots(origin, '/robots.txt', over.agent ?? polite, over.state ?? {}, over.lease ?? leaseOf(), {
-    connections,
-    now: () => NOW,
-    jitter: () => 0.5,
-  })
+): Promise<RobotsAnswer> {
+  const answer = await fetchRobots(
+    origin,
+    '/robots.txt',
+    over.agent ?? polite,
+    over.state ?? {},
+    over.lease ?? leaseOf(),
+    {
+      connections,
+      now: () => NOW,
+      jitter: () => 0.5,
+    },
+  )
+  for (const { answer: hop } of answer.hops) await hop.body.discard()
+  return answer
+}

@@ -1,0 +1,352 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
+import { describe, expect, test } from 'vitest'
+import { freshForMs } from '../../services/fetcher/src/freshness.ts'
+import type { Address } from '../../services/fetcher/src/lookup.ts'
+import { leaseOf, NOW, robots } from './support/orders.ts'
+import { type Asked, answerOf, type RawOrigin, rawOrigin } from './support/raw-origin.ts'
+import { nameless, testConnections } from './support/tools.ts'
+
+const connections = testConnections()
+const RULES = 'User-agent: *\nDisallow: /private\n'
+const serve = (status: number, headers: Record<string, string> = {}, body: string | Buffer = '') =>
+  rawOrigin((socket) => void socket.write(answerOf(status, headers, body)))
+const text = (octets: Uint8Array | undefined): string | undefined => octets && Buffer.from(octets).toString('latin1')
+
+test('200: the octets, their hash, validators and freshness', async () => {
+  const site = await serve(
+    200,
+    { etag: '"v1"', 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT', 'cache-control': 'max-age=600', age: '60' },
+    RULES,
+  )
+  const { event, octets, bytes } = await robots(connections, site.origin)
+  expect(text(octets)).toBe(RULES)
+  expect(bytes).toBe(RULES.length)
+  expect(event).toEqual({
+    kind: 'answered',
+    status: 200,
+    jitter: 0.5,
+    hash: expect.stringMatching(/^[0-9a-f]{32}$/),
+    etag: '"v1"',
+    lastModified: 'Fri, 20 Nov 2026 10:00:00 GMT',
+    freshForMs: 540_000,
+  })
+  expect(site.asked[0]?.head).toMatch(/^GET \/robots\.txt HTTP\/1\.1\r\n/)
+  expect(site.asked[0]?.head).not.toMatch(/if-none-match/i)
+})
+
+test('a refresh names what is known; 304 renews it', async () => {
+  const site = await rawOrigin(
+    (socket, { head }) =>
+      void socket.write(
+        /if-none-match: "v1"\r\nif-modified-since: then/.test(head)
+          ? answerOf(304, { 'cache-control': 'max-age=900' })
+          : answerOf(200, { etag: '"v1"', 'last-modified': 'then' }, RULES),
+      ),
+  )
+  const first = await robots(connections, site.origin)
+  if (first.event === undefined) throw new Error('no event')
+  const state = step(unknownOrigin, first.event, NOW)
+  const { event, octets } = await robots(connections, site.origin, { state })
+  expect(event).toEqual({ kind: 'answered', status: 304, jitter: 0.5, freshForMs: 900_000 })
+  expect(octets).toBeUndefined()
+  if (event === undefined) return
+  expect(step(state, event, NOW + 1_000).copy).toMatchObject({ hash: state.copy?.hash, at: NOW + 1_000 })
+})
+
+test('a 304 that nobody asked for is no answer', async () => {
+  const site = await serve(304)
+  expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'protocol' })
+})
+
+test.each([201, 204, 206, 400, 401, 403, 404, 410, 429, 500, 502, 503, 504, 600, 999])(
+  'status %i is reported as it is',
+  async (status) => {
+    const site = await serve(status, { 'retry-after': '30' })
+    const { event } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'answered', status, retryAfterMs: 30_000 })
+  },
+)
+
+describe('redirects', () => {
+  const chain = (hops: number): Promise<RawOrigin> =>
+    rawOrigin((socket, { path }) => {
+      const n = path === '/robots.txt' ? 0 : Number(path.slice(2))
+      socket.write(n < hops ? answerOf(301, { location: `/h${n + 1}` }) : answerOf(200, {}, RULES))
+    })
+
+  test('five are followed, the sixth is one too many', async () => {
+    const five = await chain(5)
+    expect(text((await robots(connections, five.origin)).octets)).toBe(RULES)
+    const six = await chain(6)
+    expect((await robots(connections, six.origin)).event).toMatchObject({
+      kind: 'unanswered',
+      reason: 'too-many-redirects',
+    })
+    expect(six.asked.length).toBe(6) // five redirects followed: the request and five hops
+  })
+
+  test('across origins, on a connection of its own, without the validators of the first', async () => {
+    const other = await serve(200, { etag: '"other"' }, RULES)
+    const site = await serve(308, { location: `${other.origin}/elsewhere.txt` })
+    const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'x', etag: '"mine"', jitter: 0 }, NOW)
+    const { event, octets } = await robots(connections, site.origin, { state })
+    expect(text(octets)).toBe(RULES)
+    expect(event).toMatchObject({ status: 200, etag: '"other"' })
+    expect(site.asked[0]?.head).toContain('if-none-match: "mine"')
+    expect(other.asked[0]?.head).not.toContain('if-none-match')
+    await expect.poll(() => other.open).toBe(0)
+  })
+
+  test.each([
+    ['to itself', 'redirect-loop', () => '/robots.txt'],
+    ['to another scheme', 'blocked-scheme', () => 'ftp://127.0.0.1/robots.txt'],
+    ['to a script', 'blocked-scheme', () => 'javascript:1'],
+    ['to a guarded address', 'blocked-address', () => 'http://10.0.0.1/robots.txt'],
+    ['to the metadata service', 'blocked-address', () => 'http://169.254.169.254/latest/'],
+    ['to a refused port', 'blocked-port', (port: number) => `http://127.0.0.${port % 200}:25/robots.txt`],
+    ['to nonsense', 'protocol', () => 'http://'],
+    ['with user info', 'protocol', () => 'http://u:p@127.0.0.1/robots.txt'],
+  ] as const)('%s: %s', async (_, reason, location) => {
+    const site = await rawOrigin((socket) => void socket.write(answerOf(302, { location: location(7) })))
+    const { event, octets } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'unanswered', reason })
+    expect(octets).toBeUndefined()
+    expect(site.asked.length).toBe(1)
+  })
+
+  test('back and forth between two origins is a loop', async () => {
+    let back = ''
+    const a = await rawOrigin((socket) => void socket.write(answerOf(302, { location: back })))
+    const b = await serve(302, { location: `${a.origin}/robots.txt` })
+    back = `${b.origin}/robots.txt`
+    expect((await robots(connections, a.origin)).event).toMatchObject({ reason: 'redirect-loop' })
+    expect([a.asked.length, b.asked.length]).toEqual([1, 1])
+  })
+
+  test('without a Location it is an answer of that status', async () => {
+    expect((await robots(connections, (await serve(302)).origin)).event).toMatchObject({
+      kind: 'answered',
+      status: 302,
+    })
+  })
+
+  test('all hops share one deadline', async () => {
+    const site = await rawOrigin((socket, { path }: Asked) => {
+      const n = path === '/robots.txt' ? 0 : Number(path.slice(2))
+      setTimeout(() => socket.write(answerOf(302, { location: `/h${n + 1}` })), 120)
+    })
+    const start = performance.now()
+    expect((await robots(connections, site.origin, { lease: leaseOf(300) })).event).toMatchObject({ reason: 'timeout' })
+    expect(performance.now() - start).toBeLessThan(800)
+  })
+})
+
+describe('bodies', () => {
+  test.each([
+    ['gzip', gzipSync(RULES)],
+    ['x-gzip', gzipSync(RULES)],
+    ['deflate', deflateSync(RULES)],
+    ['deflate', deflateRawSync(RULES)],
+    ['br', brotliCompressSync(RULES)],
+    ['zstd', zstdCompressSync(RULES)],
+    [' GZip ', gzipSync(RULES)],
+    ['identity', Buffer.from(RULES)],
+    ['', Buffer.from(RULES)],
+  ])('coded as %s', async (coding, body) => {
+    const site = await serve(200, { 'content-encoding': coding }, body)
+    const { octets, event } = await robots(connections, site.origin)
+    expect(text(octets)).toBe(RULES)
+    const plain = await robots(connections, (await serve(200, {}, RULES)).origin)
+    expect(event).toMatchObject({ hash: plain.event?.kind === 'answered' ? plain.event.hash : '' })
+  })
+
+  const broken = gzipSync(RULES.repeat(100))
+  broken[broken.length - 6] = (broken[broken.length - 6] ?? 0) ^ 255
+  test.each([
+    ['an unknown coding', 'compress', Buffer.from(RULES)],
+    ['two codings', 'gzip, gzip', gzipSync(gzipSync(RULES))],
+    ['six codings', 'gzip, gzip, gzip, gzip, gzip, gzip', gzipSync(RULES)],
+    ['gzip that is none', 'gzip', Buffer.from(RULES)],
+    ['gzip with a wrong checksum', 'gzip', broken],
+    ['gzip that breaks off', 'gzip', gzipSync(RULES.repeat(50)).subarray(0, -12)],
+    ['br that is none', 'br', Buffer.from('User-agent: *')],
+    ['br that breaks off', 'br', brotliCompressSync(RULES.repeat(20)).subarray(0, -3)],
+    ['zstd that is none', 'zstd', Buffer.from(RULES)],
+    ['zstd that breaks off', 'zstd', zstdCompressSync(RULES.repeat(20)).subarray(0, -3)],
+    ['deflate that is none', 'deflate', Buffer.from([0xff, 0xff, 0xff])],
+  ])('%s is no answer, never half a file', async (_, coding, body) => {
+    const site = await serve(200, { 'content-encoding': coding }, body)
+    const { event, octets } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'unanswered', reason: 'decoding' })
+    expect(octets).toBeUndefined()
+  })
+
+  test('gzip that nobody declared is octets like any other', async () => {
+    const packed = gzipSync(RULES)
+    const { octets } = await robots(connections, (await serve(200, {}, packed)).origin)
+    expect(Buffer.compare(Buffer.from(octets ?? []), packed)).toBe(0)
+  })
+
+  test('a gzip member with something else behind it is no answer', async () => {
+    const site = await serve(
+      200,
+      { 'content-encoding': 'gzip' },
+      Buffer.concat([gzipSync(RULES), Buffer.from('behind')]),
+    )
+    expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'decoding' })
+  })
+
+  test('500 KiB are read, the rest is cut, and that is an answer', async () => {
+    const line = 'Disallow: /0123456789\n'
+    const large = `User-agent: *\n${line.repeat(30_000)}`
+    const { event, octets, bytes } = await robots(connections, (await serve(200, {}, large)).origin)
+    expect(event).toMatchObject({ kind: 'answered', status: 200 })
+    expect(octets?.length).toBe(ROBOTS_MAX_BYTES)
+    expect(bytes).toBe(large.length)
+  })
+
+  test('a gigabyte is cut at 1 MiB on the wire, the socket is closed, the first 500 KiB count', async () => {
+    const site = await rawOrigin((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n')
+      const flood = () => {
+        while (socket.writable && socket.write('Disallow: /x\n'.repeat(2_000)));
+      }
+      socket.on('drain', flood)
+      flood()
+    })
+    const { octets, bytes } = await robots(connections, site.origin)
+    expect([octets?.length, bytes]).toEqual([ROBOTS_MAX_BYTES, 1024 * 1024])
+    await expect.poll(() => site.open).toBe(0)
+    expect(site.written).toBeLessThan(1024 * 1024 + 8 * 1024 * 1024) // what the kernel's buffers took besides
+  })
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(50_000_000))],
+    ['br', brotliCompressSync(Buffer.alloc(50_000_000))],
+    ['zstd', zstdCompressSync(Buffer.alloc(50_000_000))],
+  ])('a bomb in %s comes out as 500 KiB', async (coding, bomb) => {
+    const site = await serve(200, { 'content-encoding': coding }, bomb)
+    expect((await robots(connections, site.origin)).octets?.length).toBe(ROBOTS_MAX_BYTES)
+  })
+
+  test.each([
+    [
+      'breaks off',
+      'reset',
+      (s: import('node:net').Socket) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nUser-agent: *\n'),
+    ],
+    [
+      'breaks off in a chunk',
+      'reset',
+      (s: import('node:net').Socket) =>
+        s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n20\r\nUser-agent: *\n'),
+    ],
+    [
+      'has a bad chunk size',
+      'protocol',
+      (s: import('node:net').Socket) =>
+        s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nUser-agent: *\n'),
+    ],
+    [
+      'has two lengths',
+      'protocol',
+      (s: import('node:net').Socket) =>
+        s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nabcdef'),
+    ],
+    [
+      'is chunked with a length',
+      'protocol',
+      (s: import('node:net').Socket) =>
+        s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
+    ],
+  ] as const)('a body that %s is no answer: %s', async (_, reason, say) => {
+    const site = await rawOrigin((socket) => void say(socket))
+    const { event, octets } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'unanswered', reason })
+    expect(octets).toBeUndefined()
+  })
+
+  test('a body that drips beyond the deadline is no answer', async () => {
+    const site = await rawOrigin((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\nUser-agent: *\n')
+      const timer = setInterval(() => socket.write('#'), 20)
+      socket.on('close', () => clearInterval(timer))
+    })
+    expect((await robots(connections, site.origin, { lease: leaseOf(200) })).event).toMatchObject({
+      kind: 'unanswered',
+      reason: 'timeout',
+    })
+  })
+})
+
+describe('no answer', () => {
+  const failing = (code: string) =>
+    testConnections({ lookup: async () => Promise.reject(Object.assign(new Error(code), { code })) })
+  test.each([
+    ['ENOTFOUND', 'nxdomain'],
+    ['EAI_AGAIN', 'dns'],
+    ['ESERVFAIL', 'dns'],
+    ['ETIMEOUT', 'dns'],
+  ])('a look-up that fails with %s is %s', async (code, reason) => {
+    expect((await robots(failing(code), 'http://a.example')).event).toMatchObject({ kind: 'unanswered', reason })
+  })
+
+  test('a guarded address is told as such, at the first hop too', async () => {
+    const lookup = async (): Promise<Address[]> => [{ address: '192.168.1.1', family: 4 }]
+    expect((await robots(testConnections({ lookup }), 'http://a.example')).event).toMatchObject({
+      reason: 'blocked-address',
+    })
+  })
+
+  test('an agent without contact learns nothing of the site', async () => {
+    const lookup = async (): Promise<Address[]> => [{ address: '203.0.114.1', family: 4 }]
+    const answer = await robots(testConnections({ lookup }), 'http://a.example', { agent: nameless })
+    expect(answer).toMatchObject({ noContact: true, what: 'no-contact' })
+    expect(answer.event).toBeUndefined()
+  })
+
+  test('what was not sent says nothing of the site', async () => {
+    const site = await serve(200, {}, RULES)
+    const answer = await robots(connections, site.origin, { lease: { ...leaseOf(), lastCheck: () => 'late' } })
+    expect(answer).toMatchObject({ what: 'not-sent', notSent: 'late' })
+    expect(answer.event).toBeUndefined()
+    expect(site.asked.length).toBe(0)
+  })
+})
+
+describe('freshness, as http-cache-semantics reads it', () => {
+  const cases: [Record<string, string> | [string, string][], number | undefined][] = [
+    [{}, undefined],
+    [{ 'last-modified': 'Fri, 20 Nov 2020 10:00:00 GMT' }, undefined],
+    [{ 'cache-control': 'public' }, undefined],
+    [{ 'cache-control': 'max-age=60', age: '20' }, 40_000],
+    [{ 'cache-control': 'max-age=60', age: '100' }, 0],
+    [{ 'cache-control': 'max-age="60"' }, 60_000],
+    [{ 'cache-control': 'max-age=1, stale-if-error=600' }, 1_000],
+    [{ 'cache-control': 'no-store' }, 0],
+    [{ 'cache-control': 'no-cache' }, 0],
+    [{ 'cache-control': 'max-age=-5' }, 0],
+    [{ 'cache-control': 'max-age=999999999' }, 999_999_999_000],
+    [{ expires: '0' }, 0],
+    [{ pragma: 'no-cache' }, 0],
+    [[['Cache-Control', 'public'], ['CACHE-CONTROL', 'max-age=5']], 5_000],
+    [[['__proto__', 'max-age=5']], undefined],
+  ] // biome-ignore format: a table
+  test.each(cases)('%j → %j ms', (headers, ms) => {
+    expect(freshForMs(Array.isArray(headers) ? headers : Object.entries(headers))).toBe(ms)
+  })
+
+  test('Expires counts from Date', () => {
+    const date = new Date(Date.now()).toUTCString()
+    const expires = new Date(Date.now() + 3_600_000).toUTCString()
+    expect(freshForMs(Object.entries({ date, expires }))).toBeGreaterThan(3_590_000)
+  })
+
+  test('freshness of a 404 or a 403 is told as well', async () => {
+    for (const status of [404, 403]) {
+      const site = await serve(status, { 'cache-control': 'max-age=7200' })
+      expect((await robots(connections, site.origin)).event).toMatchObject({ status, freshForMs: 7_200_000 })
+    }
+  })
+})
