@@ -27,6 +27,7 @@ export function freshForMs(headers: readonly [string, string][]): number | undef
     { status: 200, headers: fields },
     { shared: false, cacheHeuristic: 0 },
   )
-  const ms = Math.max(0, policy.maxAge() - policy.age()) * SECOND
+  // Headers speak in whole seconds; what is missing from one is the time that this reading took.
+  const ms = Math.ceil(Math.max(0, policy.maxAge() - policy.age())) * SECOND
   return Number.isFinite(ms) ? ms : undefined
 }
