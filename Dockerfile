@@ -1,0 +1,21 @@
+# One image for every role: `docker run decorum gateway`, `… fetcher`, `… console`, or any other decorum command.
+FROM node:24.21.0-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY packages packages
+COPY services services
+# The image brings its own Node: the copy in the lock file is for machines that have an older one.
+RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/node-linux-* node_modules/.bin/node
+
+FROM node:24.21.0-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+WORKDIR /app
+COPY --from=build /app ./
+COPY scripts/healthcheck.mjs scripts/healthcheck.mjs
+USER node
+EXPOSE 8080
+# Liveness only: no restart of ours would bring a lost Redis back.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "scripts/healthcheck.mjs"]
+# Exec form: SIGTERM reaches node itself, which then drains.
+ENTRYPOINT ["node", "packages/cli/src/main.ts"]
+CMD ["up"]

