@@ -1,7 +1,7 @@
 /** What happens when Redis restarts, forgets, or its clock lies: nothing is granted until whoever was granted is done. */
-import { once } from 'node:events'
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Ledger, LedgerUnavailableError, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
@@ -10,6 +10,16 @@ import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, ur
 
 const HOLD = LEASE + QUARANTINE
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
+
+const ready = (connection: Redis): Promise<void> => new Promise((resolve) => connection.once('ready', () => resolve()))
+
+/**
+ * Every answered call is in the append-only file: while a sync is under way, Redis keeps what it owes in memory for up
+ * to two seconds, and SIGKILL would lose that, too.
+ */
+async function written(connection: Redis): Promise<void> {
+  while (!/aof_buffer_length:0\r/.test(await connection.info('persistence'))) await setImmediate()
+}
 
 /** A Redis of its own that can be killed, and a ledger whose connection comes back by itself. */
 async function mortal(partitions = 1) {
@@ -24,7 +34,7 @@ async function mortal(partitions = 1) {
     })
     connection.on('error', () => {}) // it dies on purpose
     onTestFinished(() => connection.disconnect())
-    await once(connection, 'ready')
+    await ready(connection)
     const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
     return { ledger: await openLedger({ redis: connection, ...options }), connection }
   }
@@ -32,7 +42,8 @@ async function mortal(partitions = 1) {
   clock.pass(FIRST_HOLD)
   /** Ends the server in a way, and starts it again; resolves when the ledger's connection is back. */
   const restart = async (how: 'stop' | 'kill9', before = async (): Promise<void> => {}): Promise<void> => {
-    const back = once(connection, 'ready')
+    const back = ready(connection)
+    if (how === 'kill9') await written(connection)
     await redis[how]()
     await before()
     await redis.restart()
@@ -52,7 +63,8 @@ const done = { gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' as const } }
 const held = (waitMs: number) => ({ kind: 'wait', why: 'held', waitMs })
 
 /** Bytes of the append-only file right now: what was answered is in it. */
-async function tailOf(redis: TestRedis): Promise<{ path: string; size: number }> {
+async function tailOf(redis: TestRedis, connection: Redis): Promise<{ path: string; size: number }> {
+  await written(connection)
   const folder = join(redis.dir, 'appendonlydir')
   const name = (await readdir(folder)).find((one) => one.endsWith('.incr.aof'))
   if (name === undefined) throw new Error('there is no append-only file')
@@ -93,7 +105,7 @@ test('the hold also refuses what was reserved before', async () => {
 test('one restart is one hold, however many processes hear of it and however often', async () => {
   const { ledger, clock, connect, restart } = await mortal()
   const other = await connect()
-  const otherBack = once(other.connection, 'ready')
+  const otherBack = ready(other.connection)
   await restart('kill9')
   await otherBack
   expect(await ledger.take(0, ask)).toEqual(held(HOLD))
@@ -106,9 +118,9 @@ test('one restart is one hold, however many processes hear of it and however oft
 })
 
 test('a Redis that lost its tail: the forgotten request cannot be overtaken, and fences rise all the same', async () => {
-  const { redis, ledger, clock, restart } = await mortal()
+  const { redis, ledger, connection, clock, restart } = await mortal()
   await ledger.park(0, urls('a', 'b'))
-  const before = await tailOf(redis)
+  const before = await tailOf(redis, connection)
   const fences: number[] = []
   const forgotten = await takeOne(ledger)
   fences.push(forgotten.fence)
@@ -135,7 +147,7 @@ test('a tail torn within a call leaves whole calls only', async () => {
   const lane = await takeOne(ledger)
   await ledger.begin({ ...lane, ...page })
   await ledger.settle({ ...lane, ...done, outcome: outcomeOf('a') })
-  const end = await tailOf(redis)
+  const end = await tailOf(redis, connection)
   await restart('kill9', () => truncate(end.path, end.size - 3))
   const name = 'bot http://site.test'
   expect(await connection.llen(`${TAG}:q:${name}`), 'settle is gone as a whole').toBe(3)
@@ -232,7 +244,7 @@ test('the clock in force is the fleet’s: a process with a clock behind opens n
 
 test('without Redis every call fails with LedgerUnavailableError; when it is back the same ledger goes on', async () => {
   const { redis, ledger, connection } = await mortal()
-  const back = once(connection, 'ready')
+  const back = ready(connection)
   await redis.stop()
   const calls = [
     ledger.park(0, urls('a')),
