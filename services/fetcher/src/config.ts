@@ -16,6 +16,7 @@ const Config = z.object({
   FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
   LEASE_MS: common.LEASE_MS,
   QUARANTINE_MS: common.QUARANTINE_MS,
+  BACK_OFF_MS: common.BACK_OFF_MS, // the ledger needs it where 429 and 503 are told: here
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics

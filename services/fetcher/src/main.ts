@@ -2,20 +2,17 @@
 import { randomUUID } from 'node:crypto'
 import { openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { Redis } from 'ioredis'
+import { openDoor, queueConnection, type RunningService } from '@decorum/service'
 import pLimit from 'p-limit'
 import { pino } from 'pino'
 import { openArchive } from './archive.ts'
 import { carryOut } from './carry-out.ts'
 import { readConfig } from './config.ts'
 import { openConnections } from './connections.ts'
-import { openHealth } from './health.ts'
 import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
 import { noSink } from './sink.ts'
 import { openStats } from './stats.ts'
-
-export type RunningService = { port: number; stop(): Promise<void> }
 
 /**
  * Starts one fetching process.
@@ -30,6 +27,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     partitions: config.DECORUM_PARTITIONS,
     leaseMs: config.LEASE_MS,
     quarantineMs: config.QUARANTINE_MS,
+    backOffMs: config.BACK_OFF_MS,
   })
   const sink = config.ARCHIVE_DIR === '' ? noSink : await openArchive(config.ARCHIVE_DIR, agents)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
@@ -54,8 +52,12 @@ export async function main(env: Record<string, string | undefined> = process.env
     isStopping: () => stopping,
   }
 
-  const notReady = () => (stopping ? 'stopping' : ledger.isReady() ? undefined : 'the ledger does not answer')
-  const health = await openHealth(config.HOST, config.PORT, stats.registry, notReady)
+  const door = await openDoor({
+    port: config.PORT,
+    host: config.HOST,
+    registry: stats.registry,
+    ready: () => !stopping && ledger.isReady(),
+  })
 
   const id = randomUUID()
   const member = { id, role: 'fetcher', slots: config.FETCH_CONCURRENCY }
@@ -63,8 +65,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   announce()
   const pulse = setInterval(announce, SECOND)
 
-  const connection = new Redis(config.REDIS_URL, { maxRetriesPerRequest: null })
-  connection.on('error', () => {}) // the workers say it
+  const connection = queueConnection(config.REDIS_URL, log)
   const orders = openOrdersIn({
     tags: ledger.tags,
     connection,
@@ -75,7 +76,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   })
   log.info(
     {
-      port: health.port,
+      port: door.port,
       slots: config.FETCH_CONCURRENCY,
       partitions: ledger.tags.length,
       agents: agents.list.map(({ name }) => name),
@@ -89,7 +90,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     log.warn('no contact is set (DECORUM_CONTACT): only opened addresses are visited')
 
   return {
-    port: health.port,
+    port: door.port,
     /** No new permits; what was begun ends; then everything is closed. */
     async stop() {
       stopping = true
@@ -100,7 +101,7 @@ export async function main(env: Record<string, string | undefined> = process.env
       await sink.close()
       connection.disconnect()
       await ledger.close()
-      await health.close()
+      await door.close()
       log.info('stopped')
     },
   }

@@ -1,0 +1,118 @@
+/** A real gateway and a real fetcher on a real Redis, in this process; the origin writes down what it sees. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Candidate, partitionTags } from '@decorum/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { main as fetcherMain } from '../../services/fetcher/src/main.ts'
+import { main as gatewayMain } from '../../services/gateway/src/main.ts'
+import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
+import { redisForTest } from '../support/redis.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+
+const redis = await redisForTest()
+const tags = partitionTags(1)
+const archive = await mkdtemp(join(tmpdir(), 'decorum-journey-'))
+const settings = {
+  REDIS_URL: redis.url,
+  DECORUM_CONTACT: 'https://example.com/bot',
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  DEFAULT_GAP_MS: '50',
+  MAX_ATTEMPTS: '2',
+  BACK_OFF_MS: '300',
+  LOG_LEVEL: 'silent',
+  ARCHIVE_DIR: archive,
+}
+let services: Awaited<ReturnType<typeof fetcherMain>>[]
+let outcomes: ReturnType<typeof watchOutcomes>
+let queue: ReturnType<typeof producer>
+beforeAll(async () => {
+  services = [await gatewayMain(settings), await fetcherMain(settings)]
+  outcomes = watchOutcomes(redis.url, tags)
+  queue = producer(redis.url, tags[0] as string)
+})
+afterAll(async () => {
+  for (const service of services) await service.stop()
+  await queue.close()
+  outcomes.close()
+  await rm(archive, { recursive: true, force: true })
+})
+
+const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })
+const ends = async (id: string) => {
+  await expect
+    .poll(async () => (await outcomes.all()).filter((one) => one.id === id).length, { timeout: 15_000 })
+    .toBe(1)
+  return (await outcomes.all()).find((one) => one.id === id)
+}
+
+test('URLs go in, robots.txt is asked first and obeyed, gaps are kept, each URL has its outcome', async () => {
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/robots.txt')
+      socket.write(answerOf(200, { etag: '"a"' }, 'User-agent: *\nDisallow: /no\nCrawl-delay: 0.2\n'))
+    else socket.write(answerOf(200, { 'content-type': 'text/html' }, `page ${path}`))
+  })
+  await enqueue(
+    ...['/a', '/no/b', '/c', '/d'].map((path) => ({ id: `one${path}`, url: site.origin + path, meta: { n: path } })),
+  )
+  expect(await ends('one/a')).toMatchObject({
+    kind: 'fetched',
+    status: 200,
+    bytes: 7,
+    meta: { n: '/a' },
+    archive: { offset: expect.any(Number) },
+  })
+  expect(await ends('one/no/b')).toMatchObject({ kind: 'disallowed', line: 2 })
+  await ends('one/c')
+  await ends('one/d')
+  expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/a', '/c', '/d'])
+  const gaps = site.asked.slice(1).map(({ at }, i) => at - (site.asked[i]?.at ?? 0))
+  // After robots.txt the silence is the one owed before its rules were known, or the longer one that they ask for.
+  expect(Math.min(...gaps.slice(1))).toBeGreaterThanOrEqual(200)
+  expect(gaps[0]).toBeGreaterThanOrEqual(50)
+})
+
+test('429 closes the lane and ends as rate-limited after the attempts; the site sees each attempt once', async () => {
+  const site = await rawOrigin(
+    (socket, { path }) => void socket.write(path === '/robots.txt' ? answerOf(404) : answerOf(429)),
+  )
+  await enqueue({ id: 'fast', url: `${site.origin}/x` })
+  expect(await ends('fast')).toMatchObject({ kind: 'failed', reason: 'rate-limited', status: 429, attempts: 2 })
+  expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/x', '/x'])
+})
+
+test('a redirect is a candidate of its own, under the rules of its own origin', async () => {
+  const there = await rawOrigin(
+    (socket, { path }) =>
+      void socket.write(path === '/robots.txt' ? answerOf(200, {}, 'User-agent: *\nDisallow: /shut') : answerOf(200)),
+  )
+  const here = await rawOrigin(
+    (socket, { path }) =>
+      void socket.write(path === '/robots.txt' ? answerOf(404) : answerOf(301, { location: `${there.origin}${path}` })),
+  )
+  await enqueue({ id: 'r1', url: `${here.origin}/open` }, { id: 'r2', url: `${here.origin}/shut` })
+  expect(await ends('r1')).toMatchObject({ kind: 'redirected', to: `${there.origin}/open`, candidate: 'r1~1' })
+  expect(await ends('r1~1')).toMatchObject({ kind: 'fetched' })
+  expect(await ends('r2~1')).toMatchObject({ kind: 'disallowed' })
+  expect(there.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
+})
+
+test('a guarded origin ends at its robots.txt, at once, without a connection', async () => {
+  await enqueue({ id: 'inside', url: 'http://10.0.0.1/' }, { id: 'port', url: 'http://127.0.0.1:6379/' })
+  expect(await ends('inside')).toMatchObject({ kind: 'failed', reason: 'blocked-address' })
+  expect(await ends('port')).toMatchObject({ kind: 'failed', reason: 'blocked-port' })
+})
+
+test('a lost connection is tried again, then failed with its reason', async () => {
+  const site = await rawOrigin(
+    (socket, { path }) => void (path === '/robots.txt' ? socket.write(answerOf(404)) : socket.resetAndDestroy()),
+  )
+  await enqueue({ id: 'lost', url: `${site.origin}/x` })
+  expect(await ends('lost')).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 2 })
+})
+
+test('the archive is complete after stop', async () => {
+  await services[1]?.stop()
+  expect((await readdir(archive)).filter((name) => name.endsWith('.warc.gz')).length).toBe(1)
+  services = services.slice(0, 1)
+})
