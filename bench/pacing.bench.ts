@@ -1,0 +1,165 @@
+/**
+ * How close to its gap a lane is kept busy, measured at the sites: real gateways and fetchers, each a process, a real
+ * Redis, and a web that records every request in a process of its own. Nothing is taken from the fleet's own word.
+ *
+ * Permitted: a lane of n requests whose answers took s₁…sₙ could have made its last one after Σ(sᵢ + gap), i < n. The
+ * ratio is that time to the time it took. Lateness: silence kept − silence owed, one figure per request.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { openFrontier } from '@decorum/client'
+import { common } from '@decorum/protocol'
+import { judgeRecord, type RequestLine, readLogs, visitorsOf } from '../packages/cli/src/audit/index.ts'
+import { spawnWeb, type WebProcess } from '../packages/cli/src/demo/web-process.ts'
+import { startFleet } from '../packages/cli/src/fleet.ts'
+import { round, table } from './frame/figures.ts'
+import type { BenchSection } from './frame/one.ts'
+import { benchRedis } from './frame/redis.ts'
+
+const AGENT = { name: 'pacer', userAgent: 'pacer/1 (+https://example.com/bot)' }
+const CLI = join(import.meta.dirname, '../packages/cli/src/main.ts')
+const run_ = promisify(execFile)
+
+type Case = { gapMs: number; lanes: number; pages: number; gateways: number; fetchers: number }
+
+export async function run({ short }: { short: boolean }): Promise<BenchSection> {
+  const fleet = { gateways: 1, fetchers: 2 }
+  const cases: Case[] = short
+    ? [
+        { gapMs: 100, lanes: 40, pages: 20, ...fleet },
+        { gapMs: 1_000, lanes: 200, pages: 4, ...fleet },
+      ]
+    : [
+        { gapMs: 100, lanes: 100, pages: 150, ...fleet },
+        { gapMs: 1_000, lanes: 1_000, pages: 20, ...fleet },
+        { gapMs: 10_000, lanes: 1_000, pages: 6, ...fleet },
+      ]
+  const rows: string[][] = []
+  for (const one of cases) rows.push(await inFolder((folder) => steady(one, folder)))
+  const size = short ? { origins: 50, urls: 6 } : { origins: 200, urls: 10 }
+  rows.push(await inFolder((folder) => crawl(size, folder)))
+  return {
+    name: 'pacing',
+    lines: [
+      ...table(
+        ['run', 'requests', 'per second', 'worst lane', 'p5', 'median', 'late p50', 'p99', 'most', 'violations'],
+        rows,
+      ),
+      '',
+      'Lanes: achieved over permitted rate. Late: ms after the due time, as the site saw it.',
+    ],
+  }
+}
+
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-pacing-'))
+  try {
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** All lanes busy at once on one fleet, from empty to empty. */
+async function steady({ gapMs, lanes, pages, gateways, fetchers }: Case, folder: string): Promise<string[]> {
+  const record = join(folder, 'visits.ndjson')
+  const redis = await benchRedis()
+  const web = await spawnWeb({ sites: sites(lanes), record })
+  const fleet = await startFleet({ env: env(redis.url, gapMs), gateways, fetchers })
+  const frontier = await openFrontier({ redis: redis.url })
+  try {
+    await frontier.enqueue(urls(web, pages).map((url) => ({ url })))
+    let left = lanes * pages
+    for await (const { ack } of frontier.outcomes({ group: 'bench' })) {
+      void ack().catch(() => undefined)
+      if (--left === 0) break
+    }
+  } finally {
+    await frontier.close()
+    await fleet.stop()
+    await web.stop()
+    await redis.stop()
+  }
+  return row(`${lanes} lanes × ${pages}, gap ${gapMs} ms, ${gateways} gateway, ${fetchers} fetchers`, record, gapMs)
+}
+
+/** A list of URLs through the command, as a person types it. */
+async function crawl(size: { origins: number; urls: number }, folder: string): Promise<string[]> {
+  const gapMs = 100
+  const record = join(folder, 'visits.ndjson')
+  const web = await spawnWeb({ sites: sites(size.origins), record })
+  try {
+    await writeFile(join(folder, 'urls.txt'), urls(web, size.urls).join('\n'))
+    const args = [CLI, 'crawl', join(folder, 'urls.txt'), '--out', join(folder, 'out'), '--no-archive', '--json']
+    await run_(process.execPath, args, { env: env(undefined, gapMs), maxBuffer: 1e8 })
+  } finally {
+    await web.stop()
+  }
+  return row(
+    `\`decorum crawl\`: ${size.origins * size.urls} URLs of ${size.origins} sites, gap ${gapMs} ms`,
+    record,
+    gapMs,
+  )
+}
+
+const sites = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ name: `s${n}`, robots: { body: 'User-agent: *\nDisallow: /no' } }))
+
+/** Round and round the sites, as a frontier mixes them. */
+function urls(web: WebProcess, pages: number): string[] {
+  const origins = Object.values(web.origins)
+  return Array.from({ length: pages }, (_, n) => origins.map((origin) => `${origin}/page-${n}`)).flat()
+}
+
+function env(redisUrl: string | undefined, gapMs: number): NodeJS.ProcessEnv {
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in common)))
+  return {
+    ...own,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    DECORUM_AGENTS: JSON.stringify([AGENT]),
+    DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16',
+    DEFAULT_GAP_MS: String(gapMs),
+    FETCH_CONCURRENCY: '1000',
+    LOG_LEVEL: 'warn',
+  }
+}
+
+async function row(name: string, record: string, gapMs: number): Promise<string[]> {
+  const evidence = await readLogs([record])
+  const visitors = visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: gapMs, capMs: 10_000 })
+  const { total, requests, spanMs } = judgeRecord(evidence, { visitors })
+  const lanes = [...Map.groupBy(evidence.requests, ({ origin }) => origin).values()]
+  const ratios = lanes.flatMap((lane) => ratioOf(lane, gapMs)).toSorted((a, b) => a - b)
+  const late = lanes.flatMap((lane) => latenessOf(lane, gapMs)).toSorted((a, b) => a - b)
+  const at = (sorted: number[], share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return [
+    name,
+    round(requests, 0),
+    round((requests / spanMs) * 1_000, 0),
+    ...[0, 0.05, 0.5].map((share) => at(ratios, share).toFixed(3)),
+    ...[0.5, 0.99, 1].map((share) => `${at(late, share).toFixed(1)}`),
+    String(total),
+  ]
+}
+
+function ratioOf(lane: RequestLine[], gapMs: number): number[] {
+  const sorted = lane.toSorted((a, b) => a.start - b.start)
+  const [first, last] = [sorted[0], sorted.at(-1)]
+  if (!first || !last || sorted.length < 2) return []
+  const permitted = sorted.slice(0, -1).reduce((sum, { start, end }) => sum + (end - start) + gapMs, 0)
+  return [permitted / (last.start - first.start)]
+}
+
+function latenessOf(lane: RequestLine[], gapMs: number): number[] {
+  const sorted = lane.toSorted((a, b) => a.start - b.start)
+  return sorted.slice(1).map(({ start }, n) => start - (sorted[n]?.end ?? start) - gapMs)
+}
+
+if (import.meta.main) {
+  const { name, lines } = await run({ short: process.argv.includes('--short') })
+  process.stdout.write(`${name}\n${lines.join('\n')}\n`)
+}

@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import type { Report } from '../../packages/cli/src/audit/index.ts'
+
+const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
+const run = promisify(execFile)
+const folder = await mkdtemp(join(tmpdir(), 'decorum-demo-test-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+type DemoReport = {
+  clean: boolean
+  seconds: number
+  urls: number
+  targets: number
+  outcomes: number
+  byKind: Record<string, number>
+  complaints: string[]
+  audit: Report
+}
+
+test('the demo: every URL has the outcome to be expected, and the sites saw no violation', async () => {
+  const { stdout } = await run(process.execPath, [CLI, 'demo', '--json', '--keep', folder], {
+    timeout: 110_000,
+    maxBuffer: 1e8,
+  }).catch((error: { stdout?: string; stderr?: string; code?: number }) => {
+    throw new Error(`demo ended with ${error.code}: ${error.stderr}\n${error.stdout}`)
+  })
+  const report = JSON.parse(stdout) as DemoReport
+  expect(report.complaints).toEqual([])
+  expect(report.audit.examples).toEqual([])
+  expect(report).toMatchObject({ clean: true, outcomes: report.urls + report.targets })
+  expect(Object.keys(report.byKind)).toEqual(
+    expect.arrayContaining([
+      'fetched',
+      'disallowed',
+      'redirected',
+      'expired: robots-unreachable',
+      'failed: blocked-port',
+    ]),
+  )
+  expect(report.audit.origins).toBeGreaterThanOrEqual(40)
+  expect(report.audit.visitors.toSorted()).toEqual(['demobot', 'demobot-images'])
+  expect(report.seconds).toBeLessThan(75)
+})
+
+test('its record, judged again by `decorum audit`: the same verdict; with a mutilated line it is seen', async () => {
+  const record = join(folder, 'visits.ndjson')
+  const audit = (...more: string[]) =>
+    run(process.execPath, [CLI, 'audit', record, '--agents', join(folder, 'agents.json'), '--json', ...more]).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      (error: { code: number; stdout: string }) => error,
+    )
+  const fine = await audit('--robots-retry-ms', '2500')
+  expect(fine.code).toBe(0)
+  expect((JSON.parse(fine.stdout) as Report).total).toBe(0)
+  // The demo asks for robots.txt faster than the profile's own schedule: judged by that, it is rude.
+  const strict = await audit()
+  expect(strict.code).toBe(1)
+  expect((JSON.parse(strict.stdout) as Report).violations).toMatchObject({
+    overlap: 0,
+    'short-silence': 0,
+    forbidden: 0,
+  })
+  expect((await readFile(record, 'utf8')).startsWith('{"kind":')).toBe(true)
+})

@@ -1,0 +1,187 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openFrontier } from '@decorum/client'
+import type { Outcome } from '@decorum/protocol'
+import { afterAll, expect, test } from 'vitest'
+import { auditCommand, type Report } from '../../packages/cli/src/audit/index.ts'
+import { startFleet } from '../../packages/cli/src/fleet.ts'
+import { redisForTest } from '../support/redis.ts'
+import { fleetEnv, TIMES } from './fleet.ts'
+
+const redis = await redisForTest()
+const folder = await mkdtemp(join(tmpdir(), 'decorum-other-'))
+const servers: ChildProcess[] = []
+afterAll(async () => {
+  for (const server of servers) {
+    server.kill('SIGTERM')
+    await once(server, 'exit')
+  }
+  await rm(folder, { recursive: true })
+})
+
+const ROBOTS = 'User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-delay: 0.3\n'
+const PAGES = ['index.html', 'a.html', 'b.html', 'paper.pdf', 'private/letter.html']
+
+/** A server that is not ours, its site and its log. */
+type Other = { origin: string; log: string }
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** Until it accepts connections. Asks no page: its log is evidence. */
+async function accepts(server: ChildProcess, port: number): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`the other server ended with ${server.exitCode}`)
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.destroy())
+      socket.once('connect', () => resolve(true))
+      socket.once('error', () => resolve(false))
+    })
+    if (open) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+async function site(): Promise<string> {
+  const root = join(folder, 'site')
+  await mkdir(join(root, 'private'), { recursive: true })
+  await writeFile(join(root, 'robots.txt'), ROBOTS)
+  for (const page of PAGES) await writeFile(join(root, page), `<title>${page}</title>`)
+  // nginx started by root serves as another user
+  for (const path of [folder, root, join(root, 'private')]) await chmod(path, 0o755)
+  return root
+}
+
+/** nginx as docs/audit.md configures its log. */
+async function nginx(program: string): Promise<Other> {
+  const [root, port] = [await site(), await freePort()]
+  const log = join(folder, 'nginx.log')
+  const conf = join(folder, 'nginx.conf')
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/${name};`)
+    .join(' ')
+  await writeFile(
+    conf,
+    `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log; events { worker_connections 64; }
+http { ${temp}
+  log_format decorum '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $msec $request_time $scheme://$http_host "$sent_http_retry_after" "$sent_http_location"';
+  access_log ${log} decorum;
+  server { listen 127.0.0.1:${port}; root ${root}; index index.html;
+    location /moved { return 301 /a.html; } }
+}`,
+  )
+  const server = spawn(program, ['-c', conf, '-p', folder, '-e', join(folder, 'error.log')], { stdio: 'inherit' })
+  servers.push(server)
+  await accepts(server, port)
+  return { origin: `http://127.0.0.1:${port}`, log }
+}
+
+/** python3's http.server, which logs no times of its own: its log line is written in nginx's format. */
+async function python(program: string): Promise<Other> {
+  const [root, port] = [await site(), await freePort()]
+  const log = join(folder, 'python.log')
+  const script = `
+import http.server, time
+class H(http.server.SimpleHTTPRequestHandler):
+    def __init__(self, *a): super().__init__(*a, directory=${JSON.stringify(root)})
+    def parse_request(self):
+        self.began = time.time()
+        return super().parse_request()
+    def do_GET(self):
+        if self.path == '/moved':
+            self.send_response(301); self.send_header('Location', '/a.html'); self.send_header('Content-Length', '0'); self.end_headers()
+        else: super().do_GET()
+    def log_request(self, code='-', size='-'):
+        now = time.time()
+        out.write('%s - - [x] "%s" %d 0 "-" "%s" %.3f %.3f http://%s "-" "-"\\n' % (self.client_address[0], self.requestline, int(code), self.headers.get('User-Agent', '-'), int(now * 1000) / 1000, (int(now * 1000) - int(self.began * 1000)) / 1000, self.headers.get('Host')))
+        out.flush()
+out = open(${JSON.stringify(log)}, 'a')
+http.server.ThreadingHTTPServer(('127.0.0.1', ${port}), H).serve_forever()
+`
+  const server = spawn(program, ['-c', script], { stdio: 'ignore' })
+  servers.push(server)
+  await accepts(server, port)
+  return { origin: `http://127.0.0.1:${port}`, log }
+}
+
+function onPath(...names: string[]): string | undefined {
+  for (const name of names) {
+    try {
+      execFileSync(name, [name === 'nginx' || name.endsWith('/nginx') ? '-v' : '--version'], { stdio: 'ignore' })
+      return name
+    } catch {}
+  }
+  return undefined
+}
+
+const programs: [name: string, program: string | undefined, start: (program: string) => Promise<Other>][] = [
+  ['nginx', onPath('nginx', '/usr/sbin/nginx'), nginx],
+  ["python3's http.server", onPath('python3'), python],
+]
+
+for (const [name, program, start] of programs) {
+  // What the machine does not have cannot be asked; the last test wants one of them.
+  test.skipIf(program === undefined)(
+    `a site served by ${name}: robots.txt obeyed, silence kept, by its own access log`,
+    async () => {
+      const { origin, log } = await start(program ?? '')
+      const fleet = await startFleet({ env: fleetEnv(redis.url), gateways: 1, fetchers: 2 })
+      const frontier = await openFrontier({ redis: redis.url })
+      try {
+        const paths = [...PAGES.map((page) => `/${page}`), '/moved', '/absent.html']
+        await frontier.enqueue(paths.map((path) => ({ id: `${origin}${path}`, url: origin + path })))
+        const byPath = new Map<string, Outcome>()
+        for await (const { outcome, ack } of frontier.outcomes({ group: origin.slice(7) })) {
+          if (outcome.url.startsWith(origin))
+            byPath.set(`${outcome.url.slice(origin.length)}${outcome.id.includes('~') ? ' (target)' : ''}`, outcome)
+          await ack()
+          if (byPath.size === paths.length + 1) break
+        }
+        const kinds = Object.fromEntries(
+          [...byPath].map(([path, outcome]) => [path, outcome.kind === 'fetched' ? outcome.status : outcome.kind]),
+        )
+        expect(kinds).toEqual({
+          '/index.html': 200,
+          '/a.html': 200,
+          '/b.html': 200,
+          '/paper.pdf': 'disallowed',
+          '/private/letter.html': 'disallowed',
+          '/moved': 'redirected',
+          '/a.html (target)': 200,
+          '/absent.html': 404,
+        })
+      } finally {
+        await frontier.close()
+        await fleet.stop(5_000)
+      }
+
+      const robots = join(folder, 'robots')
+      await mkdir(robots, { recursive: true })
+      await writeFile(join(robots, 'robots.txt'), ROBOTS)
+      const said: string[] = []
+      const judged = (gapMs: number) =>
+        auditCommand([log], { robots, gapMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
+      const code = await judged(TIMES.gapMs)
+      const report = JSON.parse(said[0]!) as Report
+      expect(report.examples).toEqual([])
+      expect(report).toMatchObject({ total: 0, requests: 7, robotsFetches: { all: 1 }, unjudged: 0 })
+      expect(report.lanes[0]!.owedMs).toEqual({ least: 300, most: 300 })
+      expect(code).toBe(0)
+      expect(await judged(5_000), 'the same log against a promise that nobody gave').toBe(1)
+    },
+  )
+}
+
+test('one of these servers was there to be asked', () => {
+  expect(programs.filter(([, program]) => program !== undefined).map(([name]) => name)).not.toEqual([])
+})
