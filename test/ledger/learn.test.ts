@@ -8,7 +8,7 @@ const redis = await redisForTest()
 type Bench = Awaited<ReturnType<typeof emptyLedger>>
 
 const octets = new TextEncoder().encode('user-agent: *\ncrawl-delay: 9\n')
-const copy = { hash: 'abc', at: 1 }
+const copy = { kind: 'ok' as const, hash: 'abc', at: 1 }
 
 /** What the asker of `lane` has to say. */
 const lessonOf = (lane: TakenLane, more: Partial<Lesson> = {}): Lesson => ({

@@ -132,8 +132,8 @@ test('unread outcomes at their limit pause taking; reading and trimming resume i
   await ledger.park(0, urls('next'))
   expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
   await raw.xgroup('CREATE', `${TAG}:outcomes`, 'g', '0')
-  const rows = (await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', `${TAG}:outcomes`, '>')) as [string, [string][]][]
-  await raw.xack(`${TAG}:outcomes`, 'g', ...rows[0]![1].map(([id]) => id))
+  const rows = await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', `${TAG}:outcomes`, '>')
+  await raw.xack(`${TAG}:outcomes`, 'g', ...rows![0]![1].map(([id]) => id))
   await ledger.trimOutcomes(0)
   expect(await ledger.take(0, ask)).toMatchObject({ kind: 'taken' })
 })

@@ -10,7 +10,9 @@ type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error:
 export function batched<In, Out>(flush: (items: In[]) => Promise<Out[]>, most: number): Batcher<In, Out> {
   let waiting: Waiting<In, Out>[] = []
   const send = (batch: Waiting<In, Out>[]): void => {
-    flush(batch.map(({ item }) => item)).then(
+    // async: what fails before it is sent is a rejection like any other
+    const answered = (async () => flush(batch.map(({ item }) => item)))()
+    answered.then(
       (answers) => {
         for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Out)
       },

@@ -72,7 +72,7 @@ async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): P
   const backOff = until('bu')
   const paused = until('pu')
   const lanes: LaneView[] = []
-  for (let at = 3 + size; at < answer.length; at += 7) lanes.push(laneView(answer.slice(at, at + 7)))
+  for (let at = 3 + size; at < answer.length; at += 8) lanes.push(laneView(answer.slice(at, at + 8)))
   return {
     origin,
     version: Number(fields.get('v') ?? 0),
@@ -93,7 +93,8 @@ function gapView(agent: string, gapMs: string, fields: Map<string, string>): Ori
 }
 
 function laneView(row: string[]): LaneView {
-  const [lane, waiting, due, lease, tries, heldBy, head] = row as [
+  const [lane, waiting, due, lease, tries, heldBy, head, list] = row as [
+    string,
     string,
     string,
     string,
@@ -110,7 +111,7 @@ function laneView(row: string[]): LaneView {
     tries: Number(tries || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
-    ...(head === '' ? {} : { head: decodeEntry(head, 'normal') }),
+    ...(head === '' ? {} : { head: decodeEntry(head, list === 'h' ? 'high' : 'normal') }),
   }
 }
 

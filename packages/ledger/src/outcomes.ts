@@ -25,8 +25,14 @@ export async function trimOutcomes(redis: Redis, keys: Keys): Promise<void> {
   for (const { name, delivered, pending } of groups) {
     unread.push(pending > 0 ? await oldestPending(redis, keys, name, delivered) : after(delivered))
   }
-  await redis.xtrim(keys.outcomes, 'MINID', '~', unread.reduce(earlier))
+  const oldest = unread.reduce(earlier)
+  // By whole nodes first, a bounded number of them; then to the entry: a limit on unread outcomes may be a small number
+  const gone = await redis.xtrim(keys.outcomes, 'MINID', '~', oldest)
+  if (gone < NODES_BOUND) await redis.xtrim(keys.outcomes, 'MINID', '=', oldest)
 }
+
+/** Redis drops about 100 nodes of 100 entries per approximate call; with fewer gone, less than a node is left to drop. */
+const NODES_BOUND = 5_000
 
 type Group = { name: string; pending: number; delivered: string }
 

@@ -3,7 +3,7 @@
   ARGV[4] 'partition', or 'origin' with [5] origin and then agents
   Returns partition: {epoch, now, holdUntil, due now, lanes, in flight, unread, next due or '', counts…}
           origin:    {epoch, now, n, n × fields and values of the origin, then per agent:
-                      lane, waiting, due or '', lease or '', tries or '', why, head or ''}
+                      lane, waiting, due or '', lease or '', tries or '', why, head or '', its list}
 ]]
 if ARGV[4] == 'partition' then
   local out = { epochId, ms(now), ms(holdUntil), tostring(redis.call('ZCOUNT', DUE, '-inf', ms(now))), tostring(redis.call('ZCARD', DUE)),
@@ -27,5 +27,6 @@ for i = 6, #ARGV do
   out[at + 5] = m[1] or ''
   out[at + 6] = m[2] or ''
   out[at + 7] = redis.call('LINDEX', P .. list .. ':' .. lane, 0) or ''
+  out[at + 8] = list
 end
 return out

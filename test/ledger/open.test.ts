@@ -1,0 +1,145 @@
+/** openLedger: which Redis is fit, and how hosts are spread over partitions. */
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  LedgerUnavailableError,
+  LedgerUnfitError,
+  openLedger,
+  PARTITIONS_KEY,
+} from '../../packages/ledger/src/index.ts'
+import { redisForTest, startRedis } from '../support/redis.ts'
+import { clockAt, FIRST_HOLD, outcomeOf, url } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+
+async function raw(): Promise<Redis> {
+  const connection = new Redis(redis.url)
+  onTestFinished(() => connection.disconnect())
+  await connection.flushall()
+  return connection
+}
+
+test('a Redis that evicts is refused, with the way out', async () => {
+  const connection = await raw()
+  await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const opening = openLedger({ redis: redis.url, partitions: 1 })
+  await expect(opening).rejects.toBeInstanceOf(LedgerUnfitError)
+  await expect(opening).rejects.toThrow(/maxmemory-policy allkeys-lru\): set it to noeviction/)
+  await connection.config('SET', 'maxmemory-policy', 'noeviction')
+  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  await ledger.close()
+})
+
+test('a Redis without an append-only file is used, with a warning; with one there is none', async () => {
+  await raw()
+  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  onTestFinished(() => ledger.close())
+  expect(ledger.warnings).toEqual([expect.stringContaining('appendonly yes')])
+  const durable = await startRedis({ appendonly: true })
+  onTestFinished(() => durable.stop())
+  const other = await openLedger({ redis: durable.url, partitions: 1 })
+  onTestFinished(() => other.close())
+  expect(other.warnings).toEqual([])
+})
+
+test('no Redis there: LedgerUnavailableError, soon', async () => {
+  await expect(openLedger({ redis: 'redis://127.0.0.1:1', partitions: 1, callDeadlineMs: 300 })).rejects.toBeInstanceOf(
+    LedgerUnavailableError,
+  )
+})
+
+test('the number of partitions is written down the first time and must stay', async () => {
+  const connection = await raw()
+  const first = await openLedger({ redis: redis.url, partitions: 3 })
+  onTestFinished(() => first.close())
+  expect(await connection.lrange(PARTITIONS_KEY, 0, -1)).toEqual(first.tags)
+  const again = await openLedger({ redis: redis.url, partitions: 3 })
+  onTestFinished(() => again.close())
+  expect(again.tags).toEqual(first.tags)
+  await expect(openLedger({ redis: redis.url, partitions: 2 })).rejects.toThrow(
+    /holds 3 partitions, DECORUM_PARTITIONS says 2: use 3/,
+  )
+})
+
+test('several that start together agree on one list', async () => {
+  const connection = await raw()
+  const ledgers = await Promise.all(Array.from({ length: 6 }, () => openLedger({ redis: redis.url, partitions: 4 })))
+  onTestFinished(async () => void (await Promise.all(ledgers.map((ledger) => ledger.close()))))
+  expect(await connection.llen(PARTITIONS_KEY)).toBe(4)
+})
+
+test('everything about a host lives in one partition: both schemes, all ports', async () => {
+  await raw()
+  const ledger = await openLedger({ redis: redis.url, partitions: 5 })
+  onTestFinished(() => ledger.close())
+  for (const host of ['a.test', 'xn--bcher-kva.example', '[2001:db8::1]', '192.0.2.7']) {
+    const places = [`http://${host}`, `https://${host}`, `http://${host}:8080`].map((origin) =>
+      ledger.partitionOf(origin),
+    )
+    expect(new Set(places).size).toBe(1)
+  }
+})
+
+test('two partitions know nothing of each other', async () => {
+  await raw()
+  const clock = clockAt()
+  const ledger = await openLedger({ redis: redis.url, partitions: 2, nowMs: () => clock.now })
+  onTestFinished(() => ledger.close())
+  clock.pass(FIRST_HOLD)
+  const origins = Array.from({ length: 40 }, (_, i) => `http://s${i}.test`)
+  const of = (partition: number) => origins.filter((origin) => ledger.partitionOf(origin) === partition)
+  expect(of(0).length * of(1).length).toBeGreaterThan(0)
+  for (const partition of [0, 1]) {
+    await ledger.park(
+      partition,
+      of(partition).map((origin) => url(`same id ${origin}`, { origin, path: '/' })),
+    )
+  }
+  const take = (partition: number) => ledger.take(partition, { limit: 100, aheadMs: 0, inFlightLimit: 100, peek: 1 })
+  for (const partition of [0, 1]) {
+    const taken = await take(partition)
+    if (taken.kind !== 'taken') throw new Error('all are due')
+    expect(taken.lanes.map(({ origin }) => origin).sort()).toEqual(of(partition).sort())
+    const settled = await Promise.all(
+      taken.lanes.map(async (lane) => {
+        const permit = await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 1 })
+        expect(permit.kind).toBe('granted')
+        const outcome = outcomeOf(lane.heads[0]!.id)
+        return ledger.settle({ ...lane, gapMs: 1, restedMs: 0, mood: { kind: 'fine' }, outcome })
+      }),
+    )
+    expect(new Set(settled)).toEqual(new Set(['settled']))
+    expect(await ledger.viewPartition(partition)).toMatchObject({
+      tag: ledger.tags[partition],
+      unread: of(partition).length,
+    })
+  }
+  expect(() => ledger.viewPartition(2)).toThrow(RangeError)
+})
+
+test('without nowMs the clock is Redis’s, to the microsecond, and now() never runs ahead of it', async () => {
+  const connection = await raw()
+  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  onTestFinished(() => ledger.close())
+  const read = async (): Promise<number> => {
+    const [seconds, micros] = await connection.time()
+    return Number(seconds) * 1_000 + Number(micros) / 1_000
+  }
+  const before = await read()
+  const { now } = await ledger.viewPartition(0)
+  expect(now).toBeGreaterThanOrEqual(before)
+  const ours = ledger.now()
+  expect(ours).toBeGreaterThanOrEqual(now)
+  expect(await read()).toBeGreaterThanOrEqual(ours)
+})
+
+test('a connection that was lent stays open; one of our own is closed', async () => {
+  const connection = await raw()
+  const ledger = await openLedger({ redis: connection, partitions: 1 })
+  await ledger.close()
+  expect(await connection.ping()).toBe('PONG')
+  const own = await openLedger({ redis: redis.url, partitions: 1 })
+  expect(own.isReady()).toBe(true)
+  await own.close()
+  await expect(own.viewPartition(0)).rejects.toBeInstanceOf(LedgerUnavailableError)
+})

@@ -1,0 +1,40 @@
+/** Calls of one turn as one call. */
+import { expect, test } from 'vitest'
+import { batched } from '../../../packages/ledger/src/batch.ts'
+
+test('what is asked in one turn goes in one call, and each gets its own answer', async () => {
+  const calls: number[][] = []
+  const double = batched(async (items: number[]) => {
+    calls.push(items)
+    return items.map((item) => item * 2)
+  }, 10)
+  expect(await Promise.all([double(1), double(2), double(3)])).toEqual([2, 4, 6])
+  expect(await double(4)).toBe(8)
+  expect(calls).toEqual([[1, 2, 3], [4]])
+})
+
+test('more than a call may carry goes in several', async () => {
+  const sizes: number[] = []
+  const same = batched(async (items: number[]) => {
+    sizes.push(items.length)
+    return items
+  }, 3)
+  expect(await Promise.all(Array.from({ length: 8 }, (_, i) => same(i)))).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+  expect(sizes).toEqual([3, 3, 2])
+})
+
+test('a failure is everybody’s of that call, and nobody else’s', async () => {
+  const picky = batched(async (items: number[]) => {
+    if (items.includes(2)) throw new Error('not two')
+    return items
+  }, 2)
+  const results = await Promise.allSettled([picky(1), picky(2), picky(3)])
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+})
+
+test('a call that fails before it is sent rejects; it does not bring the process down', async () => {
+  const broken = batched((_: number[]): Promise<number[]> => {
+    throw new TypeError('not even sent')
+  }, 2)
+  await expect(broken(1)).rejects.toThrow('not even sent')
+})

@@ -1,0 +1,57 @@
+/** How a URL lies in its lane's list, and where an id is remembered. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decodeEntry, encodeEntry, idSlot } from '../../../packages/ledger/src/entry.ts'
+import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
+
+const parked = { id: 'a', path: '/', expiresAt: 1_800_000_000_000, hops: 0, priority: 'normal' as const }
+
+test('what goes in comes out, whatever the id and meta are made of', () => {
+  const any = fc.record(
+    {
+      id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }).filter((id) => id.isWellFormed()),
+      path: fc.webPath().map((path) => `/${path.replace(/^\//, '')}`),
+      expiresAt: fc.nat(4_000_000_000).map((seconds) => seconds * 1_000),
+      hops: fc.nat(10),
+      priority: fc.constantFrom('high' as const, 'normal' as const),
+      meta: fc.dictionary(fc.string(), fc.jsonValue()),
+    },
+    { requiredKeys: ['id', 'path', 'expiresAt', 'hops', 'priority'], noNullPrototype: true },
+  )
+  fc.assert(
+    fc.property(any, (one) => {
+      expect(decodeEntry(encodeEntry(one), one.priority)).toEqual(JSON.parse(JSON.stringify(one)))
+    }),
+  )
+})
+
+test('a lone surrogate in an id does not break the lane', () => {
+  expect(() => decodeEntry(encodeEntry({ ...parked, id: 'a\ud800b' }), 'normal')).not.toThrow()
+})
+
+test('an entry costs about twenty octets beside its path and id', () => {
+  const path = `/${'p'.repeat(70)}`
+  expect(encodeEntry({ ...parked, id: 'u1k9', path }).length - path.length - 'u1k9'.length).toBeLessThanOrEqual(20)
+})
+
+test('expiry is kept in seconds, rounded up: a URL never expires early', () => {
+  expect(decodeEntry(encodeEntry({ ...parked, expiresAt: 1_800_000_000_001 }), 'normal').expiresAt).toBe(
+    1_800_000_001_000,
+  )
+})
+
+test('ids go to 4096 buckets, evenly, as numbers that fit 63 bits', () => {
+  const buckets = new Map<string, number>()
+  for (let i = 0; i < 40_960; i++) {
+    const { bucket, number } = idSlot(`id-${i}`)
+    buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1)
+    expect(BigInt(number) < 1n << 63n && BigInt(number) >= 0n).toBe(true)
+  }
+  expect(buckets.size).toBeGreaterThan(4_090)
+  expect(Math.max(...buckets.values())).toBeLessThan(40)
+})
+
+test('a lane is named after agent and origin, and read back', () => {
+  const lane = { agent: 'coccocbot-web', origin: 'http://[2001:db8::1]:8080' }
+  expect(readLaneName(laneName(lane.agent, lane.origin))).toEqual(lane)
+})

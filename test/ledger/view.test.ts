@@ -1,0 +1,146 @@
+/** What can be looked at: one origin with its lanes, a partition as a whole, who is alive, and the bell of dispatchers. */
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, LEASE, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+
+test('of an origin nobody has heard of: nothing, in the same shape', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  expect(await ledger.viewOrigin(ORIGIN, [AGENT])).toEqual({
+    origin: ORIGIN,
+    version: 0,
+    state: {},
+    gaps: [],
+    lanes: [{ agent: AGENT, origin: ORIGIN, waiting: 0, state: 'idle', tries: 0 }],
+    now: clock.now,
+  })
+})
+
+test('a lane is waiting, reserved, in flight, waiting again with a try, and idle', async () => {
+  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const lane = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]
+  await ledger.park(0, urls('a'))
+  const head = url('a').parked
+  expect(await lane()).toMatchObject({ state: 'waiting', waiting: 1, due: clock.now, tries: 0, head })
+  const first = await takeOne()
+  expect(await lane()).toMatchObject({ state: 'reserved', waiting: 1, head })
+  await beginPage(first)
+  expect(await lane()).toMatchObject({ state: 'in-flight' })
+  expect((await lane())?.due).toBeUndefined()
+  await ledger.settle({ ...first, gapMs: 500, restedMs: 0, mood: { kind: 'fine' } })
+  expect(await lane()).toMatchObject({ state: 'waiting', tries: 1, due: clock.now + 500 })
+  clock.pass(500)
+  const second = await takeOne()
+  await beginPage(second)
+  await finish(second, { gapMs: 500 })
+  expect(await lane()).toEqual({
+    agent: AGENT,
+    origin: ORIGIN,
+    waiting: 0,
+    state: 'idle',
+    tries: 0,
+    due: clock.now + 500,
+  })
+})
+
+test('the head shown is the one that is next: high before normal, the tried one before both', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const head = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]?.head
+  await ledger.park(0, urls('n'))
+  const first = await takeOne()
+  await beginPage(first)
+  await ledger.park(0, [url('h', { priority: 'high' })])
+  await ledger.settle({ ...first, gapMs: 0, restedMs: 0, mood: { kind: 'fine' } })
+  expect(await head()).toMatchObject({ id: 'n', priority: 'normal' })
+  clock.pass(1)
+  const again = await takeOne()
+  await ledger.resolve(0, [{ ...again, dropped: [outcomeOf('n')], next: { kind: 'release' } }])
+  await ledger.park(0, urls('n2'))
+  expect(await head()).toMatchObject({ id: 'h', priority: 'high' })
+})
+
+test('a question under way is part of what is known of an origin', async () => {
+  const { ledger, takeOne, beginPage, clock } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await beginPage(lane, { kind: 'robots' })
+  const question = { fence: lane.fence, until: expect.closeTo(clock.now + LEASE, -5) }
+  expect((await ledger.viewOrigin(ORIGIN, [])).state).toEqual({ question })
+  expect((await ledger.robotsStates(0, [ORIGIN]))[0]?.state).toEqual({ question })
+})
+
+test('the partition as a whole: lanes, due, in flight, waiting, unread, next due, counts', async () => {
+  const { ledger, clock, visit, take, beginPage } = await emptyLedger(redis)
+  await visit('done', 5_000)
+  await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' }), ...urls('later')])
+  const [one] = await take({ limit: 1 })
+  await beginPage(one!)
+  expect(await ledger.viewPartition(0)).toEqual({
+    tag: TAG,
+    now: clock.now,
+    due: 1,
+    lanes: 3,
+    inFlight: 1,
+    waiting: 3,
+    unread: 1,
+    nextDue: clock.now,
+    counts: { parked: 4, failed: 1, left: 1 },
+  })
+})
+
+test('a hold is shown while it lasts', async () => {
+  const { ledger, clock } = await emptyLedger(redis, { hold: true })
+  expect((await ledger.viewPartition(0)).heldUntil).toBe(clock.now + 1_000)
+  clock.pass(1_000)
+  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+})
+
+test('who announces itself is known until it is silent for its life, or says goodbye', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  const fetcher = { id: 'f1', role: 'fetcher', slots: 100 }
+  const gateway = { id: 'g1', role: 'gateway', slots: 0 }
+  expect(await ledger.announce(fetcher)).toEqual([fetcher])
+  clock.pass(3_000)
+  expect(await ledger.announce(gateway)).toEqual([fetcher, gateway])
+  clock.pass(2_000)
+  expect(await ledger.members()).toEqual([gateway])
+  await ledger.announce(gateway, 0)
+  expect(await ledger.members()).toEqual([])
+})
+
+test('a sleeping dispatcher hears of a lane that became due before all others, and only of such', async () => {
+  const { ledger, another, clock, takeOne, beginPage, finish, raw } = await emptyLedger(redis)
+  const heard: number[] = []
+  const other = await another()
+  await other.onWake((partition) => heard.push(partition))
+  const settled = async (): Promise<number> => {
+    // A message of our own behind theirs: when it has come, theirs have.
+    const before = heard.length
+    await raw.publish(`${TAG}:wake`, 'end')
+    while (heard.length === before) await setImmediate()
+    return heard.splice(0).length - 1
+  }
+  await ledger.park(0, urls('a', 'b'))
+  expect(await settled(), 'the first lane').toBe(1)
+  clock.pass(1)
+  await ledger.park(0, [url('c', { origin: 'http://c.test' })])
+  expect(await settled(), 'one that is due later').toBe(0)
+  await ledger.park(0, urls('a'))
+  expect(await settled(), 'nothing new').toBe(0)
+  const lane = await takeOneOf('http://site.test')
+  await beginPage(lane)
+  await finish(lane, { gapMs: 60_000 })
+  expect(await settled(), 'another lane is due before').toBe(0)
+  const last = await takeOne()
+  await beginPage(last)
+  await finish(last, { gapMs: 30_000 })
+  expect(await settled(), 'earlier than all others').toBe(1)
+
+  async function takeOneOf(origin: string) {
+    const taken = await ledger.take(0, { limit: 1, aheadMs: 0, inFlightLimit: 9, peek: 1 })
+    if (taken.kind !== 'taken' || taken.lanes[0]?.origin !== origin) throw new Error('it is due first')
+    return taken.lanes[0]
+  }
+})
