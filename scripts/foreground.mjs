@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { root } from './say.mjs'
 
-const SAME_SIGNAL_MS = 300
+const SAME_SIGNAL_MS = 500
 
 /**
  * Runs a program of ours in the foreground. It stands in a session of its own and hears each signal from us alone:

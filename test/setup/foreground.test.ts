@@ -1,0 +1,66 @@
+/** What stands between `npm start` and the command: signals once, exit codes as they are, nothing left behind. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, expect, test } from 'vitest'
+
+const started: ChildProcess[] = []
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL')
+})
+
+/** Starts a launcher of a program given as source text; `lines` are what the program prints. */
+function launch(source: string, env: NodeJS.ProcessEnv = {}) {
+  const launcher = join(import.meta.dirname, 'launch.mjs')
+  const child = spawn(process.execPath, [launcher, '--input-type=module', '-e', source], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  started.push(child)
+  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator](), exit: once(child, 'exit') }
+}
+
+test('the exit code of the command is that of npm start; 128 + signal when it was killed', async () => {
+  expect(await launch('process.exit(3)').exit).toEqual([3, null])
+  expect(await launch("process.kill(process.pid, 'SIGKILL')").exit).toEqual([137, null])
+})
+
+test('one Ctrl-C that arrives twice (terminal and npm) is heard once; a later second one is heard', async () => {
+  const { child, lines, exit } = launch(`
+    let heard = 0
+    process.on('SIGINT', () => { console.log('INT', ++heard); if (heard === 2) process.exit(0) })
+    process.on('SIGTERM', () => console.log('TERM'))
+    setInterval(() => {}, 1000)
+    console.log('up')`)
+  await lines.next()
+  child.kill('SIGINT')
+  expect((await lines.next()).value).toBe('INT 1')
+  child.kill('SIGINT') // npm's copy
+  child.kill('SIGTERM') // had the copy been passed on, 'INT 2' would stand before this
+  expect((await lines.next()).value).toBe('TERM')
+  const again = setInterval(() => child.kill('SIGINT'), 700) // a person presses again
+  expect((await lines.next()).value).toBe('INT 2')
+  clearInterval(again)
+  expect(await exit).toEqual([0, null])
+})
+
+test('a launcher that is killed takes its command along', async () => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const { child } = launch(
+    `
+    import { connect } from 'node:net'
+    connect(Number(process.env.REPORT), '127.0.0.1').on('error', () => {})
+    setInterval(() => {}, 1000)`,
+    { REPORT: String(port) },
+  )
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const gone = once(socket.resume(), 'close')
+  child.kill('SIGKILL')
+  await gone // the command's connection ended: so did the command
+  server.close()
+})

@@ -1,0 +1,4 @@
+/** For `foreground.test.ts`: runs a program as `npm start` runs the command. */
+import { inForeground } from '../../scripts/foreground.mjs'
+
+process.exitCode = await inForeground(process.execPath, process.argv.slice(2), { env: process.env, cwd: process.cwd() })

@@ -1,0 +1,161 @@
+/** `npm start` in a project of its own, with an npm that notes what it is asked: no network, no real packages. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, inject, test } from 'vitest'
+
+const LOCK = {
+  packages: { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/x': { version: '1.0.0', optional: true } },
+}
+/** An install that succeeds, as npm leaves it. */
+const INSTALLS = `mkdir -p node_modules; echo '{"packages":{"node_modules/a":{"version":"1.0.0"}}}' > node_modules/.package-lock.json`
+
+type Project = { dir: string; bin: string; npmCalls(): string[] }
+
+/** A folder with our scripts, a command that prints what it was told, and an npm made of `lines` of shell. */
+async function project(npm: string): Promise<Project> {
+  const dir = await mkdtemp(join(inject('redisFolder'), 'start-'))
+  const bin = join(dir, 'bin')
+  cpSync(join(import.meta.dirname, '..', '..', 'scripts'), join(dir, 'scripts'), { recursive: true })
+  mkdirSync(join(dir, 'packages', 'cli', 'src'), { recursive: true })
+  mkdirSync(bin)
+  writeFileSync(
+    join(dir, 'packages', 'cli', 'src', 'main.ts'),
+    'console.log(JSON.stringify({ args: process.argv.slice(2), cwd: process.cwd(), path: process.env.PATH }))\n' +
+      'process.exitCode = process.argv.includes("fail") ? 3 : 0\n',
+  )
+  writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(LOCK))
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$1 $2" >> npm.calls\n${npm}\n`, { mode: 0o755 })
+  for (const tool of ['sh', 'mkdir', 'sleep']) symlinkSync(join('/bin', tool), join(bin, tool))
+  const calls = join(dir, 'npm.calls')
+  return { dir, bin, npmCalls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
+}
+
+function begin({ dir, bin }: Project, args: string[] = [], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [join(dir, 'scripts', 'start.mjs'), ...args], {
+    cwd: dir,
+    env: { PATH: bin, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function start(where: Project, args?: string[], env?: NodeJS.ProcessEnv) {
+  const child = begin(where, args, env)
+  const [out, said, [code]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, 'exit'),
+  ])
+  const told = out ? (JSON.parse(out) as { args: string[]; cwd: string; path: string }) : undefined
+  return { told, said, code: code as number }
+}
+
+test('the first start installs, the second asks npm nothing, a changed lock file installs again', async () => {
+  const here = await project(INSTALLS)
+  expect((await start(here)).said).toMatch(/^decorum: installing 3 packages.*\ndecorum: packages installed in \d+ s\n$/)
+  expect((await start(here)).said).toBe('')
+  expect(here.npmCalls()).toEqual(['ci --include=dev'])
+  writeFileSync(join(here.dir, 'package-lock.json'), JSON.stringify({ ...LOCK, name: 'changed' }))
+  await start(here)
+  expect(here.npmCalls()).toHaveLength(2)
+})
+
+test('five first starts at once install once, and all five run', async () => {
+  const here = await project(`sleep 0.5; ${INSTALLS}`)
+  const results = await Promise.all(Array.from({ length: 5 }, () => start(here)))
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
+  expect(here.npmCalls()).toHaveLength(1)
+})
+
+test('an install that was killed half-way is done again by the next start', async () => {
+  const here = await project(`mkdir -p node_modules; [ -e second ] && { ${INSTALLS}; exit 0; }; exec sleep 60`)
+  const child = begin(here)
+  await once(child.stderr as NodeJS.ReadableStream, 'data')
+  await expect.poll(() => here.npmCalls().length).toBe(1)
+  const owner = join(here.dir, '.cache', 'setup.lock', 'owner.json')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  for (const pid of (JSON.parse(readFileSync(owner, 'utf8')) as { pids: number[] }).pids.slice(1)) process.kill(pid)
+  writeFileSync(join(here.dir, 'second'), '')
+  const next = await start(here)
+  expect([next.code, here.npmCalls().length]).toEqual([0, 2])
+})
+
+test('packages that somebody installed by hand are taken as they are', async () => {
+  const here = await project('exit 1')
+  mkdirSync(join(here.dir, 'node_modules'))
+  const record = { packages: { 'node_modules/a': { version: '1.0.0' } } }
+  writeFileSync(join(here.dir, 'node_modules', '.package-lock.json'), JSON.stringify(record))
+  expect((await start(here)).code).toBe(0)
+  expect(here.npmCalls()).toEqual([])
+})
+
+test('a lock file without the packages of foreign platforms installs all the same', async () => {
+  const refuses = 'echo "npm error Missing: @x/darwin-arm64@ from lock file" >&2; exit 1'
+  const here = await project(`[ "$1" = ci ] && { ${refuses}; }; ${INSTALLS}`)
+  expect((await start(here)).code).toBe(0)
+  expect(here.npmCalls()).toEqual(['ci --include=dev', 'install --no-save'])
+})
+
+test.each([
+  ['no registry', 'echo "npm error code ENOTFOUND" >&2; exit 1', 'npm could not reach its registry (ENOTFOUND)'],
+  [
+    'another lock file',
+    'echo "npm error Missing: b@2.0.0 from lock file" >&2; exit 1',
+    'Missing: b@2.0.0 from lock file',
+  ],
+])('%s: one clear sentence and exit code 1', async (_, npm, sentence) => {
+  const here = await project(npm)
+  const { code, said } = await start(here)
+  expect(said).toContain(sentence)
+  expect(said).not.toContain('    at ') // no stack
+  expect(code).toBe(1)
+})
+
+test('no npm: the sentence says what to install', async () => {
+  const here = await project(INSTALLS)
+  const { code, said } = await start({ ...here, bin: join(here.dir, 'scripts') })
+  expect(said).toContain('npm was not found: install Node 24 together with npm')
+  expect(code).toBe(1)
+})
+
+const pretend = (version: string) => ({
+  NODE_OPTIONS: `--import "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})"`,
+})
+
+test('on a Node older than 20 nothing is tried', async () => {
+  const here = await project(INSTALLS)
+  const { code, said } = await start(here, [], pretend('18.19.0'))
+  expect(said).toContain('too old to set Decorum up: install Node 24')
+  expect([code, here.npmCalls()]).toEqual([1, []])
+})
+
+test('on Node 20 the packaged Node 24 runs the command, and comes first on its PATH', async () => {
+  const folder = `node_modules/node-${process.platform}-${process.arch}/bin`
+  const here = await project(`${INSTALLS}; mkdir -p ${folder}; echo '#!/bin/sh
+exec ${process.execPath} "$@"' > ${folder}/node; /bin/chmod +x ${folder}/node`)
+  const { code, told } = await start(here, [], pretend('20.9.0'))
+  expect(code).toBe(0)
+  expect(told?.path.split(':').slice(0, 2)).toEqual([join(here.dir, 'node_modules', '.bin'), join(here.dir, folder)])
+})
+
+test('on Node 20 without a packaged Node 24, the sentence names what to install, after one more try', async () => {
+  const here = await project(INSTALLS)
+  const { code, said } = await start(here, [], pretend('20.9.0'))
+  expect(said).toMatch(/no package brings Node 24 to this machine .*: install Node 24\n$/)
+  expect([code, here.npmCalls().length]).toEqual([1, 2])
+})
+
+test('no command means up; arguments and the exit code pass; FILE is relative to where npm was typed', async () => {
+  const here = await project(INSTALLS)
+  expect((await start(here)).told?.args).toEqual(['up'])
+  const typed = dirname(here.dir)
+  const npmEnv = { INIT_CWD: typed, npm_lifecycle_event: 'start' }
+  const { told, code } = await start(here, ['--', 'crawl', 'a b.txt', 'fail'], npmEnv)
+  expect(told).toMatchObject({ args: ['crawl', 'a b.txt', 'fail'], cwd: typed })
+  expect(code).toBe(3)
+})
