@@ -140,7 +140,7 @@ test('warcio itself reads the file: types in order, request bound to its respons
   const file = await open(join(dir, ref.file))
   const seen: string[] = []
   let responseId = ''
-  for await (const record of new WARCParser(file.createReadStream() as unknown as AsyncIterable<Uint8Array>)) {
+  for await (const record of new WARCParser(file.createReadStream())) {
     seen.push(record.warcType ?? '')
     if (record.warcType === 'response') responseId = record.warcHeaders.headers.get('WARC-Record-ID') ?? ''
     if (record.warcType === 'request') expect(record.warcHeaders.headers.get('WARC-Concurrent-To')).toBe(responseId)

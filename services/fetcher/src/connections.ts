@@ -80,14 +80,14 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       }
       const dialled = base(options, (error, socket) => {
         if (error) return callback(error, null)
-        const peer = (socket as Socket).remoteAddress
+        const peer = socket.remoteAddress
         // A socket that is closed already has no peer; what cannot be checked is not used.
         const refused =
           peer === undefined
             ? new Error('the connection closed at once')
             : guard.refuse(peer, options.hostname, agent.hasContact)
         if (refused !== undefined) {
-          ;(socket as Socket).destroy()
+          socket.destroy()
           return callback(refused, null)
         }
         connection.phase = 'open'
@@ -95,7 +95,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
         connection.address = peer ?? ''
         const version = options.protocol === 'https:' ? (socket as TLSSocket).getProtocol() : null
         if (version !== null) connection.tls = version
-        return callback(null, socket as Socket)
+        return callback(null, socket)
       }) as unknown as Socket // its types say void; it returns the socket (undici/lib/core/connect.js)
       connection.socket = dialled
       dialled.once('lookup', (error: Error | null) => {

@@ -231,7 +231,7 @@ class Visit implements Dispatcher.DispatchHandler {
       endedAt,
       timing,
       address: connection?.address ?? '',
-    } as Exchange)
+    })
   }
 }
 
