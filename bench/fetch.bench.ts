@@ -1,0 +1,224 @@
+/**
+ * Pages per second through the fetcher against a bare undici loop: same origin process, same connection settings, one
+ * process, by turns. The fetcher does all that it does in production (orders read and placed, permit, request, guard,
+ * digest, outcome as JSON, settlement), but for the ledger's answer, which comes at once: what Redis adds is the relay
+ * bench's figure. Every lane is asked again as soon as it is free, so this is the fetcher's own speed, not a site's.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { loadAgents, MAX_ORDERS_PER_JOB, type Order, OrdersJob } from '@decorum/protocol'
+import pLimit from 'p-limit'
+import { Agent, buildConnector, request } from 'undici'
+import { addressGuard } from '../services/fetcher/src/address-guard.ts'
+import { openArchive } from '../services/fetcher/src/archive.ts'
+import { carryOut, type Fleet, type Tools } from '../services/fetcher/src/carry-out.ts'
+import { openConnections } from '../services/fetcher/src/connections.ts'
+import { openLookup } from '../services/fetcher/src/lookup.ts'
+import { headersOf } from '../services/fetcher/src/request-head.ts'
+import { noSink, type Sink } from '../services/fetcher/src/sink.ts'
+import { openStats } from '../services/fetcher/src/stats.ts'
+import { median, round, spread, table } from './frame/figures.ts'
+import type { BenchSection } from './frame/one.ts'
+
+const LANES = 100
+const agents = loadAgents({ contact: 'https://example.com/bot', defaultGapMs: 0, maxGapMs: 10_000 })
+
+type Loop = { name: string; run(forMs: number): Promise<number>; close(): Promise<void> }
+type Figures = { perSecond: number; cpuMicros: number }
+
+export async function run({ short }: { short: boolean }): Promise<BenchSection> {
+  const roundMs = short ? 300 : 3_000
+  const rounds = short ? 3 : 9
+  const lines: string[] = []
+  for (const size of [1_000, 100_000]) {
+    const site = fork(fileURLToPath(new URL('fetch/origin.ts', import.meta.url)), [String(size)])
+    const [port] = (await once(site, 'message')) as [number]
+    const origins = Array.from({ length: LANES }, (_, lane) => `http://127.0.1.${lane + 1}:${port}`)
+    const folder = await mkdtemp(join(tmpdir(), 'decorum-bench-'))
+    const loops = [
+      bare(origins),
+      fetcher('fetcher', origins, noSink),
+      fetcher('fetcher, archive on', origins, await openArchive(folder, agents)),
+    ]
+    const figures = loops.map((): Figures[] => [])
+    for (const loop of loops) await loop.run(roundMs / 3)
+    for (let i = 0; i < rounds; i++) {
+      for (const [at, loop] of loops.entries()) figures[at]?.push(await measure(loop, roundMs))
+    }
+    for (const loop of loops) await loop.close()
+    await rm(folder, { recursive: true })
+    await stop(site)
+    lines.push(...report(`${size / 1_000} KB`, loops, figures), '')
+  }
+  lines.push(
+    'CPU: of the measuring process with all its threads (zlib packs in threads of its own), per page. Ratios are medians of rounds side by side.',
+  )
+  return { name: 'fetch', lines }
+}
+
+async function measure(loop: Loop, forMs: number): Promise<Figures> {
+  const cpu = process.cpuUsage()
+  const start = performance.now()
+  const pages = await loop.run(forMs)
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: (pages / (performance.now() - start)) * 1_000, cpuMicros: (user + system) / pages }
+}
+
+function report(size: string, loops: Loop[], figures: Figures[][]): string[] {
+  const base = figures[0] ?? []
+  const rows = loops.map(({ name }, at) => {
+    const own = figures[at] ?? []
+    const ratios = own.map(({ perSecond }, i) => perSecond / (base[i]?.perSecond ?? 1))
+    return [
+      name,
+      spread(
+        own.map(({ perSecond }) => perSecond),
+        0,
+      ),
+      `${round(median(ratios) * 100, 0)} %`,
+      spread(own.map(({ cpuMicros }) => cpuMicros)),
+    ]
+  })
+  return table([`bodies of ${size}`, 'pages/s', 'of bare', 'CPU µs/page'], rows)
+}
+
+/** What a crawler without any care would do, with the fetcher's own connection settings. */
+function bare(origins: string[]): Loop {
+  const connect = buildConnector({ allowH2: false, timeout: 5_000, autoSelectFamily: true })
+  const dispatcher = new Agent({
+    connections: 1,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: 4_000,
+    maxHeaderSize: 16_384,
+    connect,
+  })
+  const headers = headersOf(agents.default)
+  return {
+    name: 'bare undici loop',
+    run: (forMs) =>
+      lanes(origins, forMs, async (origin) => {
+        const { body } = await request(`${origin}/page`, { dispatcher, headers })
+        let bytes = 0
+        for await (const chunk of body) bytes += (chunk as Buffer).length
+        if (bytes === 0) throw new Error('no body')
+      }),
+    close: () => dispatcher.close(),
+  }
+}
+
+function fetcher(name: string, origins: string[], sink: Sink): Loop {
+  const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
+  const slots = pLimit(LANES)
+  const stats = openStats({ size: LANES, used: () => slots.activeCount, waiting: () => slots.pendingCount })
+  const broken = (fields: object, message: string): never => {
+    throw new Error(`${message}: ${JSON.stringify(fields)}`)
+  }
+  const tools: Tools = {
+    ledger: ledgerAtOnce(),
+    connections,
+    agents,
+    sink,
+    stats,
+    log: { warn: broken, error: broken },
+    pageMaxBytes: 10 * 1024 * 1024,
+    maxAttempts: 5,
+    fetchDeadlineMs: 30_000,
+    leaseMs: 45_000,
+    isStopping: () => false,
+  }
+  const waiting: { origin: string; done: () => void }[] = []
+  let fence = 1
+  /** As orders come: read from JSON, checked, up to twenty together. */
+  const flush = (): void => {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, MAX_ORDERS_PER_JOB)
+      const text = JSON.stringify({ orders: batch.map(({ origin }) => orderOf(origin, fence++)) })
+      const { orders } = OrdersJob.parse(JSON.parse(text))
+      for (const [at, order] of orders.entries())
+        void slots(() => carryOut(order, performance.now(), tools)).then(batch[at]?.done)
+    }
+  }
+  return {
+    name,
+    async run(forMs) {
+      const before = stats.broken
+      const pages = await lanes(origins, forMs, (origin) => {
+        if (waiting.length === 0) setImmediate(flush)
+        return new Promise((done) => waiting.push({ origin, done }))
+      })
+      if (stats.broken > before) throw new Error('orders broke off')
+      return pages
+    },
+    async close() {
+      await connections.close()
+      await sink.close()
+    },
+  }
+}
+
+const orderOf = (origin: string, fence: number): Order => ({
+  kind: 'page',
+  agent: agents.default.key,
+  origin,
+  path: '/page',
+  fence,
+  version: 1,
+  gapMs: 0,
+  notBefore: 0,
+  waitMs: 0,
+  id: `page-${fence}`,
+  attempt: 1,
+  hops: 0,
+  expiresAt: 4_000_000_000_000,
+  priority: 'normal',
+})
+
+/** Grants and hears everything; what it hears it writes as the real one does. */
+function ledgerAtOnce(): Fleet {
+  let heard = 0
+  return {
+    begin: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    settle: async ({ outcome }) => {
+      heard += JSON.stringify(outcome).length
+      if (outcome?.kind !== 'fetched') throw new Error(`a page was not fetched: ${JSON.stringify(outcome)}`)
+      return 'settled'
+    },
+    learn: async () => 'settled',
+    robotsStates: async () => [],
+    body: async () => undefined,
+    partitionOf: () => 0,
+    now: () => Date.now() + heard * 0,
+  }
+}
+
+/** Every lane one after the other, all lanes side by side. @returns pages */
+async function lanes(origins: string[], forMs: number, visit: (origin: string) => Promise<void>): Promise<number> {
+  const end = performance.now() + forMs
+  let pages = 0
+  await Promise.all(
+    origins.map(async (origin) => {
+      while (performance.now() < end) {
+        await visit(origin)
+        pages++
+      }
+    }),
+  )
+  return pages
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit')
+  child.disconnect()
+  await gone
+}
+
+if (import.meta.main) {
+  const { name, lines } = await run({ short: process.argv.includes('--short') })
+  console.log([name, ...lines].join('\n'))
+  process.exit()
+}
