@@ -130,6 +130,7 @@ async function measure(side: Side, redis: BenchRedis, from: number, urls: number
   const seconds = ((await reached) - startedAt) / 1_000
   const after = await cpu()
   await side.tidy()
+  process.stderr.write(`  ${side.name}: ${round(urls, 0)} URLs in ${round(seconds)} s\n`)
   return {
     perSecond: urls / seconds,
     redis: (after[0] - before[0]) / urls,

@@ -1,0 +1,38 @@
+/** The benches run, in their short form, from end to end; how fast is not judged here. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const results = new URL('../../bench/results.md', import.meta.url)
+
+function bench(...args: string[]): Promise<{ stdout: string }> {
+  return run(process.execPath, ['bench/main.ts', ...args], { cwd: new URL('../..', import.meta.url) })
+}
+
+test('relay: both sides settle every URL, by turns, and a ratio comes out', { timeout: 180_000 }, async () => {
+  const before = readOrEmpty()
+  const { stdout } = await bench('relay', '--short')
+  expect(stdout).toMatch(/Decorum over plain: \*\*\d+\.\d+ \(/)
+  expect(stdout).toMatch(/3 rounds by turns/)
+  expect(readOrEmpty()).toBe(before) // the short form writes nothing
+})
+
+test('lanes: each verb at two sizes, and the weights', { timeout: 180_000 }, async () => {
+  const { stdout } = await bench('lanes', '--short')
+  expect(stdout).toMatch(/^\| 20,000 \|( [^|]+ \|){8}$/m)
+  expect(stdout).toMatch(/^\| parked URL, 100 a lane \| \d+/m)
+})
+
+test('a bench that there is not: exit 2, and which there are', async () => {
+  await expect(bench('nonsense')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('lanes, ') })
+})
+
+function readOrEmpty(): string {
+  try {
+    return readFileSync(results, 'utf8')
+  } catch {
+    return ''
+  }
+}
