@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const ROBOTS = 'User-agent: *\nDisallow: /private/\nDisallow: /*.pdf$\nCrawl-del
 const PAGES = ['index.html', 'a.html', 'b.html', 'paper.pdf', 'private/letter.html']
 
 /** A server that is not ours, its site and its log. */
-type Other = { origin: string; log: string }
+type Other = { origin: string /** the same visits, in as many formats */; logs: string[] }
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -62,7 +62,13 @@ async function site(): Promise<string> {
   return root
 }
 
-/** nginx as docs/audit.md configures its log. */
+/** The block of docs/audit.md in that language: what readers paste is what is tested. */
+async function documented(language: string): Promise<string> {
+  const page = await readFile(new URL('../../docs/audit.md', import.meta.url), 'utf8')
+  return new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? ''
+}
+
+/** nginx as docs/audit.md configures its log, in both forms. */
 async function nginx(program: string): Promise<Other> {
   const [root, port] = [await site(), await freePort()]
   const log = join(folder, 'nginx.log')
@@ -74,8 +80,8 @@ async function nginx(program: string): Promise<Other> {
     conf,
     `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log; events { worker_connections 64; }
 http { ${temp}
-  log_format decorum '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $msec $request_time $scheme://$http_host "$sent_http_retry_after" "$sent_http_location"';
-  access_log ${log} decorum;
+  ${await documented('nginx')}
+  access_log ${log} decorum; access_log ${log}.json decorum_json;
   server { listen 127.0.0.1:${port}; root ${root}; index index.html;
     location /moved { return 301 /a.html; } }
 }`,
@@ -83,7 +89,7 @@ http { ${temp}
   const server = spawn(program, ['-c', conf, '-p', folder, '-e', join(folder, 'error.log')], { stdio: 'inherit' })
   servers.push(server)
   await accepts(server, port)
-  return { origin: `http://127.0.0.1:${port}`, log }
+  return { origin: `http://127.0.0.1:${port}`, logs: [log, `${log}.json`] }
 }
 
 /** python3's http.server, which logs no times of its own: its log line is written in nginx's format. */
@@ -111,7 +117,7 @@ http.server.ThreadingHTTPServer(('127.0.0.1', ${port}), H).serve_forever()
   const server = spawn(program, ['-c', script], { stdio: 'ignore' })
   servers.push(server)
   await accepts(server, port)
-  return { origin: `http://127.0.0.1:${port}`, log }
+  return { origin: `http://127.0.0.1:${port}`, logs: [log] }
 }
 
 function onPath(...names: string[]): string | undefined {
@@ -134,7 +140,7 @@ for (const [name, program, start] of programs) {
   test.skipIf(program === undefined)(
     `a site served by ${name}: robots.txt obeyed, silence kept, by its own access log`,
     async () => {
-      const { origin, log } = await start(program ?? '')
+      const { origin, logs } = await start(program ?? '')
       const fleet = await startFleet({ env: fleetEnv(redis.url), gateways: 1, fetchers: 2 })
       const frontier = await openFrontier({ redis: redis.url })
       try {
@@ -168,16 +174,19 @@ for (const [name, program, start] of programs) {
       const robots = join(folder, 'robots')
       await mkdir(robots, { recursive: true })
       await writeFile(join(robots, 'robots.txt'), ROBOTS)
-      const said: string[] = []
-      const judged = (gapMs: number) =>
-        auditCommand([log], { robots, gapMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
-      const code = await judged(TIMES.gapMs)
-      const report = JSON.parse(said[0]!) as Report
-      expect(report.examples).toEqual([])
-      expect(report).toMatchObject({ total: 0, requests: 7, robotsFetches: { all: 1 }, unjudged: 0 })
-      expect(report.lanes[0]!.owedMs).toEqual({ least: 300, most: 300 })
-      expect(code).toBe(0)
-      expect(await judged(5_000), 'the same log against a promise that nobody gave').toBe(1)
+      for (const log of logs) {
+        const said: string[] = []
+        const judged = (gapMs: number) =>
+          auditCommand([log], { robots, gapMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
+        const code = await judged(TIMES.gapMs)
+        const report = JSON.parse(said[0]!) as Report
+        expect(report.examples).toEqual([])
+        expect(report).toMatchObject({ total: 0, requests: 7, robotsFetches: { all: 1 }, unjudged: 0 })
+        expect(report.statuses).toEqual({ 200: 5, 301: 1, 404: 1 })
+        expect(report.lanes[0]!.owedMs).toEqual({ least: 300, most: 300 })
+        expect(code).toBe(0)
+        expect(await judged(5_000), 'the same log against a promise that nobody gave').toBe(1)
+      }
     },
   )
 }

@@ -14,6 +14,7 @@ export class UnreadableLogError extends Error {
 /** No line of a log is longer: a URL of 8 KiB, a User-Agent and some headers; bodies of rules have lines of 500 KiB. */
 const MAX_LINE_CHARS = 4_000_000
 const CHUNK_BYTES = 1 << 20
+const MAX_TEXTS = 100_000
 
 /**
  * @param origin  whose log it is, for access logs that do not say
@@ -34,6 +35,7 @@ async function readLog(
   evidence: Evidence & { notHttp: number },
 ): Promise<void> {
   let number = 0
+  const once = oncePerText()
   for await (const { texts, whole } of linesOf(file)) {
     for (const text of texts) {
       number++
@@ -43,9 +45,23 @@ async function readLog(
       else if ('why' in line) {
         if (!whole && number > 1) return // cut by the end of its writer
         throw new UnreadableLogError(`${file}:${number}: ${line.why}`)
-      } else if (line.kind === 'request') evidence.requests.push(line)
-      else evidence.bodies.set(line.hash, 'body' in line ? line.body : Buffer.from(line.base64, 'base64'))
+      } else if (line.kind === 'request') {
+        line.origin = once(line.origin)
+        line.agent = once(line.agent)
+        evidence.requests.push(line)
+      } else evidence.bodies.set(line.hash, 'body' in line ? line.body : Buffer.from(line.base64, 'base64'))
     }
+  }
+}
+
+/** The same text as one string: a million lines of a log name a few thousand origins and agents. */
+function oncePerText(): (text: string) => string {
+  const known = new Map<string, string>()
+  return (text) => {
+    const first = known.get(text)
+    if (first !== undefined) return first
+    if (known.size < MAX_TEXTS) known.set(text, text)
+    return text
   }
 }
 
