@@ -7,7 +7,6 @@ import type { Site } from '../../../packages/cli/src/demo/behaviour.ts'
 import { spawnWeb, type WebProcess } from '../../../packages/cli/src/demo/web-process.ts'
 
 export type { Answer, Script, Site } from '../../../packages/cli/src/demo/behaviour.ts'
-export { type Announcement, startWeb, type Web } from '../../../packages/cli/src/demo/web.ts'
 
 export type RecordedWeb = WebProcess & {
   /** file of the record */

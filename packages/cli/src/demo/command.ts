@@ -16,7 +16,7 @@ import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
 import { DEMO, demoEnv } from './settings.ts'
-import { DEMO_AGENTS, demoSites, demoUrls } from './sites.ts'
+import { DEMO_AGENTS, demoSites, demoUrls, kindOf } from './sites.ts'
 import { spawnWeb, type WebProcess } from './web-process.ts'
 
 export type DemoOptions = {
@@ -37,7 +37,9 @@ export async function demoCommand(options: DemoOptions): Promise<typeof DONE | t
   try {
     screen.line(`${styleText('bold', 'decorum demo')}: one polite crawl, start to finish, on this machine alone`)
     screen.line()
-    const web = await spawnWeb({ sites: demoSites(), record: join(folder, 'visits.ndjson') })
+    const web = await spawnWeb({ sites: demoSites(), record: join(folder, 'visits.ndjson') }).catch((error: Error) => {
+      throw new CommandError(`demo: the synthetic web did not start: ${error.message}`)
+    })
     const crawled = await crawlTheWeb(web, screen, interrupt.signal)
     if (interrupt.signal.aborted) {
       screen.line('stopped; nothing of the demo is left')
@@ -121,13 +123,13 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   }
 }
 
-/** The names of the sites that the rest waits for: with crawl-delay 100, that is what politeness looks like. */
+/** What the rest waits for. With a crawl-delay of 100 s, long waits are what politeness looks like. */
 function waitingFor(web: WebProcess, urls: string[]): string {
-  const names = Object.entries(web.origins).flatMap(([name, origin]) =>
-    urls.some((url) => url.startsWith(`${origin}/`)) ? [name] : [],
-  )
-  if (names.length === 0) return 'done'
-  return names.length > 6 ? `${names.length} sites still have URLs` : `waiting for ${names.join(', ')}`
+  const waiting = Object.entries(web.origins).filter(([, origin]) => urls.some((url) => url.startsWith(`${origin}/`)))
+  if (waiting.length === 0) return 'done'
+  const titles = new Set(waiting.map(([, origin]) => kindOf(web.origins)(origin)?.title))
+  if (titles.size > 1) return `${waiting.length} sites still have URLs`
+  return `waiting for ${waiting.map(([name]) => name).join(', ')}: ${[...titles].join()}`
 }
 
 async function auditOf(folder: string): Promise<Report> {

@@ -26,8 +26,8 @@ export function demoTally(urls: DemoUrl[]): {
   /** URLs that still wait */
   waiting(): string[]
 } {
-  const expected = new Map(
-    urls.map(({ url, expect }, n) => [idOf(n), { url, expect: expect as OutcomeKind | undefined }]),
+  const expected = new Map<string, { url: string; expect: OutcomeKind | undefined }>(
+    urls.map(({ url, expect }, n) => [idOf(n), { url, expect }]),
   )
   /** a target's outcome may come before its redirect's */
   const early = new Map<string, Outcome>()

@@ -148,9 +148,15 @@ async function listen(count: number, wanted: number | undefined): Promise<{ serv
       return { servers, port }
     } catch (error) {
       for (const server of servers) server.close()
+      if (codeOf(error) === 'EADDRNOTAVAIL') {
+        throw new Error(
+          `this system has no address ${addressOf(servers.length)}: Linux has all of 127.0.0.0/8, others need aliases`,
+        )
+      }
       // Free on the first address is not free on all of them.
-      if (wanted !== undefined || attempt === PORT_TRIES || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
-        throw error
+      if (wanted !== undefined || attempt === PORT_TRIES || codeOf(error) !== 'EADDRINUSE') throw error
     }
   }
 }
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
