@@ -41,7 +41,7 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   const candidate = parsed.data
-  if (candidate.meta !== undefined && JSON.stringify(candidate.meta).length > MAX_META_CHARS) {
+  if (candidate.meta !== undefined && !isSmall(candidate.meta)) {
     return refuse(
       { ...candidate, meta: undefined },
       { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_CHARS} characters` },
@@ -66,12 +66,16 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
 }
 
 function isSmallRecord(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    JSON.stringify(value).length <= MAX_META_CHARS
-  )
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && isSmall(value)
+}
+
+/** JSON.stringify gives up on what is nested some thousand levels deep; JSON.parse does not. */
+function isSmall(value: object): boolean {
+  try {
+    return JSON.stringify(value).length <= MAX_META_CHARS
+  } catch {
+    return false
+  }
 }
 
 /** The members of one job: a single candidate, or `{ candidates: [ … ] }`. Unreadable jobs yield one refusal. */

@@ -58,8 +58,13 @@ export function hostOf(origin: string): string {
 
 /** A URL for logs and for outcomes of refused input: cut, credentials removed, control characters escaped. */
 export function printableUrl(text: string, maxChars = 2_048): string {
-  const cut = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+  // What the URL parser would skip or read as a slash must not hide a password from us.
+  const plain = text
+    .slice(0, maxChars + 1)
+    .replace(/[\t\n\r]/g, '')
+    .replace(/^[\0-\x20]+/, '')
+  const cut = text.length > maxChars ? `${plain.slice(0, maxChars)}…` : plain
   return cut
-    .replace(/^([a-z][a-z0-9+.-]{0,20}:\/*)[^/?#@]*@/i, '$1')
+    .replace(/^([a-z][a-z0-9+.-]{0,20}:[\\/]*)[^\\/?#]*@/i, '$1')
     .replace(/[\p{Cc}\p{Cf}\u2028\u2029\p{Cs}]/gu, (c) => `\\u${c.codePointAt(0)?.toString(16).padStart(4, '0')}`)
 }

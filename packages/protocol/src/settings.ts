@@ -36,7 +36,9 @@ export class SettingsError extends Error {
 
 /** Environment → values, once. @throws SettingsError naming each wrong variable and what is expected. */
 export function readSettings<T extends z.ZodType>(schema: T, env: Record<string, string | undefined>): z.output<T> {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  )
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'settings'}: ${issue.message}`)

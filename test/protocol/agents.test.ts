@@ -1,0 +1,87 @@
+/** Crawler identities: what an agents file may say, and what stops the start. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { loadAgents } from '../../packages/protocol/src/index.ts'
+
+const settings = { defaultGapMs: 1_000, maxGapMs: 10_000 }
+const bot = { name: 'My-Bot', userAgent: 'my-bot/1.0 (+https://example.com/bot)' }
+const load = (...entries: object[]) => loadAgents({ ...settings, agents: JSON.stringify(entries) })
+
+test('the first agent is the default; names are found without regard to case', () => {
+  const agents = load(bot, { ...bot, name: 'other', fallbacks: ['base'], profile: 'google' })
+  expect(agents.default.name).toBe('My-Bot')
+  expect(agents.find(undefined)?.name).toBe('My-Bot')
+  expect(agents.find('MY-BOT')).toBe(agents.default)
+  expect(agents.find('nobody')).toBeUndefined()
+  expect(agents.find('other')).toEqual({
+    name: 'other',
+    key: 'other',
+    fallbacks: ['base'],
+    userAgent: bot.userAgent,
+    profile: 'google',
+    minGapMs: 1_000,
+    maxGapMs: 10_000,
+    honourCrawlDelay: false,
+    hasContact: true,
+  })
+})
+
+test('google profiles keep crawl-delay only when asked to; all others do', () => {
+  for (const profile of ['google', 'google-2022'])
+    expect(load({ ...bot, profile }).default.honourCrawlDelay).toBe(false)
+  for (const profile of ['decorum', 'rfc9309', 'coccoc'])
+    expect(load({ ...bot, profile }).default.honourCrawlDelay).toBe(true)
+  expect(load({ ...bot, profile: 'google', honourCrawlDelay: true }).default.honourCrawlDelay).toBe(true)
+})
+
+test('floor and cap of the gap: own, or the common ones; a floor above the common cap lifts it', () => {
+  expect(load({ ...bot, minGapMs: 0, maxGapMs: 0 }).default).toMatchObject({ minGapMs: 0, maxGapMs: 0 })
+  expect(load({ ...bot, minGapMs: 20_000 }).default).toMatchObject({ minGapMs: 20_000, maxGapMs: 20_000 })
+  expect(() => load({ ...bot, minGapMs: 5, maxGapMs: 4 })).toThrow(/minGapMs lies under maxGapMs/)
+  expect(() => load({ ...bot, maxGapMs: 500 })).toThrow(/floor of the gap \(1000 ms\) lies above its cap \(500 ms\)/)
+})
+
+test('a User-Agent without a contact is refused; a URL or an e-mail address is one', () => {
+  expect(() => load({ ...bot, userAgent: 'my-bot/1.0' })).toThrow(/names a contact/)
+  for (const contact of ['http://example.com', '+https://example.com/bot', 'bot@example.com'])
+    expect(load({ ...bot, userAgent: `my-bot/1.0 (${contact})` }).default.hasContact).toBe(true)
+})
+
+test.each([
+  ['a name with a digit', { ...bot, name: 'bot2' }, /product token/],
+  ['a name with a blank', { ...bot, name: 'my bot' }, /product token/],
+  ['a header of other octets', { ...bot, userAgent: 'böt https://example.com' }, /printable ASCII/],
+  ['a header with a line break', { ...bot, userAgent: 'bot https://example.com\r\nX: y' }, /printable ASCII/],
+  ['another profile', { ...bot, profile: 'bing' }, /profile/],
+  ['a misspelt field', { ...bot, mingapms: 5 }, /mingapms/],
+  ['a negative gap', { ...bot, minGapMs: -1 }, /minGapMs/],
+])('refused: %s', (_, entry, message) => {
+  expect(() => load(entry)).toThrow(message)
+})
+
+test('two agents of one name, none at all, or no JSON stop the start with a readable message', () => {
+  expect(() => load(bot, { ...bot, name: 'MY-bot' })).toThrow(/two agents have the same name/)
+  expect(() => load()).toThrow(/DECORUM_AGENTS/)
+  expect(() => loadAgents({ ...settings, agents: '[{' })).toThrow(/DECORUM_AGENTS: the inline JSON cannot be read/)
+  expect(() => loadAgents({ ...settings, agents: '/nowhere/agents.json' })).toThrow(
+    /\/nowhere\/agents.json cannot be read/,
+  )
+})
+
+test('a file serves as well as inline JSON', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agents-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'agents.json')
+  await writeFile(path, JSON.stringify([bot]))
+  expect(loadAgents({ ...settings, agents: path }).default.key).toBe('my-bot')
+})
+
+test('without agents there is one, decorum, whose contact is the setting', () => {
+  expect(loadAgents(settings).default).toMatchObject({ name: 'decorum', profile: 'decorum', hasContact: false })
+  const known = loadAgents({ ...settings, contact: 'https://example.com/bot' }).default
+  expect(known).toMatchObject({ hasContact: true, userAgent: expect.stringContaining('+https://example.com/bot') })
+  expect(() => loadAgents({ ...settings, contact: 'me' })).toThrow(/DECORUM_CONTACT/)
+  expect(() => loadAgents({ ...settings, contact: 'https://example.com\r\nX: y' })).toThrow(/DECORUM_CONTACT/)
+})

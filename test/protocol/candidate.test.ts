@@ -1,0 +1,109 @@
+/** ① Candidates out of a stranger's JSON: what is accepted, and how a refusal names its reason. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { candidatesOf, MAX_BATCH, MAX_META_CHARS, readCandidate } from '../../packages/protocol/src/index.ts'
+
+const good = { url: 'http://a.test/x' }
+/** JSON that is nested deeper than JSON.stringify can follow. */
+const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
+
+test('a URL is enough; everything else is kept as it was given', () => {
+  expect(readCandidate(good)).toEqual({
+    ok: true,
+    candidate: good,
+    at: { origin: 'http://a.test', path: '/x', host: 'a.test' },
+  })
+  const full = { ...good, id: 'i', agent: 'bot', priority: 'high', expiresAt: 5, meta: { a: [1] }, hops: 3 }
+  expect(readCandidate(full)).toMatchObject({ ok: true, candidate: full })
+})
+
+test('unknown fields are dropped, not refused: producers may be newer', () => {
+  expect(readCandidate({ ...good, colour: 'red' })).toMatchObject({ ok: true, candidate: good })
+})
+
+test.each([
+  ['nothing', undefined, 'bad-candidate', /^candidate: /],
+  ['null', null, 'bad-candidate', /^candidate: /],
+  ['a string', 'http://a.test/', 'bad-candidate', /^candidate: /],
+  ['an array', [good], 'bad-candidate', /^candidate: /],
+  ['no url', {}, 'bad-candidate', /^url: /],
+  ['a url that is no string', { url: 7 }, 'bad-candidate', /^url: /],
+  ['an empty id', { ...good, id: '' }, 'bad-candidate', /^id: /],
+  ['an id of 129 characters', { ...good, id: 'x'.repeat(129) }, 'bad-candidate', /^id: /],
+  ['an agent of 65 characters', { ...good, agent: 'x'.repeat(65) }, 'bad-candidate', /^agent: /],
+  ['another priority', { ...good, priority: 'urgent' }, 'bad-candidate', /^priority: /],
+  ['an expiry that is no number', { ...good, expiresAt: '2026' }, 'bad-candidate', /^expiresAt: /],
+  ['an expiry without end', { ...good, expiresAt: Number.POSITIVE_INFINITY }, 'bad-candidate', /^expiresAt: /],
+  ['meta that is a list', { ...good, meta: [1] }, 'bad-candidate', /^meta: /],
+  ['an eleventh hop', { ...good, hops: 11 }, 'bad-candidate', /^hops: /],
+  ['meta that is too large', { ...good, meta: { a: 'x'.repeat(MAX_META_CHARS) } }, 'meta-too-large', /4096/],
+  ['meta nested without end', { ...good, meta: { deep } }, 'meta-too-large', /4096/],
+  ['a url that is none', { url: 'nonsense' }, 'not-a-url', undefined],
+])('refused: %s', (_, data, reason, detail) => {
+  const read = readCandidate(data)
+  expect(read).toMatchObject({ ok: false, refusal: { reason } })
+  if (!read.ok && detail !== undefined) expect(read.refusal.detail).toMatch(detail)
+})
+
+test('meta of exactly 4096 characters is kept', () => {
+  const meta = { a: 'x'.repeat(MAX_META_CHARS - '{"a":""}'.length) }
+  expect(readCandidate({ ...good, meta })).toMatchObject({ ok: true, candidate: { meta } })
+})
+
+test('a refusal saves what can be saved of id, url, agent and meta, and nothing that is too large', () => {
+  expect(readCandidate({ url: 'ftp://a.test/', id: 'i', agent: 'bot', meta: { n: 1 } })).toEqual({
+    ok: false,
+    refusal: { reason: 'ftp-not-supported' },
+    url: 'ftp://a.test/',
+    id: 'i',
+    agent: 'bot',
+    meta: { n: 1 },
+  })
+  const large = { url: 3, id: 'x'.repeat(129), agent: 'y'.repeat(65), meta: { a: 'x'.repeat(5_000) } }
+  expect(readCandidate(large)).toEqual({ ok: false, refusal: expect.anything(), url: '' })
+  expect(readCandidate({ url: 3, meta: { deep } })).toEqual({ ok: false, refusal: expect.anything(), url: '' })
+})
+
+test('whatever a stranger sends, reading it never throws and every refusal has a reason', () => {
+  const stranger = fc.oneof(
+    fc.anything(),
+    fc.record({ url: fc.oneof(fc.string(), fc.webUrl(), fc.anything()) }),
+    fc.record({
+      url: fc.webUrl(),
+      id: fc.anything(),
+      meta: fc.object(),
+      expiresAt: fc.anything(),
+      hops: fc.anything(),
+    }),
+  )
+  fc.assert(
+    fc.property(stranger, (data) => {
+      const read = readCandidate(data)
+      if (!read.ok) expect(read.refusal.reason).toMatch(/^[a-z-]+$/)
+    }),
+  )
+})
+
+test('keys that mean something to JavaScript do no harm', () => {
+  const data = JSON.parse('{"url":"http://a.test/","__proto__":{"id":"x"},"meta":{"__proto__":{"evil":1}}}') as unknown
+  expect(readCandidate(data)).toMatchObject({ ok: true })
+  expect(({} as Record<string, unknown>).evil).toBeUndefined()
+})
+
+test('a job carries one candidate, or up to 1000 in a list', () => {
+  expect(candidatesOf(good)).toEqual([good])
+  expect(candidatesOf({ candidates: [good, 'anything'] })).toEqual([good, 'anything'])
+  expect(candidatesOf({ candidates: Array.from({ length: MAX_BATCH }, () => good) })).toHaveLength(MAX_BATCH)
+})
+
+test.each([
+  ['nothing', undefined],
+  ['text', 'http://a.test'],
+  ['a list', [good]],
+  ['an empty object', {}],
+  ['an empty list', { candidates: [] }],
+  ['candidates that are no list', { candidates: good }],
+  ['1001 of them', { candidates: Array.from({ length: MAX_BATCH + 1 }, () => good) }],
+])('a job of %s yields one refusal', (_, data) => {
+  expect(candidatesOf(data)).toMatchObject({ reason: 'bad-job', detail: expect.any(String) })
+})
