@@ -3,10 +3,10 @@
  * process. A file is called `….open` while it is written; a killed writer leaves one whose complete records all read.
  * Bodies are stored as they came over the wire, content coding included; only the transfer coding is gone.
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
-import { gzip as gzipCallback } from 'node:zlib'
+import { gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/protocol'
 import { WARCRecord, WARCSerializer } from 'warcio'
 import { base32 } from './digest.ts'
@@ -18,6 +18,8 @@ const gzip = promisify(gzipCallback)
 /** As Heritrix, Common Crawl and warcio's readers write and expect them. */
 const SERIALIZE = { gzip: false, digest: { algo: 'sha-1', prefix: 'sha1:', base32: true } }
 const VERSION = 'WARC/1.1' as const
+/** A GET has no payload. */
+const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
 
 /**
  * @param folder  exists or is made
@@ -70,28 +72,34 @@ async function pack({
     ['WARC-Payload-Digest', digest],
   ]
   if (answer.truncated !== false) responseFields.push(['WARC-Truncated', answer.truncated])
-  const head = responseHead(answer)
-  async function* block() {
-    yield head
-    yield* answer.body.read()
-  }
-  const response = await record('response', url, date, responseFields, block())
+  const block: Uint8Array[] = [responseHead(answer)]
+  for await (const chunk of answer.body.read()) block.push(chunk)
+  const response = await record('response', url, date, responseFields, block)
   const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
   if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
   const request = await record('request', url, date, fields, [Buffer.from(requestHead, 'latin1')])
   return { response, request, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
 }
 
+/** Records up to this size are packed on the spot: handing them to another thread costs more (measured). */
+const PACK_HERE_BYTES = 4_096
+
 async function record(
   type: 'response' | 'request' | 'warcinfo',
   url: string,
   date: string,
-  warcHeaders: WarcFields,
-  block: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  fields: WarcFields,
+  block: Uint8Array[],
 ): Promise<Uint8Array> {
+  // Digests are given: warcio would compile a hasher of its own for each record.
+  const sha1 = createHash('sha1')
+  for (const chunk of block) sha1.update(chunk)
+  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', `sha1:${base32(sha1.digest())}`]]
+  if (type === 'request') warcHeaders.push(['WARC-Payload-Digest', EMPTY_DIGEST])
   const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, block)
   made.httpHeaders = null // the block brings its own head, octet by octet: warcio would write Latin-1 as UTF-8
-  return gzip(await WARCSerializer.serialize(made, SERIALIZE))
+  const octets = await WARCSerializer.serialize(made, SERIALIZE)
+  return octets.length <= PACK_HERE_BYTES ? gzipSync(octets) : gzip(octets)
 }
 
 /**
