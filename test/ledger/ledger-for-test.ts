@@ -169,3 +169,15 @@ export async function emptyLedger(
     },
   }
 }
+
+/** Another agent's robots.txt order brings rules that owe `gapMs` to AGENT's lane. */
+export async function learnGap({ ledger, take }: Bench, gapMs: number): Promise<void> {
+  const asker = { agent: `asker-${gapMs}`, origin: ORIGIN } // of its own, and shut for long afterwards
+  await ledger.park(0, [url(`ask-${gapMs}`, asker)])
+  const lane = (await take()).find(({ agent }) => agent === asker.agent)
+  if (lane === undefined) throw new Error('the asking lane is not due')
+  const { fence, robots } = lane
+  await ledger.begin({ ...asker, fence, kind: 'robots', version: robots.version, gapMs: 0 })
+  const gaps = [{ agent: AGENT, gapMs }]
+  await ledger.learn({ ...asker, fence, state: robots.state, gaps, gapMs: 3_600_000, restedMs: 0 })
+}

@@ -1,7 +1,7 @@
 /** reap: leases that ended by themselves. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, LEASE, learnGap, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -33,10 +33,11 @@ test('attempts add up over several deaths', async () => {
 })
 
 test('the longest gap known counts: the one of the lease or the one learned since', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, takeOne, beginPage, dueOf } = bench
   await ledger.park(0, urls('a'))
   await beginPage(await takeOne(), { gapMs: 3_000 })
-  await raw.hset(`${TAG}:o:${ORIGIN}`, `g:${AGENT}`, '8000')
+  await learnGap(bench, 8_000)
   clock.pass(LEASE)
   await ledger.reap(0)
   expect(await dueOf()).toBe(clock.now + 8_000 + QUARANTINE)

@@ -2,7 +2,19 @@
 import { expect, test } from 'vitest'
 import type { Mood } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  emptyLedger,
+  LEASE,
+  learnGap,
+  ORIGIN,
+  outcomeOf,
+  QUARANTINE,
+  RESERVE,
+  TAG,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -167,17 +179,18 @@ test('in one batch a stale one does not spoil the others', async () => {
 })
 
 test('a longer gap that was learned meanwhile counts at once, a shorter one from the next request on', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, takeOne, beginPage, finish, dueOf } = bench
   await ledger.park(0, urls('a', 'b'))
-  await raw.hset(`${TAG}:o:${ORIGIN}`, `g:${AGENT}`, '9000')
   const lane = await takeOne()
   await beginPage(lane, { gapMs: 1_000 })
+  await learnGap(bench, 9_000)
   await finish(lane, { gapMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
   clock.pass(9_000)
-  await raw.hset(`${TAG}:o:${ORIGIN}`, `g:${AGENT}`, '100')
   const next = await takeOne()
-  await beginPage(next, { gapMs: 1_000 })
+  await beginPage(next, { gapMs: 1_000, version: 1 })
+  await learnGap(bench, 100)
   await finish(next, { gapMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
 })

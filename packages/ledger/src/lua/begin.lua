@@ -5,20 +5,26 @@
           refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked
   Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin.
 ]]
-noteHead()
 local out = { epochId, ms(now) }
-local leaseMs = tonumber(ARGV[4])
+local leaseMs, since0 = tonumber(ARGV[4]), ms(now)
 local stale = 0
+local begun = {}
+local lanes = {}
+for i = 5, #ARGV, 5 do lanes[#lanes + 1] = ARGV[i] end
+readAll(LEASES, leaseRead, lanes)
 for i = 5, #ARGV, 5 do
   local lane, fence, kind, version, gap = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local owner, list, notBefore, begun = leaseOf(lane)
+  local owner, list, notBefore, since = leaseOf(lane)
   local answer, value = 'stale', ''
-  if owner == fence and begun == '' then
+  if owner == fence and since == '' then
     local opens = tonumber(notBefore)
     local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u')
-    local back, pause = tonumber(o[2] or '0'), tonumber(o[3] or '0')
-    local shut = math.max(back, pause)
+    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u', 'nf')
+    local back, pause, shut = 0, 0, 0
+    if o[2] or o[3] then
+      back, pause = tonumber(o[2] or '0'), tonumber(o[3] or '0')
+      shut = math.max(back, pause)
+    end
     if holdUntil > now then
       answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'lane-busy')
     elseif shut > now then
@@ -30,11 +36,9 @@ for i = 5, #ARGV, 5 do
     elseif opens > now then
       answer, value = 'early', ms(opens - now)
     else
-      granted()
-      local ends = now + leaseMs
-      answer, value = 'granted', ms(leaseMs)
-      redis.call('ZADD', INFLIGHT, ms(ends), lane)
-      redis.call('HSET', LEASES, lane, table.concat({ fence, list, notBefore, ms(now), gap, kind }, '|'))
+      answer, value = 'granted', ARGV[4]
+      begun[#begun + 1] = now + leaseMs; begun[#begun + 1] = lane
+      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|')
       if kind == 'robots' then
         -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
         local answered = now + math.max(tonumber(ARGV[2]), leaseMs)
@@ -48,6 +52,10 @@ for i = 5, #ARGV, 5 do
   if answer == 'stale' then stale = stale + 1 end
   out[#out + 1] = answer; out[#out + 1] = value
 end
+if #begun > 0 then
+  granted()
+  redis.call('ZADD', INFLIGHT, unpack(begun))
+end
 count('stale-begin', stale)
-wake()
+flush()
 return out

@@ -8,20 +8,24 @@
 
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
   {tag}:inflight  zset  lane → instant its lease ends
-  {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind   (begunAt '' until begin)
+  {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind|failing|least   (begunAt '' until begin; failing: connections were
+                        lost in a row before it; least: silence that rules demand which came in while it was in flight)
   {tag}:q:<lane>  list  URLs of the lane; the head stays while in flight       {tag}:h:<lane>  the same, priority high
-  {tag}:m:<lane>  hash  memory of a lane, only while it has one: t tries of the head, l its list, c clock kept while
-                        the lane is deferred, w why it is
+  {tag}:mem       hash  lane → tries|list|clock|why|high, only while a lane has such a memory: tries of the head and the
+                        list it is in, the clock kept while the lane is deferred and why it is, whether it has priority URLs
   {tag}:o:<origin> hash  s robots state (JSON), v version, q/u question under way (fence, until), bu/bf/be back-off
                         (until, incidents, last end), nf failures in a row, pu/pr pause, g:<agent> gap, w:<agent> clamped
   {tag}:ids:<n>   set   ids that are stored, as numbers, in 4096 buckets
   {tag}:outcomes  stream · {tag}:outbox stream of candidates born from redirects · {tag}:counts hash
   {tag}:b:<hash>  robots.txt body · {tag}:mark:<…> what was already parked · {tag}:wake channel
 
+  Reads of a whole batch are one command where Redis offers it, and so are its writes: they are gathered and flushed at the
+  end, for a redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md).
+
   Lane = agent .. ' ' .. origin. Silence starts are rounded up and openings compared exactly, so rounding never shortens.
 ]]
 local P = string.sub(KEYS[1], 1, -6)
-local DUE, INFLIGHT, LEASES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'counts'
+local DUE, INFLIGHT, LEASES, MEM, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'mem', P .. 'counts'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
 local now, epochId, holdUntil, announced
 
@@ -56,45 +60,97 @@ local function openEpoch()
   end
 end
 
--- earliest due time written by this call; told to sleeping dispatchers when it comes before all others
-local soonest, head
-local function noteHead()
-  head = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or 'inf')
-end
+-- what this call will write, and what it has read: a lane that comes twice in one batch sees its first turn's effect
+local dueWrites, leaseTouched, memTouched, counted = {}, {}, {}, {}
+local leaseRead, memRead = {}, {} -- lane → record, false when there is none
+local soonest -- earliest due time written; told to sleeping dispatchers when it comes before all others
+
 local function setDue(lane, instant)
-  redis.call('ZADD', DUE, ms(instant), lane)
+  local n = #dueWrites
+  dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
   if not soonest or instant < soonest then soonest = instant end
-end
-local function wake()
-  if soonest and soonest < head then redis.call('PUBLISH', P .. 'wake', ms(soonest)) end
 end
 
 local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, true) + 1) end
 
--- fence, list, notBefore, begunAt, gap, kind of a lease; nil when there is none
-local function leaseOf(lane)
-  local record = redis.call('HGET', LEASES, lane)
-  if not record then return nil end
-  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
+-- reads leases (or memories) of many lanes at once; leaseOf and memOf answer from there
+local function readAll(key, into, lanes)
+  if #lanes == 0 then return end
+  local found = redis.call('HMGET', key, unpack(lanes))
+  for i = 1, #lanes do into[lanes[i]] = found[i] end
 end
-local function endLease(lane)
-  redis.call('HDEL', LEASES, lane)
-  redis.call('ZREM', INFLIGHT, lane)
+local function recordOf(key, read, lane)
+  if read[lane] == nil then read[lane] = redis.call('HGET', key, lane) end
+  return read[lane]
+end
+
+-- fence, list, notBefore, begunAt, gap, kind, failing, least of a lease; nil when there is none
+local function leaseOf(lane)
+  local record = recordOf(LEASES, leaseRead, lane)
+  if not record then return nil end
+  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)$')
+end
+local function setLease(lane, record)
+  leaseRead[lane] = record
+  leaseTouched[#leaseTouched + 1] = lane
+end
+local function endLease(lane) setLease(lane, false) end
+
+-- tries, list, clock, why, high of a lane, each '' when there is none
+local function memOf(lane)
+  local record = recordOf(MEM, memRead, lane)
+  if not record then return '', '', '', '', '' end
+  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)$')
+end
+local function setMem(lane, tries, list, clock, why, high)
+  local record = tries .. '|' .. list .. '|' .. clock .. '|' .. why .. '|' .. high
+  if record == '||||' then
+    if not memRead[lane] then return end
+    record = false
+  end
+  memRead[lane] = record
+  memTouched[#memTouched + 1] = lane
 end
 
 -- give a lane back unused: to its own clock, or not before `till`, keeping the clock for whoever wakes it earlier
 local function giveBack(lane, clock, till, why)
   if till and till > clock then
-    redis.call('HSET', P .. 'm:' .. lane, 'c', ms(clock), 'w', why)
-    redis.call('PEXPIRE', P .. 'm:' .. lane, math.ceil(math.max(till - now, 0)) + 86400000)
+    local tries, list, _, _, high = memOf(lane)
+    setMem(lane, tries, list, ms(clock), why, high)
     setDue(lane, till)
   else
     setDue(lane, clock)
   end
 end
 
+local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
+
+-- what became of the lanes touched: fields to write and fields to drop
+local function writeAll(key, read, touched)
+  local writes, ends = {}, {}
+  for i = 1, #touched do
+    local lane = touched[i]
+    if read[lane] then writes[#writes + 1] = lane; writes[#writes + 1] = read[lane] else ends[#ends + 1] = lane end
+  end
+  if #writes > 0 then redis.call('HSET', key, unpack(writes)) end
+  if #ends > 0 then redis.call('HDEL', key, unpack(ends)) end
+  return ends
+end
+
+-- every verb that writes ends with this
+local function flush()
+  local ended = writeAll(LEASES, leaseRead, leaseTouched)
+  if #ended > 0 then redis.call('ZREM', INFLIGHT, unpack(ended)) end
+  writeAll(MEM, memRead, memTouched)
+  for name, n in pairs(counted) do redis.call('HINCRBY', COUNTS, name, n) end
+  if soonest then
+    local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+    redis.call('ZADD', DUE, unpack(dueWrites))
+    if not head or soonest < tonumber(head) then redis.call('PUBLISH', P .. 'wake', ms(soonest)) end
+  end
+end
+
 -- a lease begins: whoever announced a restart because all had ended spoke too soon
 local function granted() if announced then redis.call('HDEL', KEYS[1], 'planned') end end
 
-local function count(name, n) if n > 0 then redis.call('HINCRBY', COUNTS, name, n) end end
 openEpoch()

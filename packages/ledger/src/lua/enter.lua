@@ -8,7 +8,8 @@
 local lane = ARGV[4]
 local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 'bu', 'pu', 'g:' .. string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1))
 local opens = math.max(holdUntil, tonumber(o[1] or '0'), tonumber(o[2] or '0'))
-local clock = tonumber(redis.call('HGET', P .. 'm:' .. lane, 'c') or redis.call('ZSCORE', DUE, lane) or '0')
+local tries, list, kept, why, high = memOf(lane)
+local clock = tonumber(kept ~= '' and kept or redis.call('ZSCORE', DUE, lane) or '0')
 local leased = redis.call('ZSCORE', INFLIGHT, lane)
 if leased then opens = math.max(opens, math.min(tonumber(leased), now + 50)) -- its holder may be done long before
 else opens = math.max(opens, clock) end
@@ -18,7 +19,9 @@ local f, gap = string.format('%.0f', fence), ms(math.max(tonumber(ARGV[6]), tonu
 granted()
 redis.call('HSET', KEYS[1], 'fence', f)
 redis.call('ZREM', DUE, lane)
-redis.call('HDEL', P .. 'm:' .. lane, 'c') -- whoever wakes the lane later must not find the clock from before this visit
+-- whoever wakes the lane later must not find the clock from before this visit
+setMem(lane, tries, list, '', why, high)
 redis.call('ZADD', INFLIGHT, ms(now + tonumber(ARGV[5])), lane)
-redis.call('HSET', LEASES, lane, table.concat({ f, 'q', ms(now), ms(now), gap, 'hop' }, '|'))
+setLease(lane, table.concat({ f, 'q', ms(now), ms(now), gap, 'hop', '', '' }, '|'))
+flush()
 return { epochId, ms(now), 'granted', f, gap }

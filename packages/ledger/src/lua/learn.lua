@@ -6,7 +6,6 @@
   Returns {epoch, now, 'settled' | 'stale', version}
   Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock.
 ]]
-noteHead()
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
 local asked = redis.call('HGET', key, 'q')
@@ -18,6 +17,7 @@ if lane ~= '' then
 end
 if asked ~= fence then
   count('stale-learn', 1)
+  flush()
   return { epochId, ms(now), 'stale', '' }
 end
 redis.call('HSET', key, 's', ARGV[7])
@@ -50,20 +50,22 @@ for i = 14, #ARGV, 3 do
   local opens = redis.call('ZSCORE', DUE, other)
   local longer = before and math.max(0, gap - tonumber(before)) or 0
   if opens then
-    local clock = redis.call('HGET', P .. 'm:' .. other, 'c')
-    if clock then
-      redis.call('HDEL', P .. 'm:' .. other, 'c')
+    local tries, list, clock, why, high = memOf(other)
+    if clock ~= '' then
+      setMem(other, tries, list, '', why, high)
       setDue(other, tonumber(clock) + longer)
     elseif longer > 0 and other ~= lane then
       setDue(other, tonumber(opens) + longer)
     end
-  elseif longer > 0 and other ~= lane then
-    -- reserved: its clock waits in the lease, and begin will give the lane back to it
-    local owner, list, clock, since, owed, kind = leaseOf(other)
-    if owner and since == '' then
-      redis.call('HSET', LEASES, other, table.concat({ owner, list, ms(tonumber(clock) + longer), '', owed, kind }, '|'))
+  elseif other ~= lane then
+    -- reserved: its clock waits in the lease, and begin will give the lane back to it; in flight: what it will owe does
+    local owner, list, clock, since, owed, kind, failing, least = leaseOf(other)
+    if owner and since == '' and longer > 0 then
+      setLease(other, table.concat({ owner, list, ms(tonumber(clock) + longer), '', owed, kind, failing, least }, '|'))
+    elseif owner and since ~= '' then
+      setLease(other, table.concat({ owner, list, clock, since, owed, kind, failing, ARGV[i + 1] }, '|'))
     end
   end
 end
-wake()
+flush()
 return { epochId, ms(now), 'settled', tostring(version) }

@@ -19,21 +19,29 @@ if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and re
   return { epochId, ms(now), '0', 'again', '0' }
 end
 
-local full = { epochId, ms(now), 'full' }
+local names = {}
 local at = 10
 for g = 1, lanes do
+  names[g] = ARGV[at]
+  at = at + 2 + tonumber(ARGV[at + 1]) * 5
+end
+readAll(MEM, memRead, names)
+local full = { epochId, ms(now), 'full' }
+at = 10
+for g = 1, lanes do
   local lane, n = ARGV[at], tonumber(ARGV[at + 1])
-  local length = redis.call('LLEN', P .. 'q:' .. lane) + redis.call('LLEN', P .. 'h:' .. lane)
+  local length = redis.call('LLEN', P .. 'q:' .. lane)
+  if memRead[lane] then length = length + redis.call('LLEN', P .. 'h:' .. lane) end
   if length + n > limit then full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length)) end
   at = at + 2 + n * 5
 end
 if #full > 3 then return full end
 
-noteHead()
 local function fresh(mark)
   return mark == '' or redis.call('SET', P .. 'mark:' .. mark, '1', 'NX', 'PX', ARGV[8])
 end
 local parked, absorbed, outcomes = 0, 0, 0
+local idle = {}
 at = 10
 for _ = 1, lanes do
   local lane, n = ARGV[at], tonumber(ARGV[at + 1])
@@ -46,14 +54,29 @@ for _ = 1, lanes do
     else absorbed = absorbed + 1 end
   end
   at = at + n * 5
-  local idle = false
   for name, urls in pairs(lists) do
     if #urls > 0 then
       parked = parked + #urls
-      if redis.call('RPUSH', P .. name .. ':' .. lane, unpack(urls)) == #urls then idle = true end
+      if redis.call('RPUSH', P .. name .. ':' .. lane, unpack(urls)) == #urls then idle[#idle + 1] = lane end
+      if name == 'h' then
+        local tries, list, clock, why = memOf(lane)
+        setMem(lane, tries, list, clock, why, '1')
+      end
     end
   end
-  if idle and redis.call('HEXISTS', LEASES, lane) == 0 and not redis.call('ZSCORE', DUE, lane) then setDue(lane, now) end
+end
+-- a list that was empty: its lane may be in nobody's hands, or cooling down, which NX leaves as it is
+if #idle > 0 then
+  local leased = redis.call('HMGET', LEASES, unpack(idle))
+  local added = {}
+  for i = 1, #idle do
+    if not leased[i] then added[#added + 1] = ms(now); added[#added + 1] = idle[i] end
+  end
+  if #added > 0 then
+    local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+    local more = redis.call('ZADD', DUE, 'NX', unpack(added))
+    if more > 0 and (not head or tonumber(head) > now) then redis.call('PUBLISH', P .. 'wake', ms(now)) end
+  end
 end
 while at + 4 <= #ARGV do
   local known = ARGV[at + 2] ~= '' and redis.call('SISMEMBER', P .. 'ids:' .. ARGV[at + 2], ARGV[at + 3]) == 1
@@ -70,5 +93,5 @@ if markable then
 end
 count('parked', parked)
 count('absorbed', absorbed)
-wake()
+flush()
 return { epochId, ms(now), tostring(parked), tostring(absorbed), tostring(outcomes) }

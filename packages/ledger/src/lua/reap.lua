@@ -4,14 +4,15 @@
   Returns {epoch, now, begun, unbegun, then per robots question whose asker is gone: lane, fence, version, state}
   Keeps   the URL is still at the head of its lane. A begun one counts an attempt; a reservation counts nothing.
 ]]
-noteHead()
 local quarantine = tonumber(ARGV[4])
 local found = redis.call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
 local out = { epochId, ms(now), '0', '0' }
 local begunCount, unbegunCount = 0, 0
+readAll(LEASES, leaseRead, found)
+readAll(MEM, memRead, found)
 for i = 1, #found do
   local lane = found[i]
-  local fence, list, notBefore, begun, gap, kind = leaseOf(lane)
+  local fence, list, notBefore, begun, gap, kind, _, least = leaseOf(lane)
   endLease(lane)
   if not fence then
     setDue(lane, now + quarantine) -- a lease without its record: half of it was lost; be slow
@@ -21,12 +22,11 @@ for i = 1, #found do
   else
     begunCount = begunCount + 1
     local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 'q', 'v', 's', 'g:' .. string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1))
-    setDue(lane, now + math.max(tonumber(gap), tonumber(o[4] or '0')) + quarantine)
+    local o = redis.call('HMGET', key, 'q', 'v', 's')
+    setDue(lane, now + math.max(tonumber(gap), tonumber(least) or 0) + quarantine)
     if kind == 'page' then
-      redis.call('HINCRBY', P .. 'm:' .. lane, 't', 1)
-      redis.call('HSET', P .. 'm:' .. lane, 'l', list)
-      redis.call('PERSIST', P .. 'm:' .. lane)
+      local tries, _, clock, why, high = memOf(lane)
+      setMem(lane, tostring(tonumber(tries == '' and '0' or tries) + 1), list, clock, why, high)
     elseif o[1] == fence then
       local at = #out
       out[at + 1] = lane; out[at + 2] = fence; out[at + 3] = o[2] or '0'; out[at + 4] = o[3] or ''
@@ -35,6 +35,6 @@ for i = 1, #found do
 end
 count('reaped', begunCount)
 count('reaped-unbegun', unbegunCount)
-wake()
+flush()
 out[3] = tostring(begunCount); out[4] = tostring(unbegunCount)
 return out

@@ -11,7 +11,6 @@
   Returns {epoch, now, then per lane 'settled' | 'stale'}
   Keeps   'end' needs a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
 ]]
-noteHead()
 local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local out = { epochId, ms(now) }
 local stale = 0
@@ -33,7 +32,7 @@ local function backOff(key, mood, retryAfter, jitter, o, began, ended)
       incidents = (til > 0 and now - til > QUIET) and 1 or incidents + 1
       redis.call('HSET', key, 'bf', incidents)
     end
-    if o[3] then redis.call('HDEL', key, 'nf') end -- it did answer
+    if failures > 0 then redis.call('HDEL', key, 'nf') end -- it did answer
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
     if retryAfter ~= '' then length = tonumber(retryAfter) end
   end
@@ -45,20 +44,29 @@ local function backOff(key, mood, retryAfter, jitter, o, began, ended)
   if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
 end
 
+-- one pass for the lanes, so that their leases and memories are read together
+local lanes = {}
 local i = 7
 while i <= #ARGV do
-  local lane, fence, what, value, rested, mood = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4]), ARGV[i + 5]
-  local retryAfter, jitter, tries, n = ARGV[i + 6], tonumber(ARGV[i + 7]), ARGV[i + 8], tonumber(ARGV[i + 9])
+  lanes[#lanes + 1] = ARGV[i]
+  i = i + 11 + tonumber(ARGV[i + 9]) * 4
+end
+readAll(LEASES, leaseRead, lanes)
+readAll(MEM, memRead, lanes)
+
+i = 7
+while i <= #ARGV do
+  local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 9])
   local first = i + 10
   local candidate = ARGV[first + n * 4]
-  i = first + n * 4 + 1
-  local owner, list, notBefore, begun, gap = leaseOf(lane)
+  local owner, list, notBefore, begun, _, _, failing, least = leaseOf(lane)
   if owner ~= fence or (what == 'end') ~= (begun ~= '') then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else
     out[#out + 1] = 'settled'
-    local mkey = P .. 'm:' .. lane
+    local tries, of, clock, why, high = '', '', '', '', ''
+    if memRead[lane] then tries, of, clock, why, high = memOf(lane) end
     if n > 0 then
       redis.call('LPOP', P .. list .. ':' .. lane, n)
       for k = first, first + n * 4 - 1, 4 do
@@ -67,34 +75,36 @@ while i <= #ARGV do
         count(ARGV[k + 1], 1)
       end
       count('left', n)
-      redis.call('HDEL', mkey, 't', 'l')
+      tries, of = '', ''
     end
     if candidate ~= '' then redis.call('XADD', P .. 'outbox', '*', 'c', candidate) end
     if what == 'end' then
-      local key = P .. 'o:' .. originOf(lane)
-      local ended = now - math.min(rested, now - tonumber(begun))
-      local o = redis.call('HMGET', key, 'bu', 'bf', 'nf', 'g:' .. string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1))
+      local mood = ARGV[i + 5]
+      local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
       endLease(lane)
-      if tries == '1' then
-        redis.call('HINCRBY', mkey, 't', 1); redis.call('HSET', mkey, 'l', list)
-        redis.call('PERSIST', mkey)
-      else
-        redis.call('HDEL', mkey, 'w')
+      if ARGV[i + 8] == '1' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
+      else why = '' end
+      if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
+      local owed = tonumber(ARGV[i + 3])
+      if least ~= '' then owed = math.max(owed, tonumber(least)) end
+      setDue(lane, ended + owed)
+      if mood ~= 'fine' then
+        local key = P .. 'o:' .. originOf(lane)
+        backOff(key, mood, ARGV[i + 6], tonumber(ARGV[i + 7]), redis.call('HMGET', key, 'bu', 'bf', 'nf'), tonumber(begun), ended)
+      elseif failing ~= '' then
+        redis.call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
       end
-      -- rules that came in meanwhile may owe a longer silence: that one counts at once
-      setDue(lane, ended + math.max(value, tonumber(o[4] or '0')))
-      if mood == 'fine' then
-        if o[3] then redis.call('HDEL', key, 'nf') end
-      else
-        backOff(key, mood, retryAfter, jitter, o, tonumber(begun), ended)
+    else
+      if n > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
+      if what == 'release' then
+        endLease(lane); giveBack(lane, tonumber(notBefore))
+      elseif what == 'defer' then
+        endLease(lane); giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), ARGV[i + 5])
       end
-    elseif what == 'release' then
-      endLease(lane); giveBack(lane, tonumber(notBefore))
-    elseif what == 'defer' then
-      endLease(lane); giveBack(lane, tonumber(notBefore), value, mood)
     end
   end
+  i = first + n * 4 + 1
 end
 count('stale-settle', stale)
-wake()
+flush()
 return out

@@ -24,39 +24,55 @@ if #found == 0 then return nothingDue() end
 
 local out = { epochId, ms(now), 'taken', (#found == limit * 2) and '1' or '0' }
 local fence = math.max(tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
-local gone, taken, leases = {}, {}, {}
+local gone, taken = {}, {}
 local ends = ms(now + tonumber(ARGV[6]))
 local last = tonumber(ARGV[9]) - 1
+local function urlsOf(list, lane)
+  local key = P .. list .. ':' .. lane
+  if last > 0 then return redis.call('LRANGE', key, 0, last) end
+  local head = redis.call('LINDEX', key, 0)
+  return head and { head } or {}
+end
+
+local lanes = {}
+for i = 1, #found, 2 do lanes[#lanes + 1] = found[i] end
+readAll(MEM, memRead, lanes)
 for i = 1, #found, 2 do
   local lane, opens = found[i], tonumber(found[i + 1])
-  local m = redis.call('HMGET', P .. 'm:' .. lane, 't', 'l', 'c', 'w')
-  local list = 'q'
+  local tries, list, clock, why, high = '', 'q', '', '', ''
+  if memRead[lane] then tries, list, clock, why, high = memOf(lane) end
   local heads
-  if m[1] then list = m[2]; heads = redis.call('LRANGE', P .. list .. ':' .. lane, 0, last)
+  if tries ~= '' then heads = urlsOf(list, lane)
   else
-    heads = redis.call('LRANGE', P .. 'h:' .. lane, 0, last)
-    if #heads > 0 then list = 'h' else heads = redis.call('LRANGE', P .. 'q:' .. lane, 0, last) end
+    list = 'h'
+    heads = high ~= '' and urlsOf('h', lane) or {}
+    if #heads == 0 then
+      if high ~= '' then high = ''; setMem(lane, '', '', clock, why, '') end
+      list = 'q'; heads = urlsOf('q', lane)
+    end
   end
   if #heads == 0 then
-    if opens <= now then gone[#gone + 1] = lane; redis.call('DEL', P .. 'm:' .. lane) end
+    if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
   else
     local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu')
-    local back, pause = tonumber(o[5] or '0'), tonumber(o[6] or '0')
-    local shut = math.max(back, pause)
-    local expires = tonumber(string.match(heads[1], '^%S+ (%w+)') or '0', 36) * 1000
+    local shut, paused = 0, false
+    if o[5] or o[6] then
+      local back, pause = tonumber(o[5] or '0'), tonumber(o[6] or '0')
+      shut, paused = math.max(back, pause), pause >= back
+    end
+    local expires = shut > now and tonumber(string.match(heads[1], '^%S+ (%w+)') or '0', 36) * 1000
     if shut > opens and shut > now and expires > now then
-      local clock = tonumber(m[3] or '0'); if clock == 0 then clock = opens end
-      giveBack(lane, clock, math.min(shut, expires), pause >= back and 'paused' or 'back-off')
+      giveBack(lane, clock ~= '' and tonumber(clock) or opens, math.min(shut, expires), paused and 'paused' or 'back-off')
     else
-      if m[3] then redis.call('HDEL', P .. 'm:' .. lane, 'c') end
+      if clock ~= '' then setMem(lane, tries, tries ~= '' and list or '', '', why, high) end
       fence = fence + 1
       local f = string.format('%.0f', fence)
       gone[#gone + 1] = lane
       taken[#taken + 1] = ends; taken[#taken + 1] = lane
-      leases[#leases + 1] = lane; leases[#leases + 1] = f .. '|' .. list .. '|' .. ms(opens) .. '|||'
+      setLease(lane, f .. '|' .. list .. '|' .. found[i + 1] .. '|||||')
       local at = #out
-      out[at + 1] = lane; out[at + 2] = f; out[at + 3] = ms(opens); out[at + 4] = m[1] or '0'; out[at + 5] = list
-      out[at + 6] = m[4] or ''; out[at + 7] = shut > now and ms(shut) or ''
+      out[at + 1] = lane; out[at + 2] = f; out[at + 3] = found[i + 1]; out[at + 4] = tries == '' and '0' or tries; out[at + 5] = list
+      out[at + 6] = why; out[at + 7] = shut > now and ms(shut) or ''
       out[at + 8] = o[2] or '0'; out[at + 9] = o[1] or ''; out[at + 10] = o[3] or ''; out[at + 11] = o[4] or ''
       out[at + 12] = tostring(#heads)
       for h = 1, #heads do out[at + 12 + h] = heads[h] end
@@ -64,8 +80,10 @@ for i = 1, #found, 2 do
   end
 end
 if #gone > 0 then redis.call('ZREM', DUE, unpack(gone)) end
+if #taken > 0 then
+  redis.call('ZADD', INFLIGHT, unpack(taken))
+  redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
+end
+flush()
 if #taken == 0 then return nothingDue() end -- emptied and shut lanes only: coming again at once would find them again
-redis.call('ZADD', INFLIGHT, unpack(taken))
-redis.call('HSET', LEASES, unpack(leases))
-redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
 return out

@@ -16,16 +16,16 @@ local out = { epochId, ms(now), tostring(#origin) }
 for _, value in ipairs(origin) do out[#out + 1] = value end
 for i = 6, #ARGV do
   local lane = ARGV[i] .. ' ' .. ARGV[5]
-  local m = redis.call('HMGET', P .. 'm:' .. lane, 't', 'w', 'l')
+  local tries, list, _, why = memOf(lane)
   local high, normal = redis.call('LLEN', P .. 'h:' .. lane), redis.call('LLEN', P .. 'q:' .. lane)
-  local list = m[3] or (high > 0 and 'h' or 'q')
+  if list == '' then list = high > 0 and 'h' or 'q' end
   local at = #out
   out[at + 1] = lane
   out[at + 2] = tostring(high + normal)
   out[at + 3] = redis.call('ZSCORE', DUE, lane) or ''
   out[at + 4] = redis.call('HGET', LEASES, lane) or ''
-  out[at + 5] = m[1] or ''
-  out[at + 6] = m[2] or ''
+  out[at + 5] = tries
+  out[at + 6] = why
   out[at + 7] = redis.call('LINDEX', P .. list .. ':' .. lane, 0) or ''
   out[at + 8] = list
 end
