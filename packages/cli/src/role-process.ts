@@ -8,15 +8,15 @@ import { messageOf, RoleStartError } from './exit.ts'
 
 export type Role = 'gateway' | 'fetcher' | 'console'
 
-/** What a role process tells its parent over their channel, whatever its log level. */
-export type ReadyMessage = { ready: { port: number } }
+/** The line by which a role process tells its parent that it is ready, whatever its log level. */
+export type StartedLine = { started: { port: number } }
 
 /** What a role process says of itself, as one JSON line on its stdout (pino's shape). */
 export type RoleLine = { level: number; msg: string } & Record<string, unknown>
 
 export type RoleEvent =
   | { kind: 'ready'; name: string; pid: number; port: number }
-  /** `starting`: said before it was ready, so every one of its kind says it */
+  /** `starting`: said about its settings, as every one of its kind says it */
   | { kind: 'line'; name: string; line: RoleLine; starting: boolean }
   | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
 
@@ -37,6 +37,8 @@ const FIRST_BACK_OFF_MS = 500
 const LAST_BACK_OFF_MS = 10_000
 const FORGIVEN_AFTER_MS = 60_000
 const LAST_WORDS_LINES = 20
+/** What a process says until so long after it is ready is about its settings; its logger may be that late. */
+const STARTING_MS = 1_000
 
 export class RoleProcess {
   readonly role: Role
@@ -110,15 +112,20 @@ export class RoleProcess {
     })
     this.#child = child
     const lastWords: string[] = []
-    let starting = true
+    let startedAt = Number.POSITIVE_INFINITY
+    const { promise: ready, resolve: isReady } = Promise.withResolvers<number>()
     const hear = (text: string): void => {
-      if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
-      onEvent({ kind: 'line', name, line: readLine(text), starting })
+      const now = performance.now()
+      const started = startedPort(text)
+      if (started === undefined) {
+        if (lastWords.push(text) > LAST_WORDS_LINES) lastWords.shift()
+        onEvent({ kind: 'line', name, line: readLine(text), starting: now < startedAt + STARTING_MS })
+      } else {
+        startedAt = now
+        isReady(started)
+      }
     }
     for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
-    const ready = new Promise<number>((resolve) => {
-      child.once('message', (message) => resolve((message as ReadyMessage).ready.port))
-    })
     const ended = new AbortController()
     const closed = once(child, 'close', { signal: ended.signal }).then(([code, signal]) => {
       const words = lastWords
@@ -140,7 +147,6 @@ export class RoleProcess {
     } finally {
       ended.abort()
     }
-    starting = false
     onEvent({ kind: 'ready', name, pid: child.pid ?? 0, port: this.#port })
     return child
   }
@@ -174,6 +180,11 @@ export class RoleProcess {
     if (child.exitCode !== null || child.signalCode !== null) void revive(child.exitCode, child.signalCode)
     else child.once('exit', (code, signal) => void revive(code, signal))
   }
+}
+
+function startedPort(text: string): number | undefined {
+  if (!text.startsWith('{"started":')) return undefined
+  return (JSON.parse(text) as StartedLine).started.port
 }
 
 /** A line that is not a JSON log line is somebody's stray print: kept, as a warning. */

@@ -1,7 +1,7 @@
 /** What the command itself reads of the environment; the roles read the rest, and complain about it, themselves. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type Agents, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import { type Agents, checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
 import { z } from 'zod'
 import { messageOf } from './exit.ts'
 
@@ -37,9 +37,10 @@ export type CliSettings = {
 /** Time to settle and to close connections after the last deadline. */
 const SETTLE_MS = 10_000
 
-/** @throws SettingsError naming each wrong variable */
+/** @throws SettingsError naming each wrong variable, or the relation that does not hold */
 export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
   const c = readSettings(Settings, env)
+  checkRelations(c)
   return {
     redisUrl: c.REDIS_URL,
     partitions: c.DECORUM_PARTITIONS,

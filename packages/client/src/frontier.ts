@@ -83,7 +83,7 @@ function frontierOn(redis: Redis, tags: string[], patienceMs: number): Frontier 
       yield* new OutcomeReader(own, acks, streams, { group, consumer, from, wait }, closing.signal).read()
     } finally {
       closing.signal.removeEventListener('abort', cut)
-      own.disconnect()
+      if (!closing.signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
     }
   }
 

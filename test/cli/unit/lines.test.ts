@@ -3,13 +3,12 @@ import { expect, test } from 'vitest'
 import { type Line, linesOf, openInput } from '../../../packages/cli/src/lines.ts'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
-  return await Array.fromAsync(
-    linesOf(
-      (async function* () {
-        yield* chunks
-      })(),
-    ),
-  )
+  async function* input(): AsyncGenerator<string | Uint8Array> {
+    yield* chunks
+  }
+  const lines: Line[] = []
+  for await (const line of linesOf(input())) lines.push(line)
+  return lines
 }
 
 test('blank lines and comments are skipped but counted', async () => {

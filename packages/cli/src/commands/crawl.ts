@@ -32,17 +32,18 @@ export type CrawlOptions = {
 export async function crawl(file: string | undefined, options: CrawlOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const { folder, input } = await prepare(file, options, settings)
-  const outcomes = await OutcomeFile.open(folder.outcomes)
   const tally = new Tally(folder.note.run)
-  if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
-
   const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
   let local: LocalFleet | undefined
+  let outcomes: OutcomeFile | undefined
   const interrupt = catchInterrupt(() => local?.kill())
-  const begun = performance.now()
-  const before = tally.fetched
   try {
     local = await start(folder, options, settings, display)
+    await folder.begin()
+    outcomes = await OutcomeFile.open(folder.outcomes)
+    if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
+    const begun = performance.now()
+    const before = tally.fetched
     const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
     const limits = { minutes: options.maxMinutes, pages: options.maxPages }
     const ending = await runCrawl({
@@ -63,7 +64,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
   } finally {
     display.stop()
     await local?.close()
-    await outcomes.close()
+    await outcomes?.close()
     interrupt.release()
   }
 }
@@ -86,9 +87,8 @@ async function start(
   settings: CliSettings,
   { voice }: Display,
 ): Promise<LocalFleet> {
-  for (const line of whatIsOpened(settings)) voice.say('opened', line)
   const log = createWriteStream(folder.log, { flags: 'a' })
-  return openLocalFleet({
+  const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '' },
     dataDir: folder.state,
@@ -100,6 +100,8 @@ async function start(
       sayTrouble(voice, event)
     },
   })
+  for (const line of whatIsOpened(settings)) voice.say('opened', line)
+  return local
 }
 
 type Finished = {

@@ -1,6 +1,6 @@
 /** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
-import type { ReadyMessage, Role } from '../role-process.ts'
+import type { Role, StartedLine } from '../role-process.ts'
 
 /** Longest drain: above any fetch deadline that fits a lease of default length. */
 const DRAIN_MS = 60_000
@@ -25,11 +25,15 @@ export async function runRole(role: Role): Promise<ExitCode> {
   if (process.connected) process.once('disconnect', () => asked.resolve())
 
   const service = await start(role)
-  process.send?.({ ready: { port: service.port } } satisfies ReadyMessage)
+  if (process.connected) {
+    // whatever LOG_LEVEL says of other lines
+    process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)
+  }
   await asked.promise
   // Redis may be gone together with the parent: draining must end all the same
   setTimeout(() => process.exit(FAILED), DRAIN_MS).unref()
   await service.stop()
+  if (process.connected) process.disconnect() // the channel would keep this process alive
   return DONE
 }
 

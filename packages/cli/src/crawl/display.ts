@@ -19,22 +19,16 @@ export function displayOn(stream: NodeJS.WriteStream, json: boolean, voice: Voic
 }
 
 function lines(json: boolean, voice: Voice): Display {
-  let last: Status | undefined
   let next = performance.now() + LINE_EVERY_MS
-  const print = (status: Status): void => {
-    const note = status.note === undefined ? '' : `\n${PLACE}${status.note}`
-    voice.say('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
-    last = undefined
-  }
   return {
     voice,
     show(status) {
-      last = status
       if (performance.now() < next) return
       next = performance.now() + LINE_EVERY_MS
-      print(status)
+      const note = status.note === undefined ? '' : `\n${PLACE}${status.note}`
+      voice.say('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
     },
-    stop: () => void (last !== undefined && print(last)),
+    stop: () => undefined,
   }
 }
 

@@ -34,6 +34,8 @@ export type OutFolder = {
   pages: string
   state: string
   log: string
+  /** From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside. */
+  begin(): Promise<void>
   finish(): Promise<void>
 }
 
@@ -56,7 +58,7 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
   const unfinished = before !== undefined && before.finishedAt === undefined
   if (request.resume) {
     if (!unfinished) throw new UsageError(`there is no unfinished crawl in ${dir}`)
-    return folder(dir, await continued(before, request), true)
+    return folder(dir, await continued(before, request), 'resumed')
   }
   if (request.file === undefined) throw new UsageError('which URLs? name a file, or - for standard input')
   if (unfinished) {
@@ -66,32 +68,36 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
   }
   try {
     await mkdir(dir, { recursive: true })
-    if (before !== undefined) await setAside(dir, before)
-    const fresh = folder(dir, await begun(request, request.file), false)
-    await writeFile(path, `${JSON.stringify(fresh.note, undefined, 2)}\n`)
-    return fresh
+    return folder(dir, await begun(request, request.file), before)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${dir} cannot be used for --out: ${messageOf(error)}`)
   }
 }
 
-function folder(dir: string, note: CrawlNote, resumed: boolean): OutFolder {
+/** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this very one */
+function folder(dir: string, note: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
   const path = join(dir, 'crawl.json')
+  const write = async (text: CrawlNote): Promise<void> => {
+    const draft = `${path}.${process.pid}`
+    await writeFile(draft, `${JSON.stringify(text, undefined, 2)}\n`)
+    await rename(draft, path)
+  }
   return {
     dir,
     note,
-    resumed,
+    resumed: before === 'resumed',
     list: note.file === '-' ? join(dir, 'urls.txt') : note.file,
     outcomes: join(dir, 'outcomes.ndjson'),
     pages: join(dir, 'pages'),
     state: join(dir, 'state'),
     log: join(dir, 'crawl.log'),
-    async finish() {
-      const draft = `${path}.${process.pid}`
-      await writeFile(draft, `${JSON.stringify({ ...note, finishedAt: new Date().toISOString() }, undefined, 2)}\n`)
-      await rename(draft, path)
+    async begin() {
+      if (before === 'resumed') return
+      if (before !== undefined) await setAside(dir, before)
+      await write(note)
     },
+    finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
   }
 }
 

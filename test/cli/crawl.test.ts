@@ -1,0 +1,215 @@
+/** `decorum crawl` from end to end: real processes, a Redis of its own, sites on loopback. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { Outcome } from '@decorum/protocol'
+import { describe, expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { decorum, folder, readOutcomes, site, startDecorum } from './decorum.ts'
+
+const TIMEOUT = 60_000
+const shared = await redisForTest()
+
+const lineOf = (outcome: Outcome): unknown => outcome.meta?.line
+const byLine = (outcomes: Outcome[]): Record<string, string> =>
+  Object.fromEntries(
+    outcomes.map((outcome) => [`${outcome.id.includes('~') ? '→' : ''}${lineOf(outcome)}`, outcome.kind]),
+  )
+
+describe('a whole crawl', { timeout: TIMEOUT }, () => {
+  test('every line gets one outcome, redirect targets too, and everything is on the disk', async () => {
+    const dir = await folder()
+    const [a, b] = [
+      await site((request, response) => {
+        if (request.url === '/robots.txt') response.end('User-agent: *\nDisallow: /private\n')
+        else if (request.url === '/moved') response.writeHead(301, { location: '/private/new' }).end()
+        else return false
+        return true
+      }),
+      await site(),
+    ]
+    const lines = [
+      '# a list',
+      `${a.origin}/one`,
+      `  ${a.origin}/private/x`,
+      '',
+      `${a.origin}/moved`,
+      `${b.origin}/two#part`,
+      'not a url',
+      'javascript:alert(1)',
+      `${b.origin}/${'x'.repeat(1_000_000)}`,
+      'http://127.0.0.1:25/',
+      `${b.origin}/two`,
+    ]
+    await writeFile(join(dir, 'urls.txt'), lines.join('\r\n'))
+    const { code, stdout, stderr } = await decorum(['crawl', 'urls.txt', '--json'], { cwd: dir })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+
+    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+    expect(byLine(outcomes)).toEqual({
+      2: 'fetched',
+      3: 'disallowed',
+      5: 'redirected',
+      '→5': 'disallowed',
+      6: 'fetched',
+      7: 'invalid',
+      8: 'invalid',
+      9: 'invalid',
+      10: 'failed',
+      11: 'fetched',
+    })
+    expect(outcomes).toHaveLength(10)
+    expect(a.asked).toEqual(['/one', '/moved'])
+    expect(b.asked.sort()).toEqual(['/two', '/two'])
+
+    const summary = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>
+    expect(summary).toMatchObject({ event: 'summary', ending: 'finished', total: 10, done: 10, left: 0 })
+    expect(summary.byReason).toMatchObject({ 'invalid: url-too-long': 1, 'failed: blocked-port': 1, 'fetched: 200': 3 })
+
+    const pages = join(dir, 'decorum-out/pages')
+    const [warc = ''] = (await readdir(pages)).filter((name) => name.endsWith('.warc.gz'))
+    const records = gunzipSync(await readFile(join(pages, warc))).toString('latin1')
+    expect(records).toContain(`WARC-Target-URI: ${a.origin}/one`)
+  })
+
+  test('a list from standard input, without an archive, with plain progress for people', async () => {
+    const dir = await folder()
+    const { origin } = await site()
+    const input = `${origin}/1\n${origin}/2`
+    const { code, stdout, stderr } = await decorum(['crawl', '-', '--out', 'here', '--no-archive'], { cwd: dir, input })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Done: 2 URLs, each with its outcome, in .*\n {9}2 {2}fetched\n/)
+    expect(stderr).toContain('no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (127.0.0.0/8)')
+    expect(await readdir(join(dir, 'here'))).toEqual([
+      'crawl.json',
+      'crawl.log',
+      'outcomes.ndjson',
+      'state',
+      'urls.txt',
+    ])
+  })
+
+  test('an empty list is a crawl of nothing', async () => {
+    const dir = await folder()
+    const { code, stdout } = await decorum(['crawl', '-'], { cwd: dir, input: '# nothing\n\n' })
+    expect({ code, stdout: stdout.split('\n')[0] }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('Done: 0 URLs'),
+    })
+  })
+
+  test('a second crawl into the same folder keeps the outcomes of the first', async () => {
+    const dir = await folder()
+    const { origin, asked } = await site()
+    for (const path of ['/1', '/2']) await decorum(['crawl', '-'], { cwd: dir, input: `${origin}${path}\n` })
+    const names = (await readdir(join(dir, 'decorum-out'))).filter((name) => name.startsWith('outcomes'))
+    expect(names).toHaveLength(2)
+    expect(asked).toEqual(['/1', '/2'])
+  })
+})
+
+describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
+  /** A site that gives its first page at once, and says when it was asked. */
+  async function slowList(dir: string): Promise<{ asked: string[]; origin: string }> {
+    const { origin, asked } = await site()
+    const urls = Array.from({ length: 30 }, (_, n) => `${origin}/${n}`)
+    await writeFile(join(dir, 'urls.txt'), `${urls.join('\n')}\n`)
+    return { origin, asked }
+  }
+  const SLOW = { DEFAULT_GAP_MS: '300' }
+
+  test('Ctrl-C says what is left and where; --resume does the rest, and no page is fetched twice', async () => {
+    const dir = await folder()
+    const { asked } = await slowList(dir)
+    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env: SLOW })
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    first.child.kill('SIGINT')
+    const stopped = await first.result
+    expect(stopped.code).toBe(3)
+    const summary = JSON.parse(stopped.stdout.trim().split('\n').at(-1) ?? '') as {
+      left: number
+      done: number
+      goOn: string
+    }
+    expect(summary.left + summary.done).toBe(30)
+    expect(summary.left).toBeGreaterThan(0)
+    expect(summary.goOn).toBe('decorum crawl --resume --out decorum-out')
+
+    const refused = await decorum(['crawl', 'urls.txt'], { cwd: dir })
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holds an unfinished crawl') })
+
+    const { code } = await decorum(['crawl', '--resume', '--json'], { cwd: dir })
+    expect(code).toBe(0)
+    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+    expect(outcomes.map(lineOf).sort((x, y) => Number(x) - Number(y))).toEqual(
+      Array.from({ length: 30 }, (_, n) => n + 1),
+    )
+    expect(asked.length).toBe(30)
+
+    const again = await decorum(['crawl', '--resume'], { cwd: dir })
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no unfinished crawl') })
+  })
+
+  test('killed outright, it is resumed as well', async () => {
+    const dir = await folder()
+    const { asked } = await slowList(dir)
+    const env = { ...SLOW, LEASE_MS: '2000', FETCH_DEADLINE_MS: '1000', QUARANTINE_MS: '500' }
+    const first = startDecorum(['crawl', 'urls.txt'], { cwd: dir, env })
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    first.child.kill('SIGKILL')
+    await first.result
+    // its Redis ends by itself, and the folder is free again
+    await expect
+      .poll(async () => (await decorum(['crawl', '--resume', '--json'], { cwd: dir, env })).code, { timeout: 40_000 })
+      .toBe(0)
+    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+    expect(new Set(outcomes.map(lineOf)).size).toBe(30)
+    expect(outcomes).toHaveLength(30)
+  })
+
+  test('--max-pages stops it with exit code 3', async () => {
+    const dir = await folder()
+    await slowList(dir)
+    const { code, stdout } = await decorum(['crawl', 'urls.txt', '--max-pages', '3'], { cwd: dir, env: SLOW })
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^Stopped at the limit: \d+ of 30 URLs have their outcome/)
+    expect(stdout).toMatch(/\d+ left {2}stored in decorum-out\/state\n {2}go on {5}decorum crawl --resume/)
+  })
+
+  test('its Redis killed in mid-crawl: the crawl goes on and loses nothing', async () => {
+    const dir = await folder()
+    const { asked } = await slowList(dir)
+    const env = { ...SLOW, LEASE_MS: '2000', FETCH_DEADLINE_MS: '1000', QUARANTINE_MS: '500' }
+    const running = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
+    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    const note = JSON.parse(await readFile(join(dir, 'decorum-out/state/redis.json'), 'utf8')) as { pid: number }
+    process.kill(note.pid, 'SIGKILL')
+    const { code, stdout } = await running.result
+    expect(code).toBe(0)
+    expect(stdout).toContain('was started again')
+    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+    expect(outcomes.map(lineOf).sort((x, y) => Number(x) - Number(y))).toEqual(
+      Array.from({ length: 30 }, (_, n) => n + 1),
+    )
+  })
+})
+
+test('two crawls on one Redis: each counts its own URLs alone', { timeout: TIMEOUT }, async () => {
+  const env = { REDIS_URL: shared.url }
+  const { origin } = await site()
+  const crawls = ['a', 'b'].map(async (name) => {
+    const dir = await folder()
+    const input = Array.from({ length: 20 }, (_, n) => `${origin}/${name}${n}`).join('\n')
+    const { code, stdout } = await decorum(['crawl', '-', '--json', '--no-archive'], { cwd: dir, env, input })
+    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+    const own = outcomes.every(({ url }) => url.startsWith(`${origin}/${name}`))
+    return {
+      code,
+      own,
+      outcomes: outcomes.length,
+      done: (JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { done: number }).done,
+    }
+  })
+  const good = { code: 0, own: true, outcomes: 20, done: 20 }
+  expect(await Promise.all(crawls)).toEqual([good, good])
+})

@@ -1,0 +1,121 @@
+/** The `decorum` command as a process of its own, and a site for it to visit. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Outcome } from '@decorum/protocol'
+import { onTestFinished } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
+
+export type Result = { code: number | null; stdout: string; stderr: string }
+export type Running = {
+  child: ChildProcess
+  /** what it has said so far */
+  said: () => string
+  /** resolves when stdout or stderr holds `text`; rejects when it ends before */
+  hears(text: string | RegExp): Promise<void>
+  result: Promise<Result>
+}
+
+export type RunOptions = { cwd?: string; env?: Record<string, string>; input?: string | undefined }
+
+/** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
+const SETTINGS = { DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DEFAULT_GAP_MS: '20', REDIS_URL: '', DECORUM_AGENTS: '' }
+
+export function startDecorum(args: string[], { cwd, env = {}, input }: RunOptions = {}): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  const waiting = new Set<() => void>()
+  const tell = (): void => {
+    for (const look of waiting) look()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    tell()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    tell()
+  })
+  if (input !== undefined) child.stdin.end(input)
+  const said = (): string => stdout + stderr
+  const result = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await result
+  })
+  return {
+    child,
+    said,
+    result,
+    hears(text) {
+      return new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (typeof text === 'string' ? !said().includes(text) : !text.test(said())) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+        void result.then(({ code }) => reject(new Error(`ended with ${code} before it said ${text}:\n${said()}`)))
+      })
+    },
+  }
+}
+
+export const decorum = (args: string[], options: RunOptions = {}): Promise<Result> =>
+  startDecorum(args, { ...options, input: options.input ?? '' }).result
+
+/** A folder of this test's own, removed at its end. */
+export async function folder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'decorum-cli-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+export type Site = {
+  /** http://127.0.0.1:<port> */
+  origin: string
+  /** pages asked for, in order; robots.txt is not among them */
+  asked: string[]
+  port: number
+}
+
+/** A site on loopback. Without an answer of its own, robots.txt is missing and every page says its own name. */
+export async function site(
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): Promise<Site> {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    if (request.url !== '/robots.txt') asked.push(request.url ?? '')
+    if (answer(request, response)) return
+    if (request.url === '/robots.txt') response.writeHead(404)
+    response.end(request.url)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { origin: `http://127.0.0.1:${port}`, asked, port }
+}
+
+export async function readOutcomes(path: string): Promise<Outcome[]> {
+  const text = await readFile(path, 'utf8')
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Outcome)
+}

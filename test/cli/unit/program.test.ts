@@ -1,0 +1,32 @@
+/** What can be typed: design §4. */
+import { expect, test } from 'vitest'
+import { buildProgram } from '../../../packages/cli/src/program.ts'
+
+const program = buildProgram(() => undefined)
+
+test('all the commands are there', () => {
+  expect(program.commands.map((command) => command.name())).toEqual([
+    'up',
+    'crawl',
+    'demo',
+    'check',
+    'enqueue',
+    'outcomes',
+    'origin',
+    'audit',
+    'gateway',
+    'fetcher',
+    'console',
+  ])
+})
+
+test.for(program.commands.map((command) => [command.name(), command] as const))(
+  '%s answers --help and --json, and says in a line what it does',
+  ([name, command]) => {
+    expect(command.options.map((option) => option.long)).toContain('--json')
+    const help = command.helpInformation()
+    expect(help).toContain(`Usage: decorum ${name}`)
+    expect(help).toContain('-h, --help')
+    expect(command.description()).toMatch(/^\S.{20,120}$/)
+  },
+)

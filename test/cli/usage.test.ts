@@ -1,0 +1,80 @@
+/** What is typed wrong, set wrong, or not there: one readable sentence and the right exit code. */
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { startRedis } from '../support/redis.ts'
+import { decorum, folder } from './decorum.ts'
+
+test.for([
+  ['no command', [], 2, 'Usage: decorum'],
+  ['an unknown command', ['craw'], 2, "unknown command 'craw'"],
+  ['an unknown option', ['crawl', 'x', '--fast'], 2, "unknown option '--fast'"],
+  ['a count that is none', ['crawl', 'x', '--gateways', 'two'], 2, 'A whole number from 0 to 64 is needed'],
+  ['no file', ['crawl'], 2, 'which URLs? name a file, or - for standard input'],
+  ['a file that is not there', ['crawl', 'nowhere.txt'], 2, 'nowhere.txt cannot be read: there is no such file'],
+  ['a folder as a file', ['crawl', '/'], 2, '/ cannot be read: it is a directory'],
+  [
+    'an agent that nobody is',
+    ['crawl', '-', '--agent', 'me'],
+    2,
+    "no agent is called 'me'; DECORUM_AGENTS has decorum",
+  ],
+  ['no fleet and no Redis', ['crawl', '-', '--fetchers', '0'], 2, '--fetchers 0 need REDIS_URL'],
+  ['an origin that is none', ['origin', 'example'], 2, "'example' is no origin: not-a-url"],
+  ['--help', ['--help'], 0, 'Exit codes: 0 done'],
+  ['--version', ['--version'], 0, '0.1.0'],
+] as const)('%s', async ([, args, code, sentence]) => {
+  const cwd = await folder()
+  const result = await decorum([...args], { cwd, input: '', env: { XDG_DATA_HOME: cwd } })
+  expect(result.stdout + result.stderr).toContain(sentence)
+  expect(result.code).toBe(code)
+  expect(result.stderr).not.toMatch(/^ {4}at /m) // no stack
+})
+
+test.for([
+  [{ REDIS_URL: 'http://x' }, 'REDIS_URL: a Redis address such as redis://127.0.0.1:6379 is needed'],
+  [{ DEFAULT_GAP_MS: 'soon' }, 'DEFAULT_GAP_MS'],
+  [{ LEASE_MS: '1000' }, 'FETCH_DEADLINE_MS: a fetch must end inside its lease'],
+  [{ DECORUM_AGENTS: '[{"name":"x","userAgent":"x"}]' }, 'a User-Agent names a contact'],
+  [{ DECORUM_CONTACT: 'me' }, 'DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed'],
+] as const)('a wrong setting stops the start: %o', async ([env, sentence]) => {
+  const result = await decorum(['crawl', '-'], { cwd: await folder(), env: { ...env } })
+  expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) })
+  expect(result.stderr).not.toMatch(/^ {4}at /m)
+})
+
+test('Redis away at the start is one sentence', async () => {
+  const gone = await startRedis()
+  await gone.stop()
+  const env = { REDIS_URL: gone.url }
+  for (const args of [
+    ['up'],
+    ['crawl', '-'],
+    ['gateway'],
+    ['fetcher'],
+    ['console'],
+    ['enqueue', '-'],
+    ['outcomes'],
+    ['origin', 'http://a.example'],
+  ]) {
+    const result = await decorum(args, { cwd: await folder(), env })
+    expect([args[0], result.code, result.stderr.trim().split('\n').length]).toEqual([args[0], 1, 1])
+    expect(result.stderr).toMatch(/Redis|ledger/)
+  }
+}, 60_000)
+
+test('nothing is running: enqueue says how to start something', async () => {
+  const result = await decorum(['enqueue', '-'], { env: { XDG_DATA_HOME: await folder() } })
+  expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("start one with 'decorum up'") })
+})
+
+test('a port in use is said before anything is started', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const result = await decorum(['up', '--port', String(port), '--data', await folder()])
+  expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is in use`) })
+  taken.close()
+})
