@@ -1,7 +1,7 @@
 /** Where a crawl's status is shown: bars on a terminal, a line now and then elsewhere, NDJSON with --json. */
 import cliProgress from 'cli-progress'
 import type { Voice } from '../say.ts'
-import { type Status, sentenceOf } from './status.ts'
+import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 
 export type Display = {
   /** the newest status; may be called as often as there is one */
@@ -35,32 +35,46 @@ function lines(json: boolean, voice: Voice): Display {
 const PLACE = ' '.repeat(10)
 const clock = (): string => new Date().toTimeString().slice(0, 8)
 
+/** Three rows: how far, how it goes, and why it waits when it waits. Gone at the end, for the summary says it all. */
 function bars(stream: NodeJS.WriteStream): Display {
   const multi = new cliProgress.MultiBar(
     {
       stream,
-      hideCursor: true,
+      barsize: 30,
       linewrap: false,
-      gracefulExit: false,
-      barsize: 24,
-      autopadding: false,
+      hideCursor: true,
+      clearOnComplete: true,
+      gracefulExit: false, // signals are the command's
+      forceRedraw: true, // what is said above pushes the rows down
       emptyOnZero: true,
     },
     cliProgress.Presets.shades_grey,
   )
-  const bar = multi.create(1, 0, { text: 'starting' }, { format: '{bar} {percentage}%  {text}' })
-  const below = multi.create(1, 0, { text: '' }, { format: '  {text}' })
+  const row = (format: string): cliProgress.SingleBar => multi.create(1, 0, { text: '' }, { format })
+  const [far, how, why] = [row('{bar} {percentage}%  {text}'), row('{text}'), row('{text}')]
   return {
     show(status) {
-      bar.setTotal(Math.max(1, status.total))
-      bar.update(status.done, { text: sentenceOf(status) })
-      below.update(0, { text: status.note ?? '' })
+      const [first, ...rest] = partsOf(status)
+      const eta = status.etaMs === undefined ? '' : ` · ETA ${duration(status.etaMs)}`
+      far.setTotal(Math.max(1, status.total))
+      far.update(status.done, { text: `${first}${eta}` })
+      how.update(0, { text: rest.join(' · ') })
+      why.update(0, { text: status.note ?? '' })
     },
-    voice: { say: (_, text) => void (text !== undefined && multi.log(`${text}\n`)) },
+    voice: { say: (_, text) => void (text !== undefined && multi.log(`${fold(text, stream.columns)}\n`)) },
     stop() {
       if (!multi.isActive) return
       multi.update() // what was said since the last redraw
       multi.stop()
     },
   }
+}
+
+/** Lines no longer than the terminal is wide: the rows switch its own wrapping off. */
+function fold(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => line.match(new RegExp(`.{1,${Math.max(20, columns - 1)}}(?:\\s|$)|\\S+`, 'g')) ?? [''])
+    .map((line) => line.trimEnd())
+    .join('\n')
 }

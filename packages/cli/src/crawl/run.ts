@@ -61,6 +61,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     limits.minutes === undefined ? undefined : setTimeout(() => over.resolve('limit'), limits.minutes * 60_000)
   void aborted(crawl.interrupt).then(() => over.resolve('interrupted'))
   const watching = watch(crawl, () => fed, stop.signal)
+  watching.catch((error: unknown) => over.reject(error))
 
   try {
     let ending = await over.promise

@@ -86,17 +86,20 @@ function why(site: Site): string {
   }
 }
 
-/** One line of numbers, for people. */
-export function sentenceOf(status: Status): string {
-  const parts = [
+/** The numbers of a status, as people read them: done first, ETA left out. */
+export function partsOf(status: Status): string[] {
+  return [
     `${status.done}/${status.total}${status.totalKnown ? '' : '+'} done`,
     `${status.waiting} waiting`,
     `${status.inFlight} in flight`,
     `${status.backingOff} backing off`,
     `${Math.round(status.pagesPerMinute)} pages/min`,
-    ...(status.etaMs === undefined ? [] : [`ETA ${duration(status.etaMs)}`]),
   ]
-  return parts.join(' · ')
+}
+
+/** All of them in one line. */
+export function sentenceOf(status: Status): string {
+  return [...partsOf(status), ...(status.etaMs === undefined ? [] : [`ETA ${duration(status.etaMs)}`])].join(' · ')
 }
 
 /** 0.8 s · 12 s · 3 min 20 s · 2 h 5 min · 3 d 4 h */
