@@ -94,6 +94,8 @@ test('a client that goes away is recorded as cut, when it goes; a reset has no s
       { path: '/page', status: 0, cut: true },
     ])
     expect(requests[0]!.end).toBeGreaterThanOrEqual(left - 1)
+    // It went at `left`, two processes' reading apart: no later than `end`, no earlier than `late` before it.
+    expect(requests[0]!.end - requests[0]!.late!).toBeLessThanOrEqual(left + 1)
   })
 })
 

@@ -274,6 +274,21 @@ test('after an exchange that the visitor cut, the site may have noticed late; 25
   expect(found(scene(3_480).judge({ afterCutMs: 0 }))).toEqual({ 'short-silence': 1 })
 })
 
+test('how late a site noticed is for its record to say', () => {
+  const cut = { ms: 500, status: 0, cut: true }
+  const scene = (late: number) =>
+    new Scene()
+      .robots(0, '')
+      .visit(2_000, '/a', { ...cut, late })
+      .visit(3_460, '/b')
+  expect(found(scene(40).judge())).toEqual({})
+  expect(found(scene(39).judge())).toEqual({ 'short-silence': 1 })
+  const robots = (late: number) =>
+    new Scene().visit(0, '/robots.txt', { ...cut, late }).visit(60_470, '/robots.txt', { status: 500 })
+  expect(found(robots(30).judge())).toEqual({})
+  expect(found(robots(29).judge())).toEqual({ 'robots-too-often': 1 })
+})
+
 test('lines of visitors outside the fleet are left out and counted', () => {
   const report = judgeRecord(new Scene().robots(0, '').visit(1_005, '/a', { agent: 'curl/8' }).evidence, {
     visitors: (userAgent) =>

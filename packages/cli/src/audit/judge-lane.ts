@@ -5,7 +5,7 @@ import type { Visit } from './robots-fetches.ts'
 
 export type LaneContext = {
   knowledge: Knowledge
-  /** what a visitor may be late in showing that it has gone, ms: counts after cut exchanges alone */
+  /** how late a site may notice that a visitor has gone, ms, where its record does not say: after cut exchanges alone */
   afterCutMs: number
   blame: (visit: Visit, offence: Offence, because: string) => void
   unjudged: () => void
@@ -23,7 +23,7 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`
 export function judgeLane(visits: Visit[], context: LaneContext): LaneSums {
   const sums: LaneSums = { smallestSlackMs: undefined, least: Number.POSITIVE_INFINITY, most: 0 }
   let latestEnd = Number.NEGATIVE_INFINITY
-  let latestCut = false
+  let latestLateMs = 0
   let latestPath = ''
   for (const visit of visits) {
     const { line, visitor } = visit
@@ -39,7 +39,7 @@ export function judgeLane(visits: Visit[], context: LaneContext): LaneSums {
         context.blame(visit, 'overlap', `${latestPath} was open for another ${ms(latestEnd - line.start)}`)
       } else {
         // Nobody hears at once that somebody has left: only then the site's own end of an exchange may be late.
-        const counted = latestCut && slack < 0 && slack >= -context.afterCutMs ? 0 : slack
+        const counted = slack < 0 && slack >= -latestLateMs ? 0 : slack
         sums.smallestSlackMs = Math.min(sums.smallestSlackMs ?? Number.POSITIVE_INFINITY, counted)
         if (counted < 0)
           context.blame(visit, 'short-silence', `${ms(line.start - latestEnd)} of ${ms(owed)} after ${latestPath}`)
@@ -47,7 +47,7 @@ export function judgeLane(visits: Visit[], context: LaneContext): LaneSums {
     }
     if (line.end >= latestEnd) {
       latestEnd = line.end
-      latestCut = line.cut === true
+      latestLateMs = line.cut ? (line.late ?? context.afterCutMs) : 0
       latestPath = line.path
     }
   }

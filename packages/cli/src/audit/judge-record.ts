@@ -79,7 +79,7 @@ export function judgeRecord(evidence: Evidence, options: JudgeOptions): Report {
     if (sums.most > 0) report.owedMs = { least: sums.least, most: sums.most }
   }
   for (const own of Map.groupBy(hosts, partyKey).values()) judgeBackOff(own, ruleChangeMs, blame)
-  for (const own of fetchesOf.values()) judgeRobots(own, robotsRetryMs, blame)
+  for (const own of fetchesOf.values()) judgeRobots(own, robotsRetryMs, afterCutMs, blame)
 
   const guests = visits.filter(isGuest)
   const slackMs = [...lanes.values()].reduce(

@@ -5,8 +5,16 @@ import type { RobotsFetch, Visit } from './robots-fetches.ts'
 
 export type Blame = (visit: Visit, offence: Offence, because: string) => void
 
-/** @param retryMs  first retry of an outage, when the operator has set it otherwise than the policy */
-export function judgeRobots(fetches: RobotsFetch[], retryMs: number | undefined, blame: Blame): void {
+/**
+ * @param retryMs     first retry of an outage, when the operator has set it otherwise than the policy
+ * @param afterCutMs  how late a site may notice that a visitor has gone, ms, where its record does not say
+ */
+export function judgeRobots(
+  fetches: RobotsFetch[],
+  retryMs: number | undefined,
+  afterCutMs: number,
+  blame: Blame,
+): void {
   const byStart = fetches.toSorted((a, b) => a.start - b.start)
   let openUntil = Number.NEGATIVE_INFINITY
   let failures = 0
@@ -23,7 +31,9 @@ export function judgeRobots(fetches: RobotsFetch[], retryMs: number | undefined,
     } else if (previous) {
       const kept = fetch.start - previous.end
       const owed = pauseAfter(previous, { policy, failures, busy, retryMs })
-      if (kept < owed)
+      const last = previous.requests.at(-1)
+      const late = last?.cut ? (last.late ?? afterCutMs) : 0
+      if (kept + late < owed)
         blame(
           fetch.first,
           'robots-too-often',

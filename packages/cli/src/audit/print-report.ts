@@ -27,7 +27,7 @@ export function printReport(report: Report, lanes = 10): string {
     facts(report),
     laneTable(report.lanes, lanes),
     examples(report),
-    `Silence is counted from the end of one exchange to the start of the next; tolerance ${tolerance.silenceMs} ms (${tolerance.afterCutMs} ms after an exchange that the visitor cut; ${tolerance.ruleChangeMs} ms for a change of rules or back-off to reach other lanes).`,
+    `Silence is counted from the end of one exchange to the start of the next; tolerance ${tolerance.silenceMs} ms (after an exchange that the visitor cut, what the record says, else ${tolerance.afterCutMs} ms; ${tolerance.ruleChangeMs} ms for a change of rules or back-off to reach other lanes).`,
     report.total === 0
       ? styleText('green', '✓ no violation')
       : styleText('red', `✗ ${count(report.total, 'violation')}`),

@@ -48,6 +48,7 @@ function requestLine(line: Record<string, unknown>): RequestLine | { why: string
     status: answered,
   }
   if (line.cut === true || status === 499) request.cut = true
+  if (request.cut && typeof line.late === 'number' && line.late >= 0) request.late = line.late
   if (retryAfter !== undefined) request.retryAfter = retryAfter
   if (location !== undefined) request.location = location
   if (robots !== undefined) request.robots = robots

@@ -21,6 +21,8 @@ export type RequestLine = {
   status: number
   /** the client went away before the answer was complete, so `end` is when the site noticed */
   cut?: boolean
+  /** with `cut`: the visitor may have gone so much earlier than `end` says, ms; a busy site hears late */
+  late?: number
   retryAfter?: string
   location?: string
   /** which body was served, when it was one of rules: the hash of a line of kind `robots` */

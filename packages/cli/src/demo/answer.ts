@@ -10,6 +10,21 @@ const TAIL_BYTES = 1_024
 /** ms since 1970 UTC on a clock that never steps: what every record of this process is written by. */
 export const now = (): number => performance.timeOrigin + performance.now()
 
+/** What this process was seen awake at, the last time and the time before. */
+const pulse = { last: now(), before: now() }
+const PULSE_MS = 5
+
+/**
+ * Feels the pulse of this process until the timer is cleared. Whatever happened on a socket before the last pulse but one
+ * has been heard by now: that bounds how late the end of a connection is noticed, however busy the machine is.
+ */
+export function startPulse(): NodeJS.Timeout {
+  return setInterval(() => {
+    pulse.before = pulse.last
+    pulse.last = now()
+  }, PULSE_MS)
+}
+
 const fillers = new Map<number, Buffer>()
 function filler(bytes: number): Buffer {
   let body = fillers.get(bytes)
@@ -39,6 +54,7 @@ export function serve(
   const finish = (cut: boolean): void => {
     if (finished) return
     finished = true
+    const end = now()
     done({
       kind: 'request',
       origin: heard.origin,
@@ -46,9 +62,9 @@ export function serve(
       method: request.method ?? '',
       path: request.url ?? '',
       start: heard.start,
-      end: now(), // right before the last byte is handed over: a client cannot have it sooner
+      end, // right before the last byte is handed over: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
-      ...(cut ? { cut } : {}),
+      ...(cut ? { cut, late: end - pulse.before } : {}),
       ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
       ...(answer.location === undefined ? {} : { location: answer.location }),
       ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { now, serve } from './answer.ts'
+import { now, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { openRecorder } from './recorder.ts'
 
@@ -59,6 +59,7 @@ export async function startWeb(
     JSON.stringify(options.sites).replaceAll(/\{origin:([^}"]+)\}/g, (_, name: string) => originIn(origins, name)),
   ) as Site[]
 
+  const pulse = startPulse()
   const sockets = new Set<Socket>()
   const counts = new Map<string, number>()
   const next = (key: string, script: Script): Answer => {
@@ -120,6 +121,7 @@ export async function startWeb(
       for (const socket of sockets) socket.destroy()
       await Promise.all([...closed, ...gone])
       await new Promise((resolve) => setImmediate(resolve)) // answers cut by us record themselves on 'close'
+      clearInterval(pulse)
       await recorder.close()
       return recorder.lines
     },
