@@ -22,7 +22,7 @@ export type Journey = {
   frontier: Frontier
   /** id → every outcome that came for it: one each, if the promise holds */
   outcomes: Map<string, Outcome[]>
-  /** resolves when so many candidates have an outcome */
+  /** resolves when so many candidates have an outcome; rejects with the fleet's troubles when they do not come */
   outcomesOf(count: number): Promise<void>
   /** crashes and warnings of the fleet */
   troubles: string[]
@@ -38,6 +38,9 @@ export type JourneyOptions = {
   fetchers?: number
   env?: NodeJS.ProcessEnv
 }
+
+/** A crawl that takes longer hangs. */
+const PATIENCE_MS = 60_000
 
 /** Its User-Agent is what the audit knows it by. */
 const AGENT = { name: 'journeybot', userAgent: 'Mozilla/5.0 (compatible; journeybot/1.0; +https://example.com/bot)' }
@@ -76,17 +79,26 @@ export async function startJourney(options: JourneyOptions): Promise<Journey> {
     frontier,
     outcomes,
     troubles,
-    outcomesOf: (count) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (outcomes.size < count) return
-          listeners.delete(look)
-          resolve()
-        }
-        listeners.add(look)
-        collecting.catch(reject)
-        look()
-      }),
+    outcomesOf: async (count) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const look = (): void => {
+        if (outcomes.size >= count) resolve()
+      }
+      const late = setTimeout(() => {
+        reject(
+          new Error(
+            `${outcomes.size} of ${count} outcomes after ${PATIENCE_MS / 1_000} s; ${troubles.join('; ') || 'no trouble heard of'}`,
+          ),
+        )
+      }, PATIENCE_MS)
+      listeners.add(look)
+      collecting.catch(reject)
+      look()
+      await promise.finally(() => {
+        clearTimeout(late)
+        listeners.delete(look)
+      })
+    },
     audit: async () => judgeRecord(await web.evidence(), auditOptions),
     close: async () => {
       await frontier.close()
