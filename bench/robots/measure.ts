@@ -1,0 +1,77 @@
+/**
+ * Timed loops and held memory, both sides of a comparison by turns. Time is the processor time of this thread: what other
+ * processes of a shared machine take does not count.
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { median } from '../frame/figures.ts'
+
+/** Milliseconds of processor time that this thread has taken. */
+function now(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+/** Kept alive and looked at, so that no compiler finds the work useless. */
+export let sink = 0
+
+/**
+ * Calls per second of each task: warmed up, then timed in turns, median of three.
+ * @param tasks  each call gets a running number and returns something truthy or falsy
+ */
+export function rates<Name extends string>(
+  tasks: Record<Name, (i: number) => unknown>,
+  ms: number,
+): Record<Name, number> {
+  const names = Object.keys(tasks) as Name[]
+  const measured = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  for (const name of names) timed(tasks[name], ms / 3)
+  for (let turn = 0; turn < 3; turn++) for (const name of names) measured[name].push(timed(tasks[name], ms))
+  return Object.fromEntries(names.map((name) => [name, median(measured[name])])) as Record<Name, number>
+}
+
+function timed(task: (i: number) => unknown, ms: number): number {
+  const startedAt = now()
+  let calls = 0
+  for (let batch = 1; ; batch = Math.min(batch * 2, 4_096)) {
+    for (let i = 0; i < batch; i++) if (task(calls + i)) sink++
+    calls += batch
+    const elapsed = now() - startedAt
+    if (elapsed >= ms) return (calls / elapsed) * 1_000
+    if (elapsed / calls > 0.05) batch = 0.5 // slow calls are counted one by one
+  }
+}
+
+/** Milliseconds of one call: the least and the greatest of several, since a shared machine only ever adds. */
+export function once(task: () => unknown, times: number): { least: number; greatest: number } {
+  let least = Infinity
+  let greatest = 0
+  for (let i = 0; i < times; i++) {
+    const startedAt = now()
+    if (task()) sink++
+    const ms = now() - startedAt
+    least = Math.min(least, ms)
+    greatest = Math.max(greatest, ms)
+  }
+  return { least, greatest }
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** KB that one object holds: heap and octets outside it, over `count` of them, after two collections. */
+export function heldKb(make: () => unknown, count: number): number {
+  const held: unknown[] = new Array(count).fill(undefined)
+  const before = used()
+  for (let i = 0; i < count; i++) held[i] = make()
+  const after = used()
+  if (held.length === 0) sink++
+  return (after - before) / count / 1_024
+}
+
+function used(): number {
+  collect()
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
