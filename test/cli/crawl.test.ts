@@ -10,7 +10,7 @@ import { decorum, folder, readOutcomes, site, startDecorum } from './decorum.ts'
 const TIMEOUT = 60_000
 const shared = await redisForTest()
 
-const lineOf = (outcome: Outcome): unknown => outcome.meta?.line
+const lineOf = (outcome: Outcome): number => Number(outcome.meta?.line)
 const byLine = (outcomes: Outcome[]): Record<string, string> =>
   Object.fromEntries(
     outcomes.map((outcome) => [`${outcome.id.includes('~') ? '→' : ''}${lineOf(outcome)}`, outcome.kind]),
@@ -141,9 +141,7 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     const { code } = await decorum(['crawl', '--resume', '--json'], { cwd: dir })
     expect(code).toBe(0)
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
-    expect(outcomes.map(lineOf).sort((x, y) => Number(x) - Number(y))).toEqual(
-      Array.from({ length: 30 }, (_, n) => n + 1),
-    )
+    expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
     expect(asked.length).toBe(30)
 
     const again = await decorum(['crawl', '--resume'], { cwd: dir })
@@ -188,9 +186,7 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     expect(code).toBe(0)
     expect(stdout).toContain('was started again')
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
-    expect(outcomes.map(lineOf).sort((x, y) => Number(x) - Number(y))).toEqual(
-      Array.from({ length: 30 }, (_, n) => n + 1),
-    )
+    expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
   })
 })
 

@@ -1,0 +1,139 @@
+/** `decorum up` and the commands that talk to what it has started. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CANDIDATES, type Outcome, queueOptions } from '@decorum/protocol'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
+
+const TIMEOUT = 60_000
+type Up = { running: Running; env: Record<string, string>; console: string; redis: string; dir: string }
+
+async function up(dir: string, extra: Record<string, string> = {}): Promise<Up> {
+  const env = { XDG_DATA_HOME: dir, ...extra }
+  const running = startDecorum(['up', '--json', '--port', '0'], { env })
+  await running.hears('"event":"up"')
+  const said = running.said().split('\n')
+  const line = said.find((text) => text.includes('"event":"up"')) ?? ''
+  return { running, env, dir, ...(JSON.parse(line) as { console: string; redis: string }) }
+}
+
+const outcomesIn = ({ stdout }: Result): Outcome[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Outcome)
+
+test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-C stops all of it', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const { origin, asked } = await site((request, response) => {
+    if (request.url !== '/robots.txt') return false
+    response.end('User-agent: *\nCrawl-delay: 60\nDisallow: /no')
+    return true
+  })
+  const fleet = await up(dir, { MAX_GAP_MS: '200' })
+  const { env } = fleet
+  // a group that is there before keeps what others have read already
+  expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toEqual([])
+  const list = [
+    `${origin}/a`,
+    'ftp://a.example/',
+    `{"url":"${origin}/b","id":"mine","meta":{"depth":2}}`,
+    `${origin}/no`,
+  ]
+  await writeFile(join(dir, 'urls.txt'), `${list.join('\n')}\n`)
+  expect(await decorum(['enqueue', 'urls.txt', '--json'], { cwd: dir, env })).toMatchObject({
+    code: 0,
+    stdout: '{"enqueued":4}\n',
+  })
+
+  const following = startDecorum(['outcomes', '--follow'], { env })
+  await expect.poll(() => following.said().trim().split('\n').length, { timeout: 20_000 }).toBe(4)
+  following.child.kill('SIGINT')
+  const outcomes = outcomesIn(await following.result)
+  expect(Object.fromEntries(outcomes.map(({ url, kind }) => [url, kind]))).toEqual({
+    [`${origin}/a`]: 'fetched',
+    [`${origin}/b`]: 'fetched',
+    [`${origin}/no`]: 'disallowed',
+    'ftp://a.example/': 'invalid',
+  })
+  expect(outcomes.find(({ id }) => id === 'mine')?.meta).toEqual({ depth: 2 })
+  expect(outcomes.find(({ kind }) => kind === 'invalid')?.meta).toEqual({ line: 2 })
+  expect(asked.sort()).toEqual(['/a', '/b'])
+
+  expect(outcomesIn(await decorum(['outcomes'], { env }))).toEqual([]) // this group has seen them
+  expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toHaveLength(4)
+  expect(await decorum(['outcomes', '--group', 'other', '--forget'], { env })).toMatchObject({ code: 0 })
+
+  const { stdout } = await decorum(['origin', origin], { env })
+  expect(stdout).toContain('robots     answered 200')
+  expect(stdout).toContain('gap      0.2 s (clamped: the site asks for 60 s)')
+  expect(JSON.parse((await decorum(['origin', `${origin}/any`, '--json'], { env })).stdout)).toMatchObject({ origin })
+  expect((await fetch(new URL('/livez', fleet.console))).status).toBe(200)
+
+  fleet.running.child.kill('SIGINT')
+  expect((await fleet.running.result).code).toBe(0)
+  await expect(fetch(new URL('/livez', fleet.console))).rejects.toThrow()
+  const redis = new Redis(fleet.redis, { lazyConnect: true, retryStrategy: () => null })
+  redis.on('error', () => undefined)
+  await expect(redis.connect()).rejects.toThrow()
+})
+
+test('what was enqueued while nothing ran, and after a crash, is fetched once by the next fleet', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const { origin, asked } = await site()
+  const first = await up(dir)
+  const tag = '{decorum:0}'
+  const client = new Redis(first.redis)
+  const queue = new Queue(CANDIDATES, { connection: client, ...queueOptions(tag) })
+  const [gateway] = first.running.said().match(/"name":"gateway-1","pid":\d+/) ?? []
+  process.kill(Number(/\d+$/.exec(gateway ?? '')?.[0]), 'SIGKILL')
+  await first.running.hears('gateway-1 ended (SIGKILL)')
+  await queue.add('any', { url: `${origin}/by-a-plain-producer` }) // any BullMQ producer may
+  await first.running.hears(/"event":"ready","name":"gateway-1"[\s\S]*"event":"ready","name":"gateway-1"/)
+  await expect.poll(() => asked, { timeout: 20_000 }).toEqual(['/by-a-plain-producer'])
+  await queue.close()
+  client.disconnect()
+  first.running.child.kill('SIGTERM')
+  expect((await first.running.result).code).toBe(0)
+
+  const second = await up(dir)
+  const seen = outcomesIn(await decorum(['outcomes'], { env: second.env }))
+  expect(seen.map(({ url }) => url)).toEqual([`${origin}/by-a-plain-producer`])
+  expect(asked).toEqual(['/by-a-plain-producer'])
+})
+
+test('a second `up` on the same data says where the first one is', { timeout: TIMEOUT }, async () => {
+  const dir = await folder()
+  const first = await up(dir)
+  const second = await decorum(['up', '--port', '0'], { env: { XDG_DATA_HOME: dir } })
+  expect(second).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`at ${first.redis}: set REDIS_URL to that address`),
+  })
+})
+
+test('role processes end when their parent is killed', { timeout: TIMEOUT }, async () => {
+  const { running } = await up(await folder())
+  const pids = [...running.said().matchAll(/"event":"ready","name":"[a-z0-9-]+","pid":(\d+)/g)].map(([, pid]) =>
+    Number(pid),
+  )
+  expect(pids).toHaveLength(3)
+  running.child.kill('SIGKILL')
+  await expect.poll(() => pids.filter(isAlive), { timeout: 30_000 }).toEqual([])
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
