@@ -1,60 +1,64 @@
 /**
  * The rules of one group under one policy: which of them decides about a path (RFC 9309 §2.2.2).
  *
- * A few rules are tried one by one. Many are indexed on first use: literals by themselves, patterns with a wildcard by
- * what stands before it. A literal whose key is the longest prefix of the path beats all other literals unseen; a run of
- * wildcard patterns is met from the heaviest down and left as soon as the rest weighs less than what has won already.
+ * A few rules are tried one by one. Many are indexed on first use. Literals by prefix: the longest one that starts the
+ * path beats all others unseen (`prefix-index.ts`). Patterns with a wildcard by the rarest pair of neighbouring octets in
+ * them: a path is only tried against those whose pair it holds (`gram-index.ts`).
  */
-import { matchesFromStar, matchesPattern } from './match.ts'
+import { GramIndex } from './gram-index.ts'
+import { matchesPattern } from './match.ts'
 import { DOLLAR, SLASH, STAR } from './octets.ts'
 import type { Path } from './path.ts'
-import { folderEnd, type Patterns, weightOf } from './patterns.ts'
+import { folderEnd, matchesFolder, type Patterns, weightOf } from './patterns.ts'
 import type { Policy } from './policies.ts'
-import { commonLength, deepest, type Entries, FLAG, RULE, sortEntries } from './prefix-index.ts'
-import type { Block } from './robots-file.ts'
+import { PrefixIndex } from './prefix-index.ts'
 
 /** Up to here looking at each rule is as fast as an index, and needs no memory. */
 const FEW_RULES = 24
 
-/** Numbers per entry: rule, key length, way up. */
-const LITERAL = 3
-/** Numbers per entry: rule, key length, way up, 1 when the entry before has the same key, two probes. */
-const WILDCARD = 6
+/** The best rule so far. One object, used again: a verdict allocates nothing. */
+export interface Best {
+  rule: number
+  weight: number
+}
 
-/** No probe: the pattern holds no two neighbouring literal octets. */
-const NO_PROBE = 0xffff
-
-/** Pairs of octets that occur in the path, as stamps, so that nothing needs clearing. */
-const GRAMS = 4096
-const stamps = /* @__PURE__ */ new Uint32Array(GRAMS)
-let stamp = 0
+const best: Best = { rule: -1, weight: 0 }
 
 export class GroupRules {
   readonly #patterns: Patterns
   readonly #policy: Policy
-  readonly #blocks: readonly Block[]
-  readonly #count: number
-  #literals: Uint16Array | undefined
-  #wildcards: Uint16Array | undefined
+  /** Rules [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
+  readonly #ranges: readonly number[]
+  readonly #few: boolean
+  #literals: PrefixIndex | undefined
+  #wildcards: GramIndex | undefined
 
-  constructor(patterns: Patterns, policy: Policy, blocks: readonly Block[]) {
+  constructor(patterns: Patterns, policy: Policy, ranges: readonly number[]) {
     this.#patterns = patterns
     this.#policy = policy
-    this.#blocks = blocks
-    this.#count = blocks.reduce((sum, block) => sum + block.to - block.from, 0)
+    this.#ranges = ranges
+    let count = 0
+    for (let i = 0; i < ranges.length; i += 2) count += (ranges[i + 1] as number) - (ranges[i] as number)
+    this.#few = count <= FEW_RULES
   }
 
   /** The rule that decides about the path, or -1 when none matches. */
   winner(path: Path): number {
-    if (this.#count <= FEW_RULES) return this.#tryEach(path)
-    if (this.#literals === undefined || this.#wildcards === undefined) this.#index()
-    return this.#lookUp(path, this.#literals as Uint16Array, this.#wildcards as Uint16Array)
+    best.rule = -1
+    best.weight = 0
+    if (this.#few) this.#tryEach(path)
+    else {
+      if (this.#literals === undefined) this.#index()
+      this.#literals?.search(path, best)
+      this.#wildcards?.search(path, best)
+    }
+    return best.rule
   }
 
   /** Calls `visit` with each rule that matches the path, in the order of the file. */
   matching(path: Path, visit: (rule: number, weight: number) => void): void {
-    for (const block of this.#blocks)
-      for (let rule = block.from; rule < block.to; rule++) {
+    for (let i = 0; i < this.#ranges.length; i += 2)
+      for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++) {
         const weight = this.#weightIfMatching(rule, path)
         if (weight > 0) visit(rule, weight)
       }
@@ -74,15 +78,13 @@ export class GroupRules {
     return end > 0 && matchesFolder(octets, start, end, path) ? end - start + 1 : 0
   }
 
-  #tryEach(path: Path): number {
+  #tryEach(path: Path): void {
     const { octets, marks } = this.#patterns
-    const target = path.octets
-    const second = target[1] as number
+    const second = path.octets[1] as number
     const folders = this.#policy.indexOpensFolder
-    let best = -1
-    let bestWeight = 0
-    for (const block of this.#blocks)
-      for (let rule = block.from; rule < block.to; rule++) {
+    for (let i = 0; i < this.#ranges.length; i += 2) {
+      const to = this.#ranges[i + 1] as number
+      for (let rule = this.#ranges[i] as number; rule < to; rule++) {
         // Nearly every rule is told from the path by its second octet, without a call.
         const start = marks[2 * rule] as number
         const octet = octets[start + 1] as number
@@ -90,234 +92,51 @@ export class GroupRules {
           if ((marks[2 * rule + 2] as number) > start + 1) continue
         }
         const weight = this.#weightIfMatching(rule, path)
-        if (weight > bestWeight || (weight > 0 && weight === bestWeight && this.allows(rule) && !this.allows(best))) {
-          best = rule
-          bestWeight = weight
+        if (weight > 0 && wins(this.#patterns, rule, weight, best)) {
+          best.rule = rule
+          best.weight = weight
         }
       }
-    return best
-  }
-
-  #lookUp(path: Path, literals: Uint16Array, wildcards: Uint16Array): number {
-    const { octets, length } = path
-    const patterns = this.#patterns
-    let best = -1
-    let bestWeight = 0
-    let entry = deepest(patterns, literals, LITERAL, octets, length)
-    while (entry >= 0) {
-      const rule = literals[entry * LITERAL] as number
-      const keyLength = literals[entry * LITERAL + 1] as number
-      if ((rule & FLAG) === 0 || keyLength === length) {
-        best = rule & RULE
-        bestWeight = Math.max(1, (rule & FLAG) === 0 ? keyLength : keyLength + 1)
-        break
-      }
-      entry = (literals[entry * LITERAL + 2] as number) - 1
     }
-    if (wildcards.length === 0) return best
-
-    entry = deepest(patterns, wildcards, WILDCARD, octets, length)
-    let probing = false
-    while (entry >= 0) {
-      const at = entry * WILDCARD
-      const flagged = wildcards[at] as number
-      const rule = flagged & RULE
-      const weight = this.#wildcardWeight(flagged)
-      const up = (wildcards[at + 2] as number) - 1
-      if (weight < bestWeight) {
-        entry = up // the rest of this run weighs no more
-        continue
-      }
-      entry = wildcards[at + 3] === 1 ? entry - 1 : up
-      if (weight === bestWeight && !this.#winsTie(rule, best)) continue
-      const probe = wildcards[at + 4] as number
-      if (probe !== NO_PROBE) {
-        if (!probing) {
-          markGrams(path)
-          probing = true
-        }
-        if (stamps[probe] !== stamp || stamps[wildcards[at + 5] as number] !== stamp) continue
-      }
-      const start = patterns.marks[2 * rule] as number
-      const star = start + (wildcards[at + 1] as number)
-      const matches =
-        (flagged & FLAG) !== 0
-          ? matchesFolder(patterns.octets, start, folderEnd(patterns, rule), path)
-          : matchesFromStar(patterns.octets, star, patterns.marks[2 * rule + 2] as number, path, star - start)
-      if (matches) {
-        best = rule
-        bestWeight = weight
-      }
-    }
-    return best
-  }
-
-  #wildcardWeight(flagged: number): number {
-    const rule = flagged & RULE
-    if ((flagged & FLAG) !== 0) return folderEnd(this.#patterns, rule) - (this.#patterns.marks[2 * rule] as number) + 1
-    return weightOf(this.#patterns, rule, this.#policy.trailingStarCounts)
-  }
-
-  /** At equal weight allow wins; of one type, the line above. */
-  #winsTie(rule: number, best: number): boolean {
-    const allows = this.allows(rule)
-    return allows === this.allows(best) ? rule < best : allows
   }
 
   #index(): void {
     const { octets, marks } = this.#patterns
-    const literals: Entries = { rule: [], keyLength: [], weight: [] }
-    const wildcards: Entries = { rule: [], keyLength: [], weight: [] }
-    for (const block of this.#blocks)
-      for (let rule = block.from; rule < block.to; rule++) {
+    const { trailingStarCounts, indexOpensFolder } = this.#policy
+    const literals = new PrefixIndex(this.#patterns)
+    const wildcards = new GramIndex(this.#patterns)
+    for (let i = 0; i < this.#ranges.length; i += 2)
+      for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++) {
         const start = marks[2 * rule] as number
         const end = marks[2 * rule + 2] as number
-        let key = start
-        while (key < end && octets[key] !== STAR) key++
-        let rest = key
+        let star = start
+        while (star < end && octets[star] !== STAR) star++
+        let rest = star
         while (rest < end && octets[rest] === STAR) rest++
-        const trailingOnly = rest === end && !(this.#policy.trailingStarCounts && key < end)
-        const allows = this.allows(rule) ? 1 : 0
-        if (trailingOnly) {
-          const anchored = key === end && octets[end - 1] === DOLLAR
-          add(literals, anchored ? rule | FLAG : rule, key - start - (anchored ? 1 : 0), anchored ? 1 : 0)
-        } else
-          add(
-            wildcards,
-            rule,
-            key - start,
-            weightOf(this.#patterns, rule, this.#policy.trailingStarCounts) * 2 + allows,
-          )
-        if (!this.#policy.indexOpensFolder || allows === 0) continue
+        if (rest < end || (star < end && trailingStarCounts))
+          wildcards.add(rule, weightOf(this.#patterns, rule, trailingStarCounts), false)
+        else if (star === end && octets[end - 1] === DOLLAR) literals.add(rule, end - 1 - start, true)
+        else literals.add(rule, star - start, false)
+        if (!indexOpensFolder || !this.allows(rule)) continue
         const folder = folderEnd(this.#patterns, rule)
-        if (folder < 0) continue
-        if (key >= folder) add(literals, rule | FLAG, folder - start, 1)
-        else add(wildcards, rule | FLAG, key - start, (folder - start + 1) * 2 + allows)
+        if (folder >= 0 && star >= folder) literals.add(rule, folder - start, true)
+        else if (folder >= 0) wildcards.add(rule, folder - start + 1, true)
       }
-    this.#literals = this.#buildLiterals(literals)
-    this.#wildcards = this.#buildWildcards(wildcards)
-  }
-
-  /** Of the literals with one key, at most one open and one anchored can ever win; the others are left out. */
-  #buildLiterals(entries: Entries): Uint16Array {
-    const order = sortEntries(this.#patterns, entries)
-    const table = new Uint16Array(order.length * LITERAL)
-    const way = new WayUp()
-    let used = 0
-    let before = -1
-    for (let i = 0; i < order.length; i++) {
-      const entry = order[i] as number
-      const flagged = entries.rule[entry] as number
-      const keyLength = entries.keyLength[entry] as number
-      const common = before < 0 ? 0 : commonLength(this.#patterns, entries, before, entry)
-      const sameKey = before >= 0 && common === keyLength && common === entries.keyLength[before]
-      before = entry
-      const last = (used - 1) * LITERAL
-      if (sameKey && ((table[last] as number) & FLAG) === (flagged & FLAG)) {
-        if (this.#winsTie(flagged & RULE, (table[last] as number) & RULE)) table[last] = flagged
-        continue
-      }
-      // An anchored literal behind the open one of the same key: the next to look at is that one.
-      const up = sameKey ? used : way.from(used, keyLength, common)
-      if (sameKey) way.replaceLast(used)
-      table[used * LITERAL] = flagged
-      table[used * LITERAL + 1] = keyLength
-      table[used * LITERAL + 2] = up
-      used++
-    }
-    return used * LITERAL === table.length ? table : table.slice(0, used * LITERAL)
-  }
-
-  #buildWildcards(entries: Entries): Uint16Array {
-    const order = sortEntries(this.#patterns, entries)
-    const table = new Uint16Array(order.length * WILDCARD)
-    const way = new WayUp()
-    let up = 0
-    for (let i = 0; i < order.length; i++) {
-      const entry = order[i] as number
-      const flagged = entries.rule[entry] as number
-      const keyLength = entries.keyLength[entry] as number
-      const before = order[i - 1]
-      const common = before === undefined ? 0 : commonLength(this.#patterns, entries, before, entry)
-      const sameKey = before !== undefined && common === keyLength && common === entries.keyLength[before]
-      if (sameKey) way.replaceLast(i)
-      else up = way.from(i, keyLength, common)
-      const at = i * WILDCARD
-      table[at] = flagged
-      table[at + 1] = keyLength
-      table[at + 2] = up
-      table[at + 3] = sameKey ? 1 : 0
-      this.#probes(flagged & RULE, keyLength, (flagged & FLAG) !== 0, table, at + 4)
-    }
-    return table
-  }
-
-  /** Two pairs of octets that a path must hold: the start of the longest segment, and the end of the last one. */
-  #probes(rule: number, keyLength: number, isFolder: boolean, table: Uint16Array, at: number): void {
-    const { octets, marks } = this.#patterns
-    const start = (marks[2 * rule] as number) + keyLength
-    let end = isFolder ? folderEnd(this.#patterns, rule) : (marks[2 * rule + 2] as number)
-    if (!isFolder && octets[end - 1] === DOLLAR) end--
-    let longest = 1
-    let first = NO_PROBE
-    let last = NO_PROBE
-    for (let i = start, segment = start; i <= end; i++) {
-      if (i < end && octets[i] !== STAR) continue
-      if (i - segment > 1) last = gram(octets[i - 2] as number, octets[i - 1] as number)
-      if (i - segment > longest) {
-        longest = i - segment
-        first = gram(octets[segment] as number, octets[segment + 1] as number)
-      }
-      segment = i + 1
-    }
-    table[at] = first
-    table[at + 1] = last
+    literals.build()
+    wildcards.build()
+    this.#literals = literals
+    if (wildcards.size > 0) this.#wildcards = wildcards
   }
 }
 
-function add(entries: Entries, rule: number, keyLength: number, weight: number): void {
-  entries.rule.push(rule)
-  entries.keyLength.push(keyLength)
-  entries.weight.push(weight)
+/** Does a matching rule beat the best so far? More octets do, at equal octets allow does, then the line above. */
+export function wins(patterns: Patterns, rule: number, weight: number, soFar: Best): boolean {
+  if (weight !== soFar.weight) return weight > soFar.weight
+  return beatsAtEqualWeight(patterns, rule, soFar.rule)
 }
 
-/** The entries whose keys are prefixes of the current one, shortest first. */
-class WayUp {
-  readonly #index: number[] = []
-  readonly #length: number[] = []
-
-  /** Enters an entry that shares `common` octets with the one before; returns its way up (index + 1, 0 for none). */
-  from(index: number, keyLength: number, common: number): number {
-    while (this.#length.length > 0 && (this.#length.at(-1) as number) > common) {
-      this.#length.pop()
-      this.#index.pop()
-    }
-    const up = this.#index.length > 0 ? (this.#index.at(-1) as number) + 1 : 0
-    this.#index.push(index)
-    this.#length.push(keyLength)
-    return up
-  }
-
-  /** Another entry with the same key: ways up from below lead to the last of them. */
-  replaceLast(index: number): void {
-    this.#index[this.#index.length - 1] = index
-  }
-}
-
-/** `folder…/` as a pattern with an end anchor: [start, end) must match the path as a whole. */
-function matchesFolder(octets: Uint8Array, start: number, end: number, path: Path): boolean {
-  const pattern = new Uint8Array(end - start + 1)
-  pattern.set(octets.subarray(start, end))
-  pattern[end - start] = DOLLAR
-  return matchesPattern(pattern, 0, pattern.length, path)
-}
-
-function gram(a: number, b: number): number {
-  return ((a << 5) ^ b) & (GRAMS - 1)
-}
-
-function markGrams(path: Path): void {
-  stamp++
-  const { octets, length } = path
-  for (let at = 1; at < length; at++) stamps[gram(octets[at - 1] as number, octets[at] as number)] = stamp
+export function beatsAtEqualWeight(patterns: Patterns, rule: number, other: number): boolean {
+  const allows = (patterns.marks[2 * rule + 1] as number) & 1
+  const otherAllows = (patterns.marks[2 * other + 1] as number) & 1
+  return allows === otherAllows ? rule < other : allows === 1
 }

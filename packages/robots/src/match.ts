@@ -39,7 +39,7 @@ export function matchesPattern(octets: Uint8Array, start: number, end: number, p
 }
 
 /** The rest of a pattern, which starts with a star, against the path from `at`. */
-export function matchesFromStar(octets: Uint8Array, star: number, end: number, path: Path, at: number): boolean {
+function matchesFromStar(octets: Uint8Array, star: number, end: number, path: Path, at: number): boolean {
   const target = path.octets
   let limit = path.length
   let stop = end

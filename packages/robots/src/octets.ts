@@ -25,6 +25,12 @@ export function hexValue(code: number | undefined): number {
   return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }
 
+/** What a product token is made of: letters, '-' and '_' (RFC 9309 §2.2.1). */
+export function isTokenOctet(code: number): boolean {
+  const letter = code | 32
+  return (letter >= 97 && letter <= 122) || code === 45 || code === 95
+}
+
 /** ALPHA, DIGIT, '-', '.', '_', '~': these mean the same encoded or not (RFC 3986 §2.3). */
 export function isUnreserved(code: number): boolean {
   const letter = code | 32

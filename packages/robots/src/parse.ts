@@ -4,14 +4,13 @@
  * Lines written the usual way take a short path that copies the pattern while it looks for its end; every other line
  * goes through `#oddLine`, which is the definition. Never throws, whatever the octets: a line that is no record is passed over.
  */
-import { productToken } from './agent.ts'
 import { delaySeconds, type Field, fieldAt, isSitemapUrl, octetsOf, standsAt } from './fields.ts'
 import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
-import { COLON, CR, HASH, LF, PERCENT, SLASH, SPACE, STAR, TAB, textOf } from './octets.ts'
+import { COLON, CR, HASH, isTokenOctet, LF, PERCENT, SLASH, SPACE, STAR, TAB, textOf } from './octets.ts'
 import type { Policy } from './policies.ts'
 import { policies } from './policies.ts'
-import type { Block, Delay, RobotsFile } from './robots-file.ts'
-import type { OtherRecord, RobotsTxt } from './robots-txt.ts'
+import type { Delay, ReadRecord, RobotsFile } from './robots-file.ts'
+import type { RobotsTxt } from './robots-txt.ts'
 import { RobotsView } from './view.ts'
 import { quote, Warnings, warnOfContent } from './warnings.ts'
 
@@ -39,7 +38,17 @@ const encoder = /* @__PURE__ */ new TextEncoder()
 /** Room that every parse uses again: the source with a line end behind it, the patterns, the marks. */
 let input = /* @__PURE__ */ new Uint8Array(0)
 let patterns = /* @__PURE__ */ new Uint8Array(0)
-let marks = /* @__PURE__ */ new Int32Array(1024)
+let marks = /* @__PURE__ */ new Int32Array(512)
+let names = /* @__PURE__ */ new Uint8Array(0)
+let nameMarks = /* @__PURE__ */ new Int32Array(64)
+let starts = /* @__PURE__ */ new Int32Array(64)
+
+/** The same numbers with room for more. */
+function grown(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const more = new Int32Array(numbers.length * 4)
+  more.set(numbers)
+  return more
+}
 
 /** Copies the source into `input` and returns how many of its octets count. */
 function load(source: string | Uint8Array, truncated: boolean): { length: number; cut: boolean } {
@@ -49,6 +58,7 @@ function load(source: string | Uint8Array, truncated: boolean): { length: number
   if (input.length < most + 16) {
     input = new Uint8Array(most + 16)
     patterns = new Uint8Array(most + 16)
+    names = new Uint8Array(most + 16)
   }
   let length = most
   if (text === undefined)
@@ -78,6 +88,22 @@ const USER_AGENT = /* @__PURE__ */ octetsOf('user-agent:')
 const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
 const ALLOW = /* @__PURE__ */ octetsOf('allow:')
 
+/** An empty list that is never written to: most files have no delay, no sitemap, nothing to warn of. */
+const NONE: never[] = []
+
+/** Below this a loop is faster than a call that makes a view of its source. */
+const FEW = 64
+
+function copyNumbers(from: Int32Array, count: number, to: Int32Array, at: number): void {
+  if (count > FEW) to.set(from.subarray(0, count), at)
+  else for (let i = 0; i < count; i++) to[at + i] = from[i] as number
+}
+
+function copyOctets(from: Uint8Array, count: number, to: Uint8Array, at: number): void {
+  if (count > FEW) to.set(from.subarray(0, count), at)
+  else for (let i = 0; i < count; i++) to[at + i] = from[i] as number
+}
+
 class Reader {
   readonly #length: number
   #line = 0
@@ -85,16 +111,17 @@ class Reader {
   #used = 0
   #encoded = false
   #full = false
-  /** The block that rules go to, and whether user-agent lines still join it. */
-  #block: Block | undefined
+  #names = 0
+  #nameOctets = 0
+  /** Blocks begun so far; the last is where rules go. While it is open, user-agent lines still join it. */
+  #blocks = 0
   #open = false
-  /** First name of the block that the next crawl-delay binds. */
+  /** First name that the next crawl-delay binds. */
   #delayFrom = 0
   #delayed = false
-  readonly #blocks: Block[] = []
-  readonly #groups = new Map<string, Block[]>()
-  readonly #sitemaps: string[] = []
-  readonly #records: OtherRecord[] = []
+  #delays: Delay[] = NONE
+  #sitemaps: string[] = NONE
+  #records: ReadRecord[] = NONE
   readonly #warnings = new Warnings()
 
   constructor(length: number, cut: boolean) {
@@ -113,20 +140,32 @@ class Reader {
 
   file(): RobotsFile {
     const rules = this.#rules
-    if (this.#block) this.#block.to = rules
-    marks[2 * rules] = this.#used
-    const room = new ArrayBuffer(8 * rules + 4 + this.#used)
-    const ownMarks = new Int32Array(room, 0, 2 * rules + 1)
-    const octets = new Uint8Array(room, 8 * rules + 4)
-    ownMarks.set(marks.subarray(0, 2 * rules + 1))
-    octets.set(patterns.subarray(0, this.#used))
+    const entries = rules + this.#names
+    const blocks = this.#blocks
+    const used = this.#used
+    // One buffer holds it all: a parsed file is a handful of objects, however many groups it has.
+    const numbers = 2 * entries + 1 + 2 * blocks + 2
+    const room = new ArrayBuffer(4 * numbers + used + this.#nameOctets)
+    const all = new Int32Array(room, 0, numbers)
+    const octets = new Uint8Array(room, 4 * numbers)
+    copyNumbers(marks, 2 * rules, all, 0)
+    copyNumbers(nameMarks, 2 * this.#names, all, 2 * rules)
+    for (let n = rules; n < entries; n++) all[2 * n] = (all[2 * n] as number) + used
+    all[2 * entries] = used + this.#nameOctets
+    copyNumbers(starts, 2 * blocks, all, 2 * entries + 1)
+    all[numbers - 2] = this.#names
+    all[numbers - 1] = rules
+    copyOctets(patterns, used, octets, 0)
+    copyOctets(names, this.#nameOctets, octets, used)
     return {
       octets,
-      marks: ownMarks,
+      marks: all,
       rules,
+      names: this.#names,
+      startsAt: 2 * entries + 1,
+      blocks,
       encoded: this.#encoded,
-      blocks: this.#blocks,
-      groups: this.#groups,
+      delays: this.#delays,
       sitemaps: this.#sitemaps,
       warnings: this.#warnings.close(),
       records: this.#records,
@@ -182,7 +221,7 @@ class Reader {
 
   /** Keeps the pattern that stands in `patterns` [start, used), or drops it for one of the known reasons. */
   #endRule(start: number, used: number, allows: 0 | 1): void {
-    if (this.#block === undefined) {
+    if (this.#blocks === 0) {
       this.#warnings.add(this.#line, 'rule-before-group', 'a rule above the first user-agent line binds nobody')
       return
     }
@@ -205,11 +244,7 @@ class Reader {
         'pattern-without-slash',
         () => `${quote(patterns, start, used)} starts with neither '/' nor '*', so it matches no URL`,
       )
-    if (2 * rule + 4 > marks.length) {
-      const grown = new Int32Array(Math.min(marks.length * 4, 2 * MAX_RULES + 4))
-      grown.set(marks)
-      marks = grown
-    }
+    if (2 * rule + 2 > marks.length) marks = grown(marks)
     marks[2 * rule] = start
     marks[2 * rule + 1] = this.#line * 2 + allows
     this.#rules = rule + 1
@@ -280,8 +315,10 @@ class Reader {
         return
       case 'sitemap': {
         const url = textOf(input, start, end)
-        if (isSitemapUrl(url)) this.#sitemaps.push(url)
-        else
+        if (isSitemapUrl(url)) {
+          if (this.#sitemaps === NONE) this.#sitemaps = []
+          this.#sitemaps.push(url)
+        } else
           this.#warnings.add(
             this.#line,
             'sitemap-unusable',
@@ -290,12 +327,13 @@ class Reader {
         return
       }
       case 'other':
+        if (this.#records === NONE) this.#records = []
         if (this.#records.length < MAX_RECORDS)
           this.#records.push({
             field: textOf(input, nameAt, nameEnd).toLowerCase(),
             value: textOf(input, start, end),
             line: this.#line,
-            agents: this.#block?.names ?? [], // the whole run, so also the names that follow below
+            block: this.#blocks - 1,
           })
         return
       case 'unknown':
@@ -312,42 +350,52 @@ class Reader {
     let stop = start
     while (stop < end && input[stop] !== HASH) stop++
     while (stop > start && isBlank(input[stop - 1])) stop--
-    const name = textOf(input, start, stop)
-    let token = productToken(name)
-    if (name.charCodeAt(0) === STAR && (name.length === 1 || /[\s]/.test(name.charAt(1)))) token = '*'
-    if (token.length !== name.length)
-      this.#warnings.add(
-        this.#line,
-        token === '' ? 'agent-without-name' : 'agent-with-extra',
-        () => `only '${token}' of ${quote(input, start, stop)} counts: letters, '-' and '_' make a name`,
-      )
-    else if (name === '') this.#warnings.add(this.#line, 'agent-without-name', 'a user-agent line that names nobody')
+    let letters = start
+    while (letters < stop && isTokenOctet(input[letters] as number)) letters++
+    if (letters < stop || letters === start) this.#warnOfName(start, letters, stop)
 
-    let block = this.#block
-    if (block === undefined || !this.#open) {
-      if (block) block.to = this.#rules
-      block = { names: [], tokens: [], line: this.#line, from: this.#rules, to: this.#rules }
-      this.#blocks.push(block)
-      this.#block = block
+    if (this.#blocks === 0 || !this.#open) {
+      if (2 * this.#blocks + 2 > starts.length) starts = grown(starts)
+      starts[2 * this.#blocks] = this.#names
+      starts[2 * this.#blocks + 1] = this.#rules
+      this.#blocks++
       this.#open = true
-      this.#delayFrom = 0
+      this.#delayFrom = this.#names
       this.#delayed = false
     } else if (this.#delayed) {
       // A delay closed the lines above itself, for delays only.
-      this.#delayFrom = block.names.length
+      this.#delayFrom = this.#names
       this.#delayed = false
     }
-    block.names.push(name)
-    block.tokens.push(token)
-    if (token === '') return
-    const group = this.#groups.get(token)
-    if (group === undefined) this.#groups.set(token, [block])
-    else if (group[group.length - 1] !== block) group.push(block)
+    if (2 * this.#names + 2 > nameMarks.length) nameMarks = grown(nameMarks)
+    nameMarks[2 * this.#names] = this.#nameOctets
+    nameMarks[2 * this.#names + 1] = this.#line
+    this.#names++
+    let used = this.#nameOctets
+    for (let i = start; i < stop; i++) names[used++] = input[i] as number
+    this.#nameOctets = used
+  }
+
+  /** A user-agent line that is not a bare token: [start, letters) of [start, stop) is the token. */
+  #warnOfName(start: number, letters: number, stop: number): void {
+    const everybody = input[start] === STAR && stop > start
+    if (everybody && stop === start + 1) return
+    if (letters > start || (everybody && isBlank(input[start + 1])))
+      this.#warnings.add(
+        this.#line,
+        'agent-with-extra',
+        () => `of ${quote(input, start, stop)} only ${quote(input, start, Math.max(letters, start + 1))} counts`,
+      )
+    else
+      this.#warnings.add(
+        this.#line,
+        'agent-without-name',
+        () => `${quote(input, start, stop)} names no crawler: letters, '-' and '_' do`,
+      )
   }
 
   #delay(text: string): void {
-    const block = this.#block
-    if (block === undefined) {
+    if (this.#blocks === 0) {
       this.#warnings.add(this.#line, 'delay-before-group', 'a crawl-delay above the first user-agent line binds nobody')
       return
     }
@@ -361,12 +409,12 @@ class Reader {
       return
     }
     this.#delayed = true
-    const delay: Delay = { seconds, line: this.#line, written: text, from: this.#delayFrom, upTo: block.names.length }
-    block.delays ??= []
-    const last = block.delays.at(-1)
+    const delay: Delay = { seconds, line: this.#line, written: text, from: this.#delayFrom, upTo: this.#names }
+    if (this.#delays === NONE) this.#delays = []
+    const last = this.#delays.at(-1)
     // Several for the same names: the largest counts (slower, never ruder).
-    if (last?.from !== delay.from || last.upTo !== delay.upTo) block.delays.push(delay)
-    else if (last.seconds < seconds) block.delays[block.delays.length - 1] = delay
+    if (last?.from !== delay.from || last.upTo !== delay.upTo) this.#delays.push(delay)
+    else if (last.seconds < seconds) this.#delays[this.#delays.length - 1] = delay
   }
 
   #warnTooLong(): void {

@@ -1,5 +1,5 @@
 /** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
-import { HASH, hexDigit, hexValue, isUnreserved, LITERAL_STAR, PERCENT, SLASH, STAR } from './octets.ts'
+import { HASH, hexDigit, hexValue, isUnreserved, LITERAL_STAR, PERCENT, SLASH, STAR, textOf } from './octets.ts'
 import type { Policy } from './policies.ts'
 
 /** Index of the first octet of path or query, or -1 when there is none: then the path is '/'. */
@@ -61,6 +61,15 @@ export class Path {
     if (encoding === 'as-written') this.#readAsWritten(url, start)
     else this.#readUnreserved(url, start)
     this.octets[this.length] = END
+  }
+
+  /** As it is compared, for people. */
+  toString(): string {
+    return textOf(
+      this.octets.slice(0, this.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet)),
+      0,
+      this.length,
+    )
   }
 
   /** As google/robotstxt: the octets of the URL, untouched. */

@@ -1,6 +1,7 @@
 /** Patterns in the form in which they are compared with a path (RFC 9309 §2.2.2). */
+import { matchesPattern } from './match.ts'
 import { DOLLAR, hexDigit, hexValue, PERCENT, STAR } from './octets.ts'
-import { putEncoded } from './path.ts'
+import { type Path, putEncoded } from './path.ts'
 import type { Policy } from './policies.ts'
 import type { RobotsFile } from './robots-file.ts'
 
@@ -78,4 +79,12 @@ export function folderEnd(patterns: Patterns, rule: number): number {
   if (slash < start || end - slash < INDEX.length) return -1
   for (let i = 1; i < INDEX.length; i++) if (patterns.octets[slash + i] !== INDEX[i]) return -1
   return slash + 1
+}
+
+/** `folder…/` with an end anchor: [start, end) must match the path as a whole. */
+export function matchesFolder(octets: Uint8Array, start: number, end: number, path: Path): boolean {
+  const pattern = new Uint8Array(end - start + 1)
+  pattern.set(octets.subarray(start, end))
+  pattern[end - start] = DOLLAR
+  return matchesPattern(pattern, 0, pattern.length, path)
 }

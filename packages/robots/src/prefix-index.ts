@@ -1,142 +1,129 @@
 /**
- * An index over literal prefixes: from a path to every entry whose key is a prefix of it, longest key first.
+ * Literals by prefix: from a path to the longest literal that starts it, without a look at the others.
  *
- * Entries are sorted by key; each knows where the entries with the next shorter prefix of its own key end. The greatest
- * key that is not above the path is found by binary search; every key that is a prefix of the path lies on the way up
- * from there. So a lookup costs O(path + log entries), and an entry that cannot match is not looked at.
+ * Entries are sorted by key. The greatest key that is not above the path is found by binary search; every key that is a
+ * prefix of the path lies on the way up from there. So a lookup costs O(path + log entries).
  *
- * The table holds `stride` numbers of 16 bits per entry, the first three of them: rule (with FLAG), length of the key,
- * and the way up: index + 1 of the last entry with the next shorter key, 0 for none.
+ * The table holds three numbers of 16 bits per entry: the rule, with ANCHORED beside it; the length of its key; and the
+ * way up, index + 1 of the last entry with the next shorter prefix of that key, 0 for none.
  */
+import type { Best } from './group-rules.ts'
+import { beatsAtEqualWeight } from './group-rules.ts'
+import type { Path } from './path.ts'
 import type { Patterns } from './patterns.ts'
+import { sortByKey } from './sort-keys.ts'
 
-/** Set beside the rule: what it says is the index's own affair (an anchored literal, a folder). */
-export const FLAG = 0x8000
-export const RULE = 0x7fff
+/** The literal ends with `$`: the path must end with it. Rules are counted below this (MAX_RULES). */
+const ANCHORED = 0x8000
+const RULE = 0x7fff
+const STRIDE = 3
 
-/** Entries before they are sorted. `weight` orders entries of one key: the last of them is met first. */
-export interface Entries {
-  readonly rule: number[]
-  readonly keyLength: number[]
-  readonly weight: number[]
+export class PrefixIndex {
+  readonly #patterns: Patterns
+  #rules: number[] = []
+  #lengths: number[] = []
+  #table: Uint16Array = NOTHING
+
+  constructor(patterns: Patterns) {
+    this.#patterns = patterns
+  }
+
+  add(rule: number, keyLength: number, anchored: boolean): void {
+    this.#rules.push(anchored ? rule | ANCHORED : rule)
+    this.#lengths.push(keyLength)
+  }
+
+  /** Sorts what was added. Of the literals with one key, one open and one anchored can win; the others are left out. */
+  build(): void {
+    const { marks } = this.#patterns
+    const count = this.#rules.length
+    const starts = new Int32Array(count)
+    const ends = new Int32Array(count)
+    for (let i = 0; i < count; i++) {
+      starts[i] = marks[2 * ((this.#rules[i] as number) & RULE)] as number
+      ends[i] = (starts[i] as number) + (this.#lengths[i] as number)
+    }
+    const order = sortByKey(this.#patterns.octets, starts, ends, this.#rules)
+    const table = new Uint16Array(count * STRIDE)
+    const pathUp: number[] = [] // entries whose keys are prefixes of the current one, shortest first
+    let used = 0
+    let before = -1
+    for (const entry of order) {
+      const rule = this.#rules[entry] as number
+      const length = this.#lengths[entry] as number
+      const common = before < 0 ? 0 : commonLength(this.#patterns.octets, starts, ends, before, entry)
+      const sameKey = before >= 0 && common === length && common === this.#lengths[before]
+      before = entry
+      const last = (used - 1) * STRIDE
+      if (sameKey && ((table[last] as number) & ANCHORED) === (rule & ANCHORED)) {
+        if (beatsAtEqualWeight(this.#patterns, rule & RULE, (table[last] as number) & RULE)) table[last] = rule
+        continue
+      }
+      while (pathUp.length > 0 && (table[(pathUp.at(-1) as number) * STRIDE + 1] as number) > common) pathUp.pop()
+      table[used * STRIDE] = rule
+      table[used * STRIDE + 1] = length
+      table[used * STRIDE + 2] = pathUp.length > 0 ? (pathUp.at(-1) as number) + 1 : 0
+      pathUp.push(used++)
+    }
+    this.#table = used === count ? table : table.slice(0, used * STRIDE)
+    this.#rules = []
+    this.#lengths = []
+  }
+
+  /** Puts the literal that wins for this path into `best`. */
+  search(path: Path, best: Best): void {
+    const table = this.#table
+    const { length } = path
+    let entry = this.#deepest(path.octets, length)
+    while (entry >= 0) {
+      const rule = table[entry * STRIDE] as number
+      const keyLength = table[entry * STRIDE + 1] as number
+      if ((rule & ANCHORED) === 0 || keyLength === length) {
+        best.rule = rule & RULE
+        best.weight = (rule & ANCHORED) === 0 ? Math.max(1, keyLength) : keyLength + 1
+        return
+      }
+      entry = (table[entry * STRIDE + 2] as number) - 1
+    }
+  }
+
+  /** The last entry whose key is a prefix of the path, -1 for none: of equal keys the anchored one. */
+  #deepest(path: Uint8Array, length: number): number {
+    const table = this.#table
+    const { octets, marks } = this.#patterns
+    let low = 0
+    let high = (table.length / STRIDE) | 0
+    let lowCommon = 0
+    let highCommon = 0
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const start = marks[2 * ((table[middle * STRIDE] as number) & RULE)] as number
+      const keyLength = table[middle * STRIDE + 1] as number
+      let common = Math.min(lowCommon, highCommon) // what both neighbours share with the path needs no second look
+      // The path ends with an octet that no key holds, so there is no need to watch for its end.
+      while (common < keyLength && octets[start + common] === path[common]) common++
+      if (common === keyLength || (common < length && (octets[start + common] as number) < (path[common] as number))) {
+        low = middle + 1
+        lowCommon = common
+      } else {
+        high = middle
+        highCommon = common
+      }
+    }
+    let entry = low - 1
+    while (entry >= 0 && (table[entry * STRIDE + 1] as number) > lowCommon)
+      entry = (table[entry * STRIDE + 2] as number) - 1
+    return entry
+  }
 }
 
-/** Order of the entries by key, then by weight. */
-export function sortEntries(patterns: Patterns, entries: Entries): Int32Array {
-  const { octets, marks } = patterns
-  const count = entries.rule.length
-  const order = new Int32Array(count)
-  const start = new Int32Array(count)
-  const end = new Int32Array(count)
-  for (let i = 0; i < count; i++) {
-    order[i] = i
-    start[i] = marks[2 * ((entries.rule[i] as number) & RULE)] as number
-    end[i] = (start[i] as number) + (entries.keyLength[i] as number)
-  }
-  // Quicksort in three parts, one octet at a time: no octet of a key is compared twice, and equal keys end up together.
-  const stack: number[] = [0, count, 0]
-  while (stack.length > 0) {
-    const depth = stack.pop() as number
-    const high = stack.pop() as number
-    const low = stack.pop() as number
-    if (high - low < 2) continue
-    if (high - low < 12) {
-      insertionSort(low, high, depth)
-      continue
-    }
-    const pivot = octetAt(order[(low + high) >> 1] as number, depth)
-    let less = low
-    let more = high
-    for (let i = low; i < more; ) {
-      const entry = order[i] as number
-      const octet = octetAt(entry, depth)
-      if (octet < pivot) {
-        order[i++] = order[less] as number
-        order[less++] = entry
-      } else if (octet > pivot) {
-        order[i] = order[--more] as number
-        order[more] = entry
-      } else i++
-    }
-    stack.push(low, less, depth, more, high, depth)
-    if (pivot >= 0) stack.push(less, more, depth + 1)
-    else sortByWeight(less, more)
-  }
-  return order
+const NOTHING = /* @__PURE__ */ new Uint16Array(0)
 
-  function octetAt(entry: number, depth: number): number {
-    const at = (start[entry] as number) + depth
-    return at < (end[entry] as number) ? (octets[at] as number) : -1
-  }
-
-  function insertionSort(low: number, high: number, depth: number): void {
-    for (let i = low + 1; i < high; i++) {
-      const entry = order[i] as number
-      let j = i - 1
-      for (; j >= low && isAbove(order[j] as number, entry, depth); j--) order[j + 1] = order[j] as number
-      order[j + 1] = entry
-    }
-  }
-
-  function isAbove(a: number, b: number, depth: number): boolean {
-    for (; ; depth++) {
-      const inA = octetAt(a, depth)
-      const inB = octetAt(b, depth)
-      if (inA !== inB) return inA > inB
-      if (inA < 0) return (entries.weight[a] as number) > (entries.weight[b] as number)
-    }
-  }
-
-  function sortByWeight(low: number, high: number): void {
-    if (high - low > 1)
-      order.subarray(low, high).sort((a, b) => (entries.weight[a] as number) - (entries.weight[b] as number))
-  }
-}
-
-/** Length of the common start of two entries' keys. */
-export function commonLength(patterns: Patterns, entries: Entries, a: number, b: number): number {
-  const { octets, marks } = patterns
-  const startA = marks[2 * ((entries.rule[a] as number) & RULE)] as number
-  const startB = marks[2 * ((entries.rule[b] as number) & RULE)] as number
-  const most = Math.min(entries.keyLength[a] as number, entries.keyLength[b] as number)
+function commonLength(octets: Uint8Array, starts: Int32Array, ends: Int32Array, a: number, b: number): number {
+  const startA = starts[a] as number
+  const startB = starts[b] as number
+  const most = Math.min((ends[a] as number) - startA, (ends[b] as number) - startB)
   let length = 0
   while (length < most && octets[startA + length] === octets[startB + length]) length++
   return length
-}
-
-/**
- * The entry with the longest key that is a prefix of the path, and of those the last; -1 when there is none.
- * @param path  octets of the path, of the given length
- */
-export function deepest(
-  patterns: Patterns,
-  table: Uint16Array,
-  stride: number,
-  path: Uint8Array,
-  length: number,
-): number {
-  const { octets, marks } = patterns
-  let low = 0
-  let high = (table.length / stride) | 0
-  let lowCommon = 0
-  let highCommon = 0
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const start = marks[2 * ((table[middle * stride] as number) & RULE)] as number
-    const keyLength = table[middle * stride + 1] as number
-    const most = keyLength < length ? keyLength : length
-    let common = lowCommon < highCommon ? lowCommon : highCommon // what both neighbours share needs no second look
-    while (common < most && octets[start + common] === path[common]) common++
-    if (common === keyLength || (common < length && (octets[start + common] as number) < (path[common] as number))) {
-      low = middle + 1
-      lowCommon = common
-    } else {
-      high = middle
-      highCommon = common
-    }
-  }
-  let entry = low - 1
-  while (entry >= 0 && (table[entry * stride + 1] as number) > lowCommon)
-    entry = (table[entry * stride + 2] as number) - 1
-  return entry
 }

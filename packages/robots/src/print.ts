@@ -1,30 +1,29 @@
 /** A file as the parser understood it, in plain records: reading it again gives the same rules. */
-import { textOf } from './octets.ts'
-import type { Block, RobotsFile } from './robots-file.ts'
+import { nameOf, type RobotsFile, ruleOf } from './robots-file.ts'
 
 export function printFile(file: RobotsFile): string {
-  const groups = file.blocks.map((block) => printBlock(file, block))
-  const reported = file.records.filter((record) => record.agents.length === 0)
-  const rest = [
-    ...file.sitemaps.map((url) => `Sitemap: ${url}`),
-    ...reported.map((record) => `${record.field}: ${record.value}`),
-  ]
-  return [...(reported.length + file.sitemaps.length > 0 ? [`${rest.join('\n')}\n`] : []), ...groups].join('\n')
+  const head = file.sitemaps.map((url) => `Sitemap: ${url}`)
+  for (const record of file.records) if (record.block < 0) head.push(`${record.field}: ${record.value}`)
+  const parts = head.length > 0 ? [`${head.join('\n')}\n`] : []
+  for (let block = 0; block < file.blocks; block++) parts.push(printBlock(file, block))
+  return parts.join('\n')
 }
 
-function printBlock(file: RobotsFile, block: Block): string {
+function printBlock(file: RobotsFile, block: number): string {
   const lines: string[] = []
-  const delays = block.delays ?? []
-  block.names.forEach((name, i) => {
-    lines.push(`User-agent: ${name}`)
-    for (const delay of delays) if (delay.upTo === i + 1) lines.push(`Crawl-delay: ${delay.written}`)
-  })
-  for (const record of file.records) if (record.agents === block.names) lines.push(`${record.field}: ${record.value}`)
-  for (let rule = block.from; rule < block.to; rule++) {
-    const type = ((file.marks[2 * rule + 1] as number) & 1) === 1 ? 'Allow' : 'Disallow'
-    lines.push(`${type}: ${textOf(file.octets, file.marks[2 * rule] as number, file.marks[2 * rule + 2] as number)}`)
+  let delay = file.delays.findIndex(({ upTo }) => upTo > (file.marks[file.startsAt + 2 * block] as number))
+  const [from, firstRule, upTo, rules] = file.marks.subarray(file.startsAt + 2 * block) as unknown as number[]
+  for (let n = from as number; n < (upTo as number); n++) {
+    lines.push(`User-agent: ${nameOf(file, n)}`)
+    // Delays are in the order of the names that they close.
+    for (; file.delays[delay]?.upTo === n + 1; delay++) lines.push(`Crawl-delay: ${file.delays[delay]?.written}`)
+  }
+  for (const record of file.records) if (record.block === block) lines.push(`${record.field}: ${record.value}`)
+  for (let rule = firstRule as number; rule < (rules as number); rule++) {
+    const { type, pattern } = ruleOf(file, rule)
+    lines.push(`${type === 'allow' ? 'Allow' : 'Disallow'}: ${pattern}`)
   }
   // Without a rule the next user-agent line would join this group.
-  if (block.from === block.to) lines.push('Disallow:')
+  if (firstRule === rules) lines.push('Disallow:')
   return `${lines.join('\n')}\n`
 }

@@ -1,20 +1,13 @@
-/** A file as it was read: groups, rules and records, before any policy looks at them. */
-import type { OtherRecord, Warning } from './robots-txt.ts'
-
 /**
- * A run of user-agent lines with the rules below it: rules [from, to) of the file.
- * `names` as written, `tokens` as compared ('*' for everybody, '' for a name that nobody has).
+ * A file as it was read: names, rules and records, before any policy looks at them.
+ *
+ * Names and patterns stay octets, end to end in one buffer with the numbers that part them, and become strings only when
+ * somebody asks: a parsed file weighs little more than what its patterns weigh, and reading it makes no garbage.
  */
-export interface Block {
-  readonly names: string[]
-  readonly tokens: string[]
-  readonly line: number
-  readonly from: number
-  to: number
-  delays?: Delay[]
-}
+import { isTokenOctet, STAR, textOf } from './octets.ts'
+import type { Group, OtherRecord, Rule, Warning } from './robots-txt.ts'
 
-/** A crawl-delay, binding the names [from, upTo) of its block. */
+/** A crawl-delay, binding the names [from, upTo) of the file. */
 export interface Delay {
   readonly seconds: number
   readonly written: string
@@ -24,17 +17,88 @@ export interface Delay {
 }
 
 export interface RobotsFile {
-  /** All patterns as written, end to end. */
+  /** All patterns as written, then all names of user-agent lines as written. */
   readonly octets: Uint8Array
   /** Rule r: octets [marks[2r], marks[2r+2]); marks[2r+1] is its line × 2, + 1 when it allows. */
   readonly marks: Int32Array
   readonly rules: number
+  /** Name n: octets [marks[2r], marks[2r+2]) with r = rules + n; marks[2r+1] is its line. */
+  readonly names: number
+  /**
+   * A block is a run of user-agent lines with the rules below it. Block b: names [marks[s], marks[s+2]), rules
+   * [marks[s+1], marks[s+3]) with s = startsAt + 2b.
+   */
+  readonly startsAt: number
+  readonly blocks: number
   /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
   readonly encoded: boolean
-  readonly blocks: readonly Block[]
-  /** Token → its blocks, in the order of the file. */
-  readonly groups: ReadonlyMap<string, readonly Block[]>
+  readonly delays: readonly Delay[]
   readonly sitemaps: readonly string[]
   readonly warnings: readonly Warning[]
-  readonly records: readonly OtherRecord[]
+  readonly records: readonly ReadRecord[]
+}
+
+/** A record that is reported only, with the block that it stands in; -1 above the first. */
+export interface ReadRecord extends Omit<OtherRecord, 'agents'> {
+  readonly block: number
+}
+
+/** Does a name [start, end) mean this token (lower case, or '*' for everybody)? A token ends where its letters end. */
+function means(octets: Uint8Array, start: number, end: number, token: string): boolean {
+  if (token === '*') {
+    const after = octets[start + 1] as number
+    return octets[start] === STAR && end > start && (end === start + 1 || after === 32 || (after >= 9 && after <= 13))
+  }
+  const { length } = token
+  if (end - start < length) return false
+  for (let i = 0; i < length; i++) {
+    const wanted = token.charCodeAt(i)
+    const octet = octets[start + i] as number
+    if (octet !== wanted && ((octet | 32) !== wanted || wanted < 97)) return false
+  }
+  return end - start === length || !isTokenOctet(octets[start + length] as number)
+}
+
+/** Does name `n` of the file mean this token? */
+export function nameMeans(file: RobotsFile, n: number, token: string): boolean {
+  const at = 2 * (file.rules + n)
+  return means(file.octets, file.marks[at] as number, file.marks[at + 2] as number, token)
+}
+
+/** The blocks that name a token, in the order of the file. */
+export function blocksOf(file: RobotsFile, token: string): number[] {
+  const found: number[] = []
+  for (let block = 0; block < file.blocks; block++) {
+    const upTo = file.marks[file.startsAt + 2 * block + 2] as number
+    for (let n = file.marks[file.startsAt + 2 * block] as number; n < upTo; n++)
+      if (nameMeans(file, n, token)) {
+        found.push(block)
+        break
+      }
+  }
+  return found
+}
+
+/** The user-agent lines of a block, as written. */
+export function groupOf(file: RobotsFile, block: number): Group {
+  const from = file.marks[file.startsAt + 2 * block] as number
+  const upTo = file.marks[file.startsAt + 2 * block + 2] as number
+  const agents: string[] = []
+  for (let n = from; n < upTo; n++) agents.push(nameOf(file, n))
+  return { agents, line: file.marks[2 * (file.rules + from) + 1] as number }
+}
+
+export function nameOf(file: RobotsFile, n: number): string {
+  const at = 2 * (file.rules + n)
+  return textOf(file.octets, file.marks[at] as number, file.marks[at + 2] as number)
+}
+
+/** A rule, as written. */
+export function ruleOf(file: RobotsFile, rule: number): Rule {
+  const lineAndType = file.marks[2 * rule + 1] as number
+  return {
+    type: (lineAndType & 1) === 1 ? 'allow' : 'disallow',
+    pattern: textOf(file.octets, file.marks[2 * rule] as number, file.marks[2 * rule + 2] as number),
+    line: lineAndType >> 1,
+  }
 }

@@ -3,23 +3,12 @@ import { type Agent, tokensOf } from './agent.ts'
 import { GroupRules } from './group-rules.ts'
 import { MAX_LOSERS } from './limits.ts'
 import { startPath } from './match.ts'
-import { textOf } from './octets.ts'
 import { isRobotsTxt, Path } from './path.ts'
 import { normalised, type Patterns } from './patterns.ts'
 import type { Policy } from './policies.ts'
 import { printFile } from './print.ts'
-import type { Block, RobotsFile } from './robots-file.ts'
-import type {
-  DelayExplanation,
-  Explanation,
-  Group,
-  Loser,
-  OtherRecord,
-  RobotsTxt,
-  Rule,
-  Verdict,
-  Warning,
-} from './robots-txt.ts'
+import { blocksOf, type Delay, groupOf, nameMeans, type RobotsFile, ruleOf } from './robots-file.ts'
+import type { DelayExplanation, Explanation, Loser, OtherRecord, RobotsTxt, Verdict, Warning } from './robots-txt.ts'
 
 /** The path of the question at hand; used again for the next one, so that a verdict allocates nothing. */
 const path = /* @__PURE__ */ new Path()
@@ -27,9 +16,12 @@ const path = /* @__PURE__ */ new Path()
 /** Agents whose groups a view remembers; a crawler has one or a few. */
 const MAX_REMEMBERED = 64
 
+/** The group that an agent falls under. */
 interface Chosen {
+  readonly key: string
+  /** '' when there is none, not even for everybody. */
   readonly token: string
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly number[]
   readonly rules: GroupRules
 }
 
@@ -37,9 +29,8 @@ export class RobotsView implements RobotsTxt {
   readonly policy: Policy
   readonly #file: RobotsFile
   #patterns: Patterns | undefined
-  #chosen: Map<string, Chosen | null> | undefined
-  #lastAgent: Agent | undefined
-  #lastChosen: Chosen | null = null
+  #last: Chosen | undefined
+  #remembered: Chosen[] | undefined
   #others: RobotsView[] | undefined
 
   constructor(file: RobotsFile, policy: Policy) {
@@ -48,44 +39,45 @@ export class RobotsView implements RobotsTxt {
   }
 
   isAllowed(url: string, agent: Agent): boolean {
-    const chosen = this.#choose(agent)
-    if (chosen === null) return true
+    const { rules } = this.#choose(agent)
     this.#read(url)
-    const winner = chosen.rules.winner(path)
-    return winner < 0 || chosen.rules.allows(winner) || isRobotsTxt(url)
+    const winner = rules.winner(path)
+    return winner < 0 || rules.allows(winner) || isRobotsTxt(url)
   }
 
   decide(url: string, agent: Agent): Verdict {
     if (isRobotsTxt(url)) return { allowed: true, why: 'robots.txt' }
-    const chosen = this.#choose(agent)
-    if (chosen === null) return { allowed: true, why: 'no-group' }
+    const { rules, blocks } = this.#choose(agent)
+    if (blocks.length === 0) return { allowed: true, why: 'no-group' }
     this.#read(url)
-    const winner = chosen.rules.winner(path)
-    if (winner < 0) return { allowed: true, why: 'no-match', group: groupOf(chosen.blocks[0] as Block) }
-    const rule = this.#rule(winner)
-    return { allowed: rule.type === 'allow', why: 'rule', rule, group: groupOf(blockOf(chosen.blocks, winner)) }
+    const winner = rules.winner(path)
+    if (winner < 0) return { allowed: true, why: 'no-match', group: groupOf(this.#file, blocks[0] as number) }
+    const rule = ruleOf(this.#file, winner)
+    return {
+      allowed: rule.type === 'allow',
+      why: 'rule',
+      rule,
+      group: groupOf(this.#file, this.#blockOf(blocks, winner)),
+    }
   }
 
   explain(url: string, agent: Agent): Explanation {
     const verdict = this.decide(url, agent)
-    const chosen = this.#choose(agent)
+    const { rules, token } = this.#choose(agent)
     this.#read(url)
-    const shown = textOf(path.octets.map(showStar), 0, path.length)
-    const losers: Loser[] = []
-    if (chosen === null) return { ...verdict, path: shown, losers, losersInAll: 0 }
-    const winner = chosen.rules.winner(path)
+    const winner = rules.winner(path)
     const lost: { rule: number; weight: number }[] = []
     let winning = 0
-    chosen.rules.matching(path, (rule, weight) => {
+    rules.matching(path, (rule, weight) => {
       if (rule === winner) winning = weight
       else lost.push({ rule, weight })
     })
     lost.sort((a, b) => b.weight - a.weight || a.rule - b.rule)
-    for (const { rule, weight } of lost.slice(0, MAX_LOSERS)) {
-      const type = chosen.rules.allows(rule) === chosen.rules.allows(winner) ? 'tie-line-above-wins' : 'tie-allow-wins'
-      losers.push({ ...this.#rule(rule), why: weight < winning ? 'shorter' : type })
-    }
-    return { ...verdict, path: shown, token: chosen.token, losers, losersInAll: lost.length }
+    const losers = lost.slice(0, MAX_LOSERS).map(({ rule, weight }): Loser => {
+      const tie = rules.allows(rule) === rules.allows(winner) ? 'tie-line-above-wins' : 'tie-allow-wins'
+      return { ...ruleOf(this.#file, rule), why: weight < winning ? 'shorter' : tie }
+    })
+    return { ...verdict, path: path.toString(), ...(token === '' ? {} : { token }), losers, losersInAll: lost.length }
   }
 
   crawlDelay(agent: Agent): number | undefined {
@@ -93,16 +85,21 @@ export class RobotsView implements RobotsTxt {
   }
 
   explainDelay(agent: Agent): DelayExplanation | undefined {
-    const chosen = this.#choose(agent)
-    let largest: DelayExplanation | undefined
-    for (const block of chosen?.blocks ?? [])
-      for (const { seconds, written, line, from, upTo } of block.delays ?? []) {
-        if (largest && largest.seconds >= seconds) continue
-        const token = chosen?.token ?? ''
-        if (block.tokens.slice(from, upTo).includes(token))
-          largest = { seconds, written, line, token, group: groupOf(block) }
-      }
-    return largest
+    const { delays } = this.#file
+    if (delays.length === 0) return undefined
+    const { token, blocks } = this.#choose(agent)
+    let largest: Delay | undefined
+    for (const delay of delays) {
+      if (largest && largest.seconds >= delay.seconds) continue
+      for (let n = delay.from; n < delay.upTo; n++)
+        if (token !== '' && nameMeans(this.#file, n, token)) {
+          largest = delay
+          break
+        }
+    }
+    if (largest === undefined) return undefined
+    const { seconds, written, line, from } = largest
+    return { seconds, written, line, token, group: groupOf(this.#file, this.#blockOfName(blocks, from)) }
   }
 
   get sitemaps(): string[] {
@@ -114,7 +111,10 @@ export class RobotsView implements RobotsTxt {
   }
 
   get records(): OtherRecord[] {
-    return [...this.#file.records]
+    return this.#file.records.map(({ block, ...record }) => ({
+      ...record,
+      agents: block < 0 ? [] : groupOf(this.#file, block).agents,
+    }))
   }
 
   under(policy: Policy): RobotsTxt {
@@ -139,54 +139,51 @@ export class RobotsView implements RobotsTxt {
   }
 
   /** The group of an agent: its own, of the most specific name that has one, or else everybody's. */
-  #choose(agent: Agent): Chosen | null {
-    if (typeof agent === 'string' && agent === this.#lastAgent) return this.#lastChosen
+  #choose(agent: Agent): Chosen {
     const key = typeof agent === 'string' ? agent : agent.join('\n')
-    this.#chosen ??= new Map()
-    let chosen = this.#chosen.get(key)
+    if (this.#last?.key === key) return this.#last
+    this.#remembered ??= []
+    let chosen = this.#remembered.find((one) => one.key === key)
     if (chosen === undefined) {
-      chosen = this.#find(agent)
-      if (this.#chosen.size >= MAX_REMEMBERED) this.#chosen.clear()
-      this.#chosen.set(key, chosen)
+      chosen = this.#find(agent, key)
+      if (this.#remembered.length >= MAX_REMEMBERED) this.#remembered.shift()
+      this.#remembered.push(chosen)
     }
-    this.#lastAgent = agent
-    this.#lastChosen = chosen
+    this.#last = chosen
     return chosen
   }
 
-  #find(agent: Agent): Chosen | null {
-    const { groups } = this.#file
-    const token = tokensOf(agent, this.policy.agentFallback).find((name) => groups.has(name)) ?? '*'
-    const blocks = groups.get(token)
-    if (blocks === undefined) return null
-    // Two names that lead to one group share its index.
-    for (const other of this.#chosen?.values() ?? [])
-      if (other?.blocks.length === blocks.length && blocks.every((block, i) => block === other.blocks[i]))
-        return { token, blocks, rules: other.rules }
-    this.#patterns ??= normalised(this.#file, this.policy.encoding)
-    return { token, blocks, rules: new GroupRules(this.#patterns, this.policy, blocks) }
-  }
-
-  #rule(rule: number): Rule {
-    const { octets, marks } = this.#file
-    const lineAndType = marks[2 * rule + 1] as number
-    return {
-      type: (lineAndType & 1) === 1 ? 'allow' : 'disallow',
-      pattern: textOf(octets, marks[2 * rule] as number, marks[2 * rule + 2] as number),
-      line: lineAndType >> 1,
+  #find(agent: Agent, key: string): Chosen {
+    const file = this.#file
+    let token = ''
+    let blocks: number[] = []
+    for (const name of [...tokensOf(agent, this.policy.agentFallback), '*']) {
+      blocks = blocksOf(file, name)
+      if (blocks.length === 0) continue
+      token = name
+      break
     }
+    // Two names that lead to the same blocks share their index.
+    for (const other of this.#remembered ?? [])
+      if (other.blocks.length === blocks.length && blocks.every((block, i) => block === other.blocks[i]))
+        return { key, token, blocks, rules: other.rules }
+    this.#patterns ??= normalised(file, this.policy.encoding)
+    const ranges = blocks.flatMap((block) => [
+      file.marks[file.startsAt + 2 * block + 1] as number,
+      file.marks[file.startsAt + 2 * block + 3] as number,
+    ])
+    return { key, token, blocks, rules: new GroupRules(this.#patterns, this.policy, ranges) }
   }
-}
 
-/** The block that holds a rule: a group may be spread over several. */
-function blockOf(blocks: readonly Block[], rule: number): Block {
-  return blocks.find((block) => rule >= block.from && rule < block.to) as Block
-}
+  /** The block that holds a rule: a group may be spread over several. */
+  #blockOf(blocks: readonly number[], rule: number): number {
+    const { marks, startsAt } = this.#file
+    return blocks.find((block) => rule < (marks[startsAt + 2 * block + 3] as number)) as number
+  }
 
-function groupOf(block: Block): Group {
-  return { agents: block.names, line: block.line }
-}
-
-function showStar(octet: number): number {
-  return octet === 0xff ? 0x2a : octet
+  /** The block that holds a name. */
+  #blockOfName(blocks: readonly number[], name: number): number {
+    const { marks, startsAt } = this.#file
+    return blocks.find((block) => name < (marks[startsAt + 2 * block + 2] as number)) as number
+  }
 }

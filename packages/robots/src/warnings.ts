@@ -6,20 +6,27 @@ import type { Warning, WarningKind } from './robots-txt.ts'
 /** A piece of a hostile line, short enough to be printed. */
 const MAX_QUOTE = 60
 
+const NONE: never[] = []
+
 export class Warnings {
-  readonly list: Warning[] = []
+  #list: Warning[] = NONE
   #inAll = 0
 
   /** `text` as a function is only called while there is room: a hundred thousand messages must not be made in vain. */
   add(line: number, kind: WarningKind, text: string | (() => string)): void {
-    if (this.#inAll++ < MAX_WARNINGS) this.list.push({ line, kind, text: typeof text === 'string' ? text : text() })
+    if (this.#inAll++ < MAX_WARNINGS) this.#room().push({ line, kind, text: typeof text === 'string' ? text : text() })
   }
 
   /** Closes the list with the count of those left out. */
   close(): readonly Warning[] {
-    const left = this.#inAll - this.list.length
-    if (left > 0) this.list.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
-    return this.list
+    const left = this.#inAll - this.#list.length
+    if (left > 0) this.#list.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
+    return this.#list
+  }
+
+  #room(): Warning[] {
+    if (this.#list === NONE) this.#list = []
+    return this.#list
   }
 }
 
