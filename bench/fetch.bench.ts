@@ -140,7 +140,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
       const text = JSON.stringify({ orders: batch.map(({ origin }) => orderOf(origin, fence++)) })
       const { orders } = OrdersJob.parse(JSON.parse(text))
       for (const [at, order] of orders.entries())
-        void slots(() => carryOut(order, performance.now(), tools)).then(batch[at]?.done)
+        void slots(() => carryOut(order, tools)).then(batch[at]?.done)
     }
   }
   return {
@@ -170,7 +170,6 @@ const orderOf = (origin: string, fence: number): Order => ({
   version: 1,
   gapMs: 0,
   notBefore: 0,
-  waitMs: 0,
   id: `page-${fence}`,
   attempt: 1,
   hops: 0,
@@ -183,6 +182,7 @@ function ledgerAtOnce(): Fleet {
   let heard = 0
   return {
     begin: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    enter: async () => ({ kind: 'wait', waitMs: 1_000 }),
     settle: async ({ outcome }) => {
       heard += JSON.stringify(outcome).length
       if (outcome?.kind !== 'fetched') throw new Error(`a page was not fetched: ${JSON.stringify(outcome)}`)

@@ -17,7 +17,6 @@ const order = {
   version: 0,
   gapMs: 1_000,
   notBefore: 1_800_000_000_000.125,
-  waitMs: 0,
   id: 'i',
   attempt: 1,
   hops: 0,

@@ -17,10 +17,8 @@ export const Order = z.object({
   version: z.number().int(),
   /** silence owed after this request, ms */
   gapMs: z.number(),
-  /** instant on Redis's clock before which begin will refuse; the fetcher waits `waitMs` from receipt at most */
+  /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot */
   notBefore: z.number(),
-  /** how long after `takenAt` the lane opens, ms; 0 when open */
-  waitMs: z.number(),
   /** the candidate at the head of the lane; for kind robots it only waits */
   id: z.string(),
   /** 1 for the first try */

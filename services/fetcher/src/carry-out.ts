@@ -6,12 +6,16 @@ import { type Ledger, LedgerUnavailableError, type Settlement, type SettleResult
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import type { LaneConnections } from './connections.ts'
 import { fetchPage } from './fetch-page.ts'
+import { hopLanes } from './hop-lane.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import type { Sink } from './sink.ts'
 import type { Stats } from './stats.ts'
 
-export type Fleet = Pick<Ledger, 'begin' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'>
+export type Fleet = Pick<
+  Ledger,
+  'begin' | 'enter' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'
+>
 
 export type Tools = {
   ledger: Fleet
@@ -31,8 +35,8 @@ export type Tools = {
 /** Between two tries to hand a lease back to a ledger that does not answer. */
 const SETTLE_AGAIN_MS = 250
 
-/** @param receivedAt  when the order came out of its queue, on `performance.now()`. Never rejects. */
-export async function carryOut(order: Order, receivedAt: number, tools: Tools): Promise<void> {
+/** Never rejects. */
+export async function carryOut(order: Order, tools: Tools): Promise<void> {
   const { stats, log, agents } = tools
   try {
     const agent = agents.find(order.agent)
@@ -44,7 +48,7 @@ export async function carryOut(order: Order, receivedAt: number, tools: Tools): 
       )
       return
     }
-    const waitMs = order.waitMs - (performance.now() - receivedAt)
+    const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin))
     if (waitMs > 0) await later(waitMs)
     if (tools.isStopping()) return stats.refused('stopping')
     const begun = await beginLease(tools.ledger, order, tools.fetchDeadlineMs, tools.leaseMs - tools.fetchDeadlineMs)
@@ -84,6 +88,7 @@ async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): P
   const { agent: key, origin, fence, gapMs } = order
   const { answer, lesson, state } = await learnRobots(order, agent, lease, {
     ledger: tools.ledger,
+    enterHop: hopLanes(tools.ledger),
     connections: tools.connections,
     agents: tools.agents,
     sink: tools.sink,

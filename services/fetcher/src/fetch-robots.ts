@@ -15,7 +15,8 @@ import type { LaneConnections, Way } from './connections.ts'
 import { codingOf, decode } from './decode.ts'
 import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
-import type { Lease } from './lease.ts'
+import type { EnterHop } from './hop-lane.ts'
+import { type Lease, later } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
 import { failureOf, isRedirect, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
@@ -38,7 +39,14 @@ export type RobotsAnswer = {
   hops: { url: string; answer: Answer; headers: string[] }[]
 }
 
-type Tools = { connections: LaneConnections; now: () => number; jitter: () => number }
+type Tools = {
+  connections: LaneConnections
+  enterHop: EnterHop
+  /** silence owed between two requests of the lane that is held, ms */
+  gapMs: number
+  now: () => number
+  jitter: () => number
+}
 
 /**
  * @param state  what is known of the origin: its validators make the request conditional
@@ -67,16 +75,21 @@ export async function fetchRobots(
     seen.add(url)
     const first = hops.length === 0
     const headers = first ? conditional(agent, state) : headersOf(agent)
-    const left = Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
-    const result = await visit(
-      agent,
-      at,
-      at.origin === origin,
-      headers,
-      Math.max(1, left),
-      first ? lease.lastCheck : lease.stillHeld,
-      tools,
-    )
+    const left = (): number => Math.max(1, Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs()))
+    const held = first ? lease.lastCheck : lease.stillHeld
+    let result: Exchange
+    if (at.origin !== origin) {
+      const hop = await tools.enterHop(agent, at.origin, left())
+      if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
+      result = await visitOther(agent, at, headers, left(), held, tools)
+      await hop.leave(result.endedAt)
+    } else {
+      if (!first) {
+        if (tools.gapMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
+        await later(tools.gapMs)
+      }
+      result = await visitOwn(agent, at, headers, left(), held, tools)
+    }
     if (result.kind === 'not-sent') {
       if (!first) return stop('timeout', result.why, result.endedAt)
       return { ...base, endedAt: result.endedAt, what: 'not-sent', detail: result.why, notSent: result.why }
@@ -100,20 +113,24 @@ export async function fetchRobots(
   }
 }
 
-async function visit(
+type Visit = (
   agent: Agent,
   at: { origin: string; path: string },
-  own: boolean,
   headers: string[],
   deadlineMs: number,
   lastCheck: () => string | undefined,
-  { connections }: Tools,
-): Promise<Exchange> {
-  const ask = { ...at, headers, deadlineMs, maxBytes: ROBOTS_WIRE_MAX_BYTES, lastCheck, keepBody: true }
-  if (own) return exchange({ ...ask, way: connections.lane(agent, at.origin) })
+  tools: Tools,
+) => Promise<Exchange>
+
+const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: true }
+
+const visitOwn: Visit = (agent, at, headers, deadlineMs, lastCheck, { connections }) =>
+  exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way: connections.lane(agent, at.origin) })
+
+const visitOther: Visit = async (agent, at, headers, deadlineMs, lastCheck, { connections }) => {
   const way: Way & { close(): void } = connections.once(agent, at.origin)
   try {
-    return await exchange({ ...ask, way })
+    return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
   } finally {
     way.close()
   }

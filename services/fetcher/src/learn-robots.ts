@@ -4,6 +4,7 @@ import type { Agent, Agents, Order } from '@decorum/protocol'
 import { needsRules, parseRobots, policies, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
+import type { EnterHop } from './hop-lane.ts'
 import type { Lease } from './lease.ts'
 import { requestHead } from './request-head.ts'
 import type { Sink } from './sink.ts'
@@ -12,6 +13,7 @@ export type RobotsTools = {
   connections: LaneConnections
   agents: Agents
   sink: Sink
+  enterHop: EnterHop
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>
   now: () => number
   /** [0, 1) */
@@ -31,7 +33,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const partition = ledger.partitionOf(order.origin)
   const [known] = await ledger.robotsStates(partition, [order.origin])
   const state: RobotsState = known?.state ?? {}
-  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, tools)
+  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, { ...tools, gapMs: order.gapMs })
   await keep(answer, agent, sink, tools.onSinkError)
   if (answer.event === undefined) return { answer, state }
   const next = step(state, answer.event, tools.now())

@@ -71,7 +71,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     connection,
     slots,
     stats,
-    carryOut: (order, receivedAt) => carryOut(order, receivedAt, tools),
+    carryOut: (order) => carryOut(order, tools),
     log,
   })
   log.info(

@@ -18,7 +18,7 @@ export type OrdersInOptions = {
   slots: LimitFunction
   stats: Stats
   /** never rejects */
-  carryOut: (order: Order, receivedAt: number) => Promise<void>
+  carryOut: (order: Order) => Promise<void>
   log: { warn(fields: object, message: string): void }
 }
 
@@ -27,11 +27,11 @@ const JOBS_AT_ONCE = 2
 
 export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: OrdersInOptions): OrdersIn {
   const running = new Set<Promise<void>>()
-  const place = (order: Order, receivedAt: number): Promise<void> =>
+  const place = (order: Order): Promise<void> =>
     new Promise((placed) => {
       const run = slots(() => {
         placed()
-        return carryOut(order, receivedAt)
+        return carryOut(order)
       })
       running.add(run)
       void run.finally(() => running.delete(run))
@@ -40,14 +40,13 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
     const worker = new Worker(
       ORDERS,
       async (job) => {
-        const receivedAt = performance.now()
         const read = OrdersJob.safeParse(job.data)
         if (!read.success) {
           stats.badJobs++
           const [issue] = read.error.issues
           throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
         }
-        await Promise.all(read.data.orders.map((order) => place(order, receivedAt)))
+        await Promise.all(read.data.orders.map((order) => place(order)))
       },
       {
         ...queueOptions(tag),

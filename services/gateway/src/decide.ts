@@ -50,7 +50,6 @@ export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): 
         version: lane.robots.version,
         gapMs: gap.gapMs,
         notBefore: lane.notBefore,
-        waitMs: lane.waitMs,
         id: head.id,
         attempt: attempts + 1,
         hops: head.hops,

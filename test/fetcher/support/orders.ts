@@ -3,6 +3,7 @@ import type { Agent, Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
 import { fetchRobots, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
+import type { EnterHop } from '../../../services/fetcher/src/hop-lane.ts'
 import type { Lease } from '../../../services/fetcher/src/lease.ts'
 import { noSink } from '../../../services/fetcher/src/sink.ts'
 import { polite, type testConnections } from './tools.ts'
@@ -31,7 +32,6 @@ export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {})
   version: 1,
   gapMs: 0,
   notBefore: 0,
-  waitMs: 0,
   id: 'id-1',
   attempt: 1,
   hops: 0,
@@ -62,7 +62,7 @@ export function page(
 export async function robots(
   connections: Connections,
   origin: string,
-  over: { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
+  over: { agent?: Agent; state?: RobotsState; lease?: Lease; enterHop?: EnterHop; gapMs?: number } = {},
 ): Promise<RobotsAnswer> {
   const answer = await fetchRobots(
     origin,
@@ -72,6 +72,8 @@ export async function robots(
     over.lease ?? leaseOf(),
     {
       connections,
+      enterHop: over.enterHop ?? (async () => ({ leave: async () => {} })),
+      gapMs: over.gapMs ?? 0,
       now: () => NOW,
       jitter: () => 0.5,
     },
