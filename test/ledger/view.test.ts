@@ -1,6 +1,6 @@
 /** What can be looked at: one origin with its lanes, a partition as a whole, who is alive, and the bell of dispatchers. */
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, LEASE, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -110,16 +110,24 @@ test('who announces itself is known until it is silent for its life, or says goo
   expect(await ledger.members()).toEqual([])
 })
 
-test('a sleeping dispatcher hears of a lane that became due before all others, and only of such', async () => {
-  const { ledger, another, clock, takeOne, beginPage, finish, raw } = await emptyLedger(redis)
-  const heard: number[] = []
-  const other = await another()
-  await other.onWake((partition) => heard.push(partition))
+test('a dispatcher is called back with the partition in which a lane became due', async () => {
+  const { ledger, another } = await emptyLedger(redis)
+  const sleeping = await another()
+  const woken = new Promise<number>((resolve) => void sleeping.onWake(resolve).then(() => ledger.park(0, urls('a'))))
+  expect(await woken).toBe(0)
+})
+
+test('the bell rings for a lane that became due before all others, and only for such', async () => {
+  const { ledger, clock, takeOne, beginPage, finish, raw } = await emptyLedger(redis)
+  const ear = raw.duplicate()
+  onTestFinished(() => ear.disconnect())
+  const heard: string[] = []
+  ear.on('message', (_, text: string) => heard.push(text))
+  await ear.subscribe(`${TAG}:wake`)
   const settled = async (): Promise<number> => {
     // A message of our own behind theirs: when it has come, theirs have.
-    const before = heard.length
     await raw.publish(`${TAG}:wake`, 'end')
-    while (heard.length === before) await setImmediate()
+    while (heard.at(-1) !== 'end') await setImmediate()
     return heard.splice(0).length - 1
   }
   await ledger.park(0, urls('a', 'b'))

@@ -1,0 +1,25 @@
+/**
+ * The model beside the real ledger. `DECORUM_STEPS` says how many steps, `DECORUM_SEED` which; a failure prints both.
+ */
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { defineVerbs } from '../../../packages/ledger/src/scripts.ts'
+import { redisForTest } from '../../support/redis.ts'
+import { runModel } from './run.ts'
+import { defineWorldCommands } from './world.ts'
+
+const redis = await redisForTest()
+const STEPS = Number(process.env.DECORUM_STEPS ?? 200_000)
+const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000_000)
+
+test(`${STEPS} steps: ledger and model agree, and no site sees a rude request`, { timeout: 600_000 }, async () => {
+  const connection = new Redis(redis.url, { enableAutoPipelining: true })
+  defineVerbs(connection)
+  defineWorldCommands(connection)
+  const report = await runModel(connection, { steps: STEPS, seed: SEED })
+  connection.disconnect()
+  console.log(
+    `seed ${SEED}: ${report.steps} steps in ${report.runs} runs, ${report.granted} requests, ${Math.round(report.ms)} ms`,
+  )
+  expect(report.steps).toBeGreaterThanOrEqual(STEPS)
+})

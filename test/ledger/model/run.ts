@@ -1,0 +1,79 @@
+/** Runs of steps against model and ledger, many at once on one connection, so that Redis answers whole batches. */
+import fc from 'fast-check'
+import type { Redis } from 'ioredis'
+import { ALL, begin, check, type Play, startPlay, step } from './play.ts'
+import { openWorld } from './world.ts'
+
+/** Runs side by side: while one waits for its answer, the others draw their next step. */
+const ABREAST = 48
+const LONGEST_RUN = 240
+const START = 1_800_000_000_000
+
+export type RunReport = { steps: number; runs: number; granted: number; acts: Record<string, number>; ms: number }
+
+class Step implements fc.AsyncCommand<Play, Play> {
+  readonly act: number
+  readonly number: number
+  name = ''
+  constructor(act: number, number: number) {
+    this.act = act
+    this.number = number
+  }
+  check(): boolean {
+    return true
+  }
+  async run(play: Play): Promise<void> {
+    this.name = await step(play, this.act, this.number)
+  }
+  toString(): string {
+    return `${this.name || 'step'}(${this.act}, ${this.number})`
+  }
+}
+
+let worlds = 0
+
+/**
+ * @param redis  a connection that knows the verbs (perhaps with a bug in one) and the commands of worlds
+ * @throws  DifferenceError or RudeError inside fast-check's report, with the seed and the shortest run found
+ */
+export async function runModel(
+  redis: Redis,
+  options: { steps: number; seed: number; path?: string; shrink?: boolean },
+): Promise<RunReport> {
+  const from = performance.now()
+  const report: RunReport = { steps: 0, runs: 0, granted: 0, acts: {}, ms: 0 }
+  const steps = fc
+    .tuple(fc.noBias(fc.nat(ALL - 1)), fc.noBias(fc.maxSafeNat()))
+    .map(([act, number]) => new Step(act, number))
+  const commands = fc.commands([steps], { maxCommands: LONGEST_RUN, size: 'max' })
+  let failed = false
+  const property = fc.asyncProperty(commands, async (drawn) => {
+    const world = openWorld(redis, `w${++worlds}`, START)
+    const play = startPlay(world)
+    try {
+      await begin(play)
+      await fc.asyncModelRun(() => ({ model: play, real: play }), drawn)
+      await check(play)
+    } finally {
+      await world.dispose()
+      report.steps += play.steps
+      report.granted += play.site.granted
+      report.runs++
+    }
+  })
+  const one = async (stream: number): Promise<void> => {
+    for (let turn = 0; report.steps < options.steps && !failed; turn++) {
+      const seed = options.seed + stream * 1_000_003 + turn * 7_919
+      try {
+        await fc.assert(property, { seed, numRuns: 8, endOnFailure: options.shrink === false })
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  if (options.path === undefined) await Promise.all(Array.from({ length: ABREAST }, (_, stream) => one(stream)))
+  else await fc.assert(property, { seed: options.seed, path: options.path })
+  report.ms = performance.now() - from
+  return report
+}

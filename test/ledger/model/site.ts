@@ -1,0 +1,84 @@
+/**
+ * What the sites see: a judge that knows nothing of the model either. It writes down each exchange that was granted and
+ * fails when one comes too early, overlaps, or carries an old fence, whatever the ledger believes.
+ */
+import { SETTINGS } from './rules.ts'
+
+type Visit = { begunAt: number; endedAt?: number; owedMs: number; fence: number }
+
+export type Site = {
+  /** a lane was taken or entered under this fence */
+  fence(lane: string, fence: number): void
+  /** the bytes leave now */
+  visit(lane: string, kind: 'page' | 'robots' | 'hop', fence: number, now: number): void
+  /** the exchange ended well known to the ledger */
+  end(lane: string, fence: number, endedAt: number, owedMs: number): void
+  /** the site asked for silence until then */
+  shut(origin: string, until: number): void
+  /** new rules ask this gap of an agent's lane: longer counts at once */
+  gap(lane: string, gapMs: number): void
+  /** Redis lost what it had not written down: back-off and gaps that it forgot are the residual risk of docs/promises.md */
+  lost(): void
+  granted: number
+}
+
+export class RudeError extends Error {
+  override readonly name = 'RudeError'
+}
+
+const originOf = (lane: string): string => lane.slice(lane.indexOf(' ') + 1)
+
+export function openSite(): Site {
+  const fences = new Map<string, number>()
+  const visits = new Map<string, Visit>()
+  const questions = new Map<string, Visit>()
+  const silences = new Map<string, number>()
+  const gaps = new Map<string, number>()
+  const rude = (what: string): never => {
+    throw new RudeError(what)
+  }
+  /** When that exchange was over at the latest: a holder who says nothing ends with its lease. */
+  const overAt = ({ begunAt, endedAt, owedMs }: Visit): number =>
+    endedAt === undefined ? begunAt + SETTINGS.leaseMs : endedAt + owedMs
+  const site: Site = {
+    granted: 0,
+    fence(lane, fence) {
+      if (fence <= (fences.get(lane) ?? 0))
+        rude(`the fence ${fence} of ${lane} does not rise above ${fences.get(lane)}`)
+      fences.set(lane, fence)
+    },
+    visit(lane, kind, fence, now) {
+      site.granted++
+      const before = visits.get(lane)
+      if (before !== undefined && now < overAt(before) - 0.0015)
+        rude(
+          `${kind} of ${lane} at ${now}: ${before.endedAt === undefined ? 'overlaps' : 'too early after'} ${JSON.stringify(before)}`,
+        )
+      const shutUntil = silences.get(originOf(lane)) ?? 0
+      if (now < shutUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${shutUntil}`)
+      const visit = { begunAt: now, owedMs: 0, fence }
+      visits.set(lane, visit)
+      if (kind !== 'robots') return
+      const asked = questions.get(originOf(lane))
+      if (asked !== undefined && asked.endedAt === undefined && now < asked.begunAt + SETTINGS.leaseMs)
+        rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)
+      questions.set(originOf(lane), visit)
+    },
+    end(lane, fence, endedAt, owedMs) {
+      const visit = visits.get(lane)
+      if (visit?.fence === fence) Object.assign(visit, { endedAt, owedMs })
+    },
+    shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
+    gap(lane, gapMs) {
+      const before = gaps.get(lane)
+      const visit = visits.get(lane)
+      gaps.set(lane, gapMs)
+      if (before !== undefined && visit?.endedAt !== undefined) visit.owedMs += Math.max(0, gapMs - before)
+    },
+    lost() {
+      silences.clear()
+      gaps.clear()
+    },
+  }
+  return site
+}

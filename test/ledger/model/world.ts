@@ -1,0 +1,153 @@
+/**
+ * The real side: one partition of its own on a shared Redis, driven through the ledger's own modules, with a clock that
+ * the run moves. Two processes call: `steady` has been there all along, `other` forgets what it knows when it restarts.
+ */
+import type { Redis } from 'ioredis'
+import { idSlot } from '../../../packages/ledger/src/entry.ts'
+import { keysOf } from '../../../packages/ledger/src/keys.ts'
+import { type Lanes, lanesOf } from '../../../packages/ledger/src/lanes.ts'
+import { type Origins, originsOf } from '../../../packages/ledger/src/origins.ts'
+import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts'
+import { SETTINGS } from './rules.ts'
+
+export type Process = { lanes: Lanes; origins: Origins }
+export type World = {
+  tag: string
+  clock: { now: number }
+  steady: Process
+  other: Process
+  /** the second process starts anew */
+  restartOther(): void
+  /** how much the latest settlements were told to lengthen a back-off, [0, 1), in order */
+  jitters: number[]
+  /** Redis writes down what it has */
+  snapshot(): Promise<void>
+  /** Redis is killed; it comes back with what it wrote down last (`lost`), or with all it had */
+  crash(lost: boolean): Promise<void>
+  /** Redis comes back without data */
+  forgetAll(): Promise<void>
+  announce(): Promise<void>
+  pause(origin: string, until: number): Promise<void>
+  /** a BullMQ job that is there, or that is finished */
+  job(id: string, there: boolean): Promise<void>
+  /** readers take all outcomes and the outbox away */
+  drain(): Promise<void>
+  /** all that is stored, as lists of texts */
+  inspect(lanes: string[], ids: string[]): Promise<Inspection>
+  dispose(): Promise<void>
+}
+export type Inspection = {
+  due: [string, number][]
+  inFlight: [string, number][]
+  lists: Record<string, string[]>
+  ids: string[]
+  outcomes: string[]
+  outbox: string[]
+}
+
+/** Teaches a connection what a world needs beside the verbs. */
+export function defineWorldCommands(redis: Redis): void {
+  const copy = `
+    local from, to = ARGV[1], ARGV[2]
+    for _, key in ipairs(redis.call('KEYS', (to:gsub('[{}]', '\\\\%0')) .. '*')) do redis.call('DEL', key) end
+    if from == '' then return end
+    for _, key in ipairs(redis.call('KEYS', (from:gsub('[{}]', '\\\\%0')) .. '*')) do redis.call('COPY', key, to .. key:sub(#from + 1)) end`
+  redis.defineCommand('world_copy', { numberOfKeys: 0, lua: copy })
+}
+type Copy = { world_copy(from: string, to: string): Promise<null> }
+
+export function openWorld(redis: Redis, name: string, startAt: number): World {
+  const tag = `{${name}}`
+  const keys = keysOf(tag)
+  const copies = redis as unknown as Copy
+  const clock = { now: startAt }
+  const jitters: number[] = []
+  const process = (): Process => {
+    const settings = {
+      holdMs: SETTINGS.leaseMs + SETTINGS.quarantineMs,
+      callDeadlineMs: 60_000,
+      nowMs: () => clock.now,
+    }
+    const real = scriptsOf(redis, keys, settings)
+    const scripts: Scripts = {
+      ...real,
+      call(verb, ...args) {
+        if (verb === 'settle') noteJitters(args.slice(3), jitters)
+        return real.call(verb, ...args)
+      },
+    }
+    return { lanes: lanesOf(scripts, SETTINGS), origins: originsOf(redis, keys, scripts, 60_000) }
+  }
+  const world: World = {
+    tag,
+    clock,
+    steady: process(),
+    other: process(),
+    restartOther() {
+      world.other = process()
+    },
+    jitters,
+    snapshot: async () => void (await copies.world_copy(`${tag}:`, `snapshot-${tag}:`)),
+    async crash(lost) {
+      if (lost) await copies.world_copy(`snapshot-${tag}:`, `${tag}:`)
+      if ((await redis.exists(keys.epoch)) === 1) await redis.hset(keys.epoch, 'run', 'the one before')
+    },
+    forgetAll: async () => void (await copies.world_copy('', `${tag}:`)),
+    announce: async () => void (await redis.hset(keys.epoch, 'planned', '1')),
+    pause: async (origin, until) => void (await redis.hset(keys.origin(origin), 'pu', String(until))),
+    job: async (id, there) =>
+      void (await (there ? redis.hset(`${tag}:candidates:${id}`, 'data', '{}') : redis.del(`${tag}:candidates:${id}`))),
+    drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
+    inspect: (lanes, ids) => inspect(redis, tag, lanes, ids),
+    async dispose() {
+      await copies.world_copy('', `${tag}:`)
+      await copies.world_copy('', `snapshot-${tag}:`)
+    },
+  }
+  return world
+}
+
+/** Finds the jitters among the arguments of settle: header of ten per lane, then four per outcome, then the candidate. */
+function noteJitters(args: (string | number | Buffer)[], into: number[]): void {
+  into.length = 0
+  for (let at = 0; at < args.length; at += 11 + Number(args[at + 9]) * 4) into.push(Number(args[at + 7]))
+}
+
+async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]): Promise<Inspection> {
+  const pipeline = redis.pipeline()
+  pipeline.zrange(`${tag}:due`, '0', '-1', 'WITHSCORES')
+  pipeline.zrange(`${tag}:inflight`, '0', '-1', 'WITHSCORES')
+  pipeline.xrange(`${tag}:outcomes`, '-', '+')
+  pipeline.xrange(`${tag}:outbox`, '-', '+')
+  for (const lane of lanes) for (const list of ['h', 'q']) pipeline.lrange(`${tag}:${list}:${lane}`, 0, -1)
+  for (const id of ids) {
+    const { bucket, number } = idSlot(id)
+    pipeline.sismember(`${tag}:ids:${bucket}`, number)
+  }
+  const answers = ((await pipeline.exec()) ?? []).map(([error, value]) => {
+    if (error) throw error
+    return value
+  })
+  const scores = (flat: unknown): [string, number][] => {
+    const texts = flat as string[]
+    return texts.flatMap((text, i) => (i % 2 === 0 ? [[text, Number(texts[i + 1])] as [string, number]] : []))
+  }
+  const fields = (rows: unknown): string[] => (rows as [string, string[]][]).map(([, pair]) => pair[1] ?? '')
+  const lists: Record<string, string[]> = {}
+  for (const [index, lane] of lanes.entries()) {
+    lists[`h ${lane}`] = answers[4 + index * 2] as string[]
+    lists[`q ${lane}`] = answers[5 + index * 2] as string[]
+  }
+  const firstId = 4 + lanes.length * 2
+  return {
+    due: scores(answers[0]),
+    inFlight: scores(answers[1]),
+    lists,
+    ids: ids.filter((_, index) => answers[firstId + index] === 1),
+    outcomes: fields(answers[2]).map((json) => {
+      const { id, kind } = JSON.parse(json) as { id: string; kind: string }
+      return `${id} ${kind}`
+    }),
+    outbox: fields(answers[3]).map((json) => (JSON.parse(json) as { id: string }).id),
+  }
+}
