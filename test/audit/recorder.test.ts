@@ -117,6 +117,7 @@ test('stopping keeps what was open: the exchange is in the record', async () => 
   open.end()
   await web.heard(({ kind }) => kind === 'began')
   expect(await web.stop()).toBe(1)
+  await web.close()
 })
 
 test('a site that nobody knows, and one name twice, are refused by name', async () => {

@@ -25,17 +25,22 @@ export async function recordedWeb(sites: Site[]): Promise<RecordedWeb> {
     await rm(folder, { recursive: true })
     throw error
   })
-  let closed: Promise<unknown> | undefined
+  let stopped: Promise<number> | undefined
+  const stop = (): Promise<number> => {
+    stopped ??= web.stop()
+    return stopped
+  }
   return {
     ...web,
     record,
+    stop,
     evidence: async () => {
       await web.flush()
       return readLogs([record])
     },
     close: async () => {
-      closed ??= web.stop().then(() => rm(folder, { recursive: true }))
-      await closed
+      await stop()
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }
