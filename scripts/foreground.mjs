@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { root } from './say.mjs'
 
 const SAME_SIGNAL_MS = 500
+const PARENT_CHECK_MS = 500
 
 /**
  * Runs a program of ours in the foreground. It stands in a session of its own and hears each signal from us alone:
@@ -27,8 +28,19 @@ export function inForeground(node, args, { env, cwd }) {
       if (!again) child.kill(signal)
     })
   }
+  // npm passes SIGINT and SIGTERM on, but cannot pass on that it was killed: we notice that we were handed over.
+  const parent = process.ppid
+  const orphaned = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(orphaned)
+    child.kill('SIGTERM')
+  }, PARENT_CHECK_MS)
+  if (process.env.npm_lifecycle_event === undefined) clearInterval(orphaned) // a shell may leave us, as with nohup
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code, signal) => resolve(signal ? 128 + constants.signals[signal] : (code ?? 1)))
+    child.once('exit', (code, signal) => {
+      clearInterval(orphaned)
+      resolve(signal ? 128 + constants.signals[signal] : (code ?? 1))
+    })
   })
 }

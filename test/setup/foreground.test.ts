@@ -6,16 +6,15 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, test } from 'vitest'
 
+const launcher = join(import.meta.dirname, 'launch.mjs')
 const started: ChildProcess[] = []
 afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL')
 })
 
 /** Starts a launcher of a program given as source text; `lines` are what the program prints. */
-function launch(source: string, env: NodeJS.ProcessEnv = {}) {
-  const launcher = join(import.meta.dirname, 'launch.mjs')
+function launch(source: string) {
   const child = spawn(process.execPath, [launcher, '--input-type=module', '-e', source], {
-    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   started.push(child)
@@ -46,21 +45,39 @@ test('one Ctrl-C that arrives twice (terminal and npm) is heard once; a later se
   expect(await exit).toEqual([0, null])
 })
 
-test('a launcher that is killed takes its command along', async () => {
+/** A program that keeps a connection to us: when it closes, the program is gone. */
+async function watched() {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
-  const { child } = launch(
-    `
-    import { connect } from 'node:net'
-    connect(Number(process.env.REPORT), '127.0.0.1').on('error', () => {})
-    setInterval(() => {}, 1000)`,
-    { REPORT: String(port) },
-  )
-  const [socket] = (await once(server, 'connection')) as [Socket]
-  const gone = once(socket.resume(), 'close')
+  const source = `import { connect } from 'node:net'
+    connect(${port}, '127.0.0.1').on('error', () => {})
+    setInterval(() => {}, 1000)`
+  const connected = once(server, 'connection') as Promise<[Socket]>
+  const gone = connected.then(([socket]) => once(socket.resume(), 'close')).finally(() => server.close())
+  return { source, connected, gone }
+}
+
+test('a launcher that is killed takes its command along', async () => {
+  const { source, connected, gone } = await watched()
+  const { child } = launch(source)
+  await connected
   child.kill('SIGKILL')
-  await gone // the command's connection ended: so did the command
-  server.close()
+  await gone
+})
+
+test('when npm itself is killed, launcher and command end', async () => {
+  const { source, connected, gone } = await watched()
+  const npm = spawn(
+    '/bin/sh',
+    ['-c', '"$@"; true', 'npm', process.execPath, launcher, '--input-type=module', '-e', source],
+    {
+      env: { ...process.env, npm_lifecycle_event: 'start' },
+      stdio: 'ignore',
+    },
+  )
+  await connected
+  npm.kill('SIGKILL')
+  await gone
 })
