@@ -8,11 +8,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SPOOL_MEMORY_BYTES } from './limits.ts'
 
+/** Chunks below this are gathered: each costs as much as a large one, in time and in memory. */
+const SMALL_BYTES = 2_048
+const GATHER_BYTES = 16_384
+
 export class Body {
   /** octets so far, as they came over the wire */
   bytes = 0
   #kept: Uint8Array[] = []
   #keptBytes = 0
+  #gathered: Buffer | undefined
+  #gatheredBytes = 0
   #hash: Hash | undefined
   #digest: Buffer | undefined
   #file: FileHandle | undefined
@@ -28,30 +34,33 @@ export class Body {
 
   /** Takes a chunk. @returns a promise when the sender should pause until it resolves; it never rejects. */
   write(chunk: Uint8Array): Promise<void> | undefined {
-    const alone = this.bytes === 0 && chunk.length <= SPOOL_MEMORY_BYTES
-    if (!alone) this.#digestSoFar().update(chunk)
+    const isFirst = this.bytes === 0
     this.bytes += chunk.length
-    if (!alone && !this.#keep) {
-      this.#kept = []
+    if (isFirst && chunk.length <= SPOOL_MEMORY_BYTES) {
+      this.#kept.push(chunk) // most bodies are this one chunk: it is neither copied nor digested until the end
+      this.#keptBytes = chunk.length
       return undefined
     }
-    this.#kept.push(chunk)
-    this.#keptBytes += chunk.length
-    if (this.#keptBytes <= SPOOL_MEMORY_BYTES || this.#failed !== undefined) return undefined
-    this.#writing ??= this.#spool().finally(() => {
-      this.#writing = undefined
-    })
-    return this.#writing
+    if (chunk.length >= SMALL_BYTES) {
+      this.#gather()
+      return this.#take(chunk)
+    }
+    this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
+    this.#gathered.set(chunk, this.#gatheredBytes)
+    this.#gatheredBytes += chunk.length
+    return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
   }
 
   /** SHA-1 of all octets; the body is complete by then. */
   digest(): Buffer {
+    this.#gather()
     this.#digest ??= this.#hash?.digest() ?? hash('sha1', this.#kept[0] ?? '', 'buffer')
     return this.#digest
   }
 
   /** The octets in order. @throws what the temporary file threw (disk full …) */
   async *read(): AsyncGenerator<Uint8Array> {
+    this.#gather()
     await this.#writing
     if (this.#failed !== undefined) throw this.#failed
     if (this.#file !== undefined) {
@@ -67,26 +76,46 @@ export class Body {
 
   /** All octets when they are in memory: no copying for the common small page. */
   inMemory(): Uint8Array[] | undefined {
-    return this.#keep && this.#file === undefined && this.#failed === undefined && this.#writing === undefined
-      ? this.#kept
-      : undefined
+    this.#gather()
+    const isElsewhere = this.#file !== undefined || this.#failed !== undefined || this.#writing !== undefined
+    return this.#keep && !isElsewhere ? this.#kept : undefined
   }
 
   /** Frees what was kept. */
   async discard(): Promise<void> {
     this.#kept = []
+    this.#gathered = undefined
+    this.#gatheredBytes = 0
     await this.#writing
     await this.#file?.close()
     this.#file = undefined
   }
 
-  /** One chunk is digested at the end, in one call; from the second on, as they come. */
-  #digestSoFar(): Hash {
+  #gather(): Promise<void> | undefined {
+    if (this.#gathered === undefined || this.#gatheredBytes === 0) return undefined
+    const chunk = this.#gathered.subarray(0, this.#gatheredBytes)
+    this.#gathered = undefined
+    this.#gatheredBytes = 0
+    return this.#take(chunk)
+  }
+
+  #take(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#hash === undefined) {
       this.#hash = createHash('sha1')
-      for (const chunk of this.#kept) this.#hash.update(chunk)
+      for (const before of this.#kept) this.#hash.update(before)
     }
-    return this.#hash
+    this.#hash.update(chunk)
+    if (!this.#keep) {
+      this.#kept = []
+      return undefined
+    }
+    this.#kept.push(chunk)
+    this.#keptBytes += chunk.length
+    if (this.#keptBytes <= SPOOL_MEMORY_BYTES || this.#failed !== undefined) return undefined
+    this.#writing ??= this.#spool().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
   }
 
   async #spool(): Promise<void> {

@@ -5,8 +5,8 @@
  */
 import type { Dispatcher } from 'undici'
 import { Body } from './body.ts'
-import type { Phase, Way } from './connections.ts'
-import { MAX_INFORMATIONAL, OWN_STALL_MS, SEND_WINDOW_MS } from './limits.ts'
+import type { Connection, Phase, Way } from './connections.ts'
+import { FRAMING_FACTOR, FRAMING_FREE_BYTES, MAX_INFORMATIONAL, OWN_STALL_MS, SEND_WINDOW_MS } from './limits.ts'
 
 export type Ask = {
   way: Way
@@ -102,6 +102,8 @@ class Visit implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | undefined
   #done = false
   #informational = 0
+  #connection: Connection | undefined
+  #bytesBefore = 0
   #status = 0
   #statusText = ''
   #headers: [string, string][] = []
@@ -132,6 +134,11 @@ class Visit implements Dispatcher.DispatchHandler {
     }
     this.#controller = controller
     this.#sentAt = performance.now()
+    this.#connection = this.#ask.way.connection()
+    if (this.#connection !== undefined) {
+      this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
+      this.#connection.onReading = () => this.#checkFraming()
+    }
     clearTimeout(this.#timer)
     const left = Math.max(1, this.#ask.deadlineMs - (this.#sentAt - this.#start))
     this.#timer = setTimeout(() => this.#late(this.#ask.deadlineMs), left)
@@ -185,6 +192,16 @@ class Visit implements Dispatcher.DispatchHandler {
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
+  /** Octets that are no body (a head, chunk frames, trailers) are not seen one by one: their sum is watched. */
+  #checkFraming(): void {
+    const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
+    if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
+    const error = Object.assign(new Error(`${bytes} octets that are no body`), { code: 'HPE_FLOOD' })
+    if (this.#body !== undefined) this.#answered('length')
+    else this.#end({ kind: 'unanswered', error, phase: 'sent' })
+    this.#controller?.abort(error)
+  }
+
   #late(ms: number): void {
     if (this.#done) return
     const phase = this.#phase()
@@ -214,6 +231,7 @@ class Visit implements Dispatcher.DispatchHandler {
     if (this.#done) return
     this.#done = true
     clearTimeout(this.#timer)
+    if (this.#connection !== undefined) this.#connection.onReading = undefined
     const endedAt = performance.now()
     const connection = this.#ask.way.connection()
     const timing: Timing = { totalMs: endedAt - this.#start }

@@ -16,6 +16,13 @@ export const HEADERS_MAX_BYTES = 16 * 1024
 /** Informational answers (1xx) before the real one; more is a flood, not a hint. */
 export const MAX_INFORMATIONAL = 16
 
+/**
+ * What may come over the wire for n octets of a body: twice as much, and a head. Beyond that an answer is all frame and
+ * no picture (chunks of one octet cost six each, and their parser all its time).
+ */
+export const FRAMING_FACTOR = 2
+export const FRAMING_FREE_BYTES = 256 * 1024
+
 /** robots.txt: octets on the wire, all codings; RFC 9309 §2.5 asks for at least 500 KiB of text. */
 export const ROBOTS_WIRE_MAX_BYTES = 1024 * 1024
 /** robots.txt: redirects that are followed (RFC 9309 §2.3.1.2: at least five). */
