@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { expectPolite, type Journey, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+let journey: Journey | undefined
+afterEach(async () => {
+  process.kill(redis.pid, 'SIGCONT')
+  await journey?.close()
+})
+
+/** Longer than a lease and its quarantine: whatever was out when it began has ended for the ledger when it is over. */
+const HANGS_MS = TIMES.leaseMs + TIMES.quarantineMs + 1_000
+
+test('a Redis that hangs without closing a connection: no site hears more than what was under way, nothing is lost', async () => {
+  journey = await startJourney({
+    redisUrl: redis.url,
+    gateways: 2,
+    fetchers: 2,
+    sites: Array.from({ length: 8 }, (_, n) => ({ name: `site-${n}`, robots: { body: '' }, pages: { delayMs: 60 } })),
+  })
+  const { web, frontier } = journey
+  const candidates = pagesOf(web, 12)
+  await frontier.enqueue(candidates)
+  await journey.outcomesOf(30)
+  const frozenAt = Date.now()
+  process.kill(redis.pid, 'SIGSTOP')
+  await sleep(HANGS_MS)
+  process.kill(redis.pid, 'SIGCONT')
+  const thawedAt = Date.now()
+  await journey.outcomesOf(candidates.length)
+
+  const report = await expectPolite(journey, candidates)
+  const { requests } = await web.evidence()
+  // A permit that had been answered just before may still be on its way to the site.
+  const during = requests.filter(({ start }) => start > frozenAt + 250 && start < thawedAt)
+  expect(during, 'requests that nobody can have been granted').toEqual([])
+  expect(report.requests, 'at most one more per lane').toBeLessThanOrEqual(candidates.length + 8 + 8)
+})
