@@ -22,13 +22,19 @@ export type Running = {
   result: Promise<Result>
 }
 
-export type RunOptions = { cwd?: string; env?: Record<string, string>; input?: string | undefined }
+export type RunOptions = {
+  cwd?: string
+  env?: Record<string, string>
+  input?: string | undefined
+  /** run this program instead of the command itself */
+  program?: string
+}
 
 /** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
 const SETTINGS = { DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DEFAULT_GAP_MS: '20', REDIS_URL: '', DECORUM_AGENTS: '' }
 
-export function startDecorum(args: string[], { cwd, env = {}, input }: RunOptions = {}): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function startDecorum(args: string[], { cwd, env = {}, input, program = MAIN }: RunOptions = {}): Running {
+  const child = spawn(process.execPath, [program, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
