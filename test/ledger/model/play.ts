@@ -311,10 +311,10 @@ const resolve: Act = async (play, dice) => {
 }
 
 const learn: Act = async (play, dice) => {
-  const { process, call } = caller(play, dice)
   const forAsker = play.questions.length > 0 && dice(3) === 2
   const asker = forAsker ? play.questions.pop() : holderOf(play, dice, isAsking)
   if (asker === undefined) return
+  const { process, call } = caller(play, dice)
   const gaps = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(GAPS)])
   const [gapMs, restedMs, notBefore] = [dice.pick(GAPS), dice.pick([0, 400, 30_000]), dice(1_000)]
   const { agent, origin } = readLaneName(asker.lane)
