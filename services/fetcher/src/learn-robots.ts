@@ -1,7 +1,7 @@
 /** A robots order from request to lesson: what the ledger is told of the origin's state, rules and gaps. */
 import { type Gap, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
-import { needsRules, parseRobots, policies, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
+import { parseRobots, policies, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
 import type { EnterHop } from './hop-lane.ts'
@@ -48,7 +48,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   if (answer.octets !== undefined && next.copy !== undefined)
     lesson.body = { hash: next.copy.hash, octets: answer.octets }
   const body = answer.octets ?? (await oldBody(next, partition, tools))
-  lesson.gaps = gapsOf(agents, next, body, tools.now())
+  lesson.gaps = gapsOf(agents, next, body)
   return { answer, lesson, state }
 }
 
@@ -61,18 +61,16 @@ async function oldBody(
   return state.copy === undefined ? undefined : ledger.body(partition, state.copy.hash).catch(() => undefined)
 }
 
-/** Each agent's gap under its own policy; one file is compiled once per profile. */
-function gapsOf(
-  agents: Agents,
-  state: RobotsState,
-  body: Uint8Array | undefined,
-  now: number,
-): (Gap & { agent: string })[] {
+/**
+ * Each agent's gap under its own policy; one file is compiled once per profile. Through an outage the last copy's delay
+ * holds, whether or not the copy's rules do: slower, never ruder.
+ */
+function gapsOf(agents: Agents, { answer }: RobotsState, body: Uint8Array | undefined): (Gap & { agent: string })[] {
   const compiled = new Map<string, RobotsTxt>()
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
     let rules: RobotsTxt | undefined
-    if (body !== undefined && needsRules(state, policy, now) !== undefined) {
+    if (body !== undefined && answer !== undefined && policy.answers[answer.kind] !== 'open') {
       rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
       compiled.set(agent.profile, rules)
     }

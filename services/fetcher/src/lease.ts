@@ -59,7 +59,7 @@ export async function beginLease(
 
 function lease(monotonic: number, wall: number, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number): Lease {
   const age = () => Math.max(performance.now() - monotonic, Date.now() - wall)
-  const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, leaseSpanMs / 3)
+  const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
   const deadlineMs = () => Math.min(fetchDeadlineMs, usableMs - age())
   const stillHeld = () => (age() >= usableMs ? 'the lease is over' : undefined)
   return {

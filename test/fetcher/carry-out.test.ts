@@ -1,0 +1,325 @@
+/** One order against a ledger that says what the test wants; the origin is real. */
+import { LedgerUnavailableError, type Lesson, type Permit, type Settlement } from '@decorum/ledger'
+import type { RobotsState } from '@decorum/robots'
+import { expect, onTestFinished, test } from 'vitest'
+import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
+import { beginLease } from '../../services/fetcher/src/lease.ts'
+import { noSink } from '../../services/fetcher/src/sink.ts'
+import { openStats } from '../../services/fetcher/src/stats.ts'
+import { NOW, pageOrder } from './support/orders.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+import { agentsOf, testConnections } from './support/tools.ts'
+
+type Script = Partial<Fleet> & { permits?: Permit[] }
+
+function rig(script: Script = {}, over: Partial<Tools> = {}) {
+  const settled: Settlement[] = []
+  const learned: Lesson[] = []
+  const begun: number[] = []
+  const problems: string[] = []
+  const permits = [...(script.permits ?? [])]
+  const ledger: Fleet = {
+    begin: async () => {
+      begun.push(performance.now())
+      return permits.shift() ?? { kind: 'granted', leaseMs: 45_000 }
+    },
+    settle: async (settlement) => {
+      settled.push(settlement)
+      return 'settled'
+    },
+    enter: async () => ({ kind: 'wait', waitMs: 60_000 }),
+    learn: async (lesson) => {
+      learned.push(lesson)
+      return 'settled'
+    },
+    robotsStates: async () => [{ version: 0, state: {} }],
+    body: async () => undefined,
+    partitionOf: () => 0,
+    now: () => NOW,
+    ...script,
+  }
+  const stats = openStats({ size: 1, used: () => 0, waiting: () => 0 })
+  const log = {
+    warn: (_: object, message: string) => problems.push(message),
+    error: (_: object, message: string) => problems.push(message),
+  }
+  const connections = testConnections()
+  onTestFinished(() => connections.close())
+  const tools: Tools = {
+    ledger,
+    connections,
+    agents: agentsOf(),
+    sink: noSink,
+    stats,
+    log,
+    pageMaxBytes: 1_000_000,
+    maxAttempts: 5,
+    fetchDeadlineMs: 5_000,
+    leaseMs: 45_000,
+    isStopping: () => false,
+    ...over,
+  }
+  return {
+    tools,
+    settled,
+    learned,
+    begun,
+    problems,
+    stats,
+    run: (order: Parameters<typeof carryOut>[0]) => carryOut(order, tools),
+  }
+}
+const refusals = async (stats: ReturnType<typeof openStats>) =>
+  (await stats.registry.getSingleMetricAsString('decorum_fetcher_refused_total'))
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+const unavailable = () => Promise.reject(new LedgerUnavailableError('settle', new Error('gone')))
+
+test('a page: begun in the instant before, settled with the silence kept since its last byte', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
+  const { run, settled, begun } = rig()
+  await run(pageOrder(site.origin, '/', { fence: 77, gapMs: 1_234 }))
+  expect(settled).toHaveLength(1)
+  expect(settled[0]).toMatchObject({
+    agent: 'decorum',
+    origin: site.origin,
+    fence: 77,
+    gapMs: 1_234,
+    mood: { kind: 'fine' },
+    outcome: { kind: 'fetched', id: 'id-1' },
+  })
+  expect(settled[0]?.restedMs).toBeGreaterThanOrEqual(0)
+  expect(settled[0]?.restedMs).toBeLessThan(500)
+  expect((site.asked[0]?.at ?? 0) - (begun[0] ?? 0)).toBeGreaterThan(0)
+})
+
+test('the time that a sink takes counts as silence', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
+  const sink = {
+    keepsBodies: true,
+    store: () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 120)),
+    close: async () => {},
+  }
+  const { run, settled } = rig({}, { sink })
+  await run(pageOrder(site.origin))
+  expect(settled[0]?.restedMs).toBeGreaterThanOrEqual(119)
+})
+
+test('begin waits until the lane opens, on the clock of Redis', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, begun } = rig()
+  const start = performance.now()
+  await run(pageOrder(site.origin, '/', { notBefore: NOW + 150 }))
+  expect((begun[0] ?? 0) - start).toBeGreaterThanOrEqual(150)
+  expect((begun[0] ?? 0) - start).toBeLessThan(400)
+})
+
+test('early: asked again when the ledger says so, and not for ever', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const twice = rig({
+    permits: [
+      { kind: 'early', waitMs: 60 },
+      { kind: 'early', waitMs: 60 },
+    ],
+  })
+  await twice.run(pageOrder(site.origin))
+  expect(twice.begun).toHaveLength(3)
+  expect((twice.begun[2] ?? 0) - (twice.begun[0] ?? 0)).toBeGreaterThanOrEqual(119)
+  expect(twice.settled).toHaveLength(1)
+  const always = rig({ permits: Array(100).fill({ kind: 'early', waitMs: 1 }) })
+  await always.run(pageOrder(site.origin))
+  expect(always.begun.length).toBeLessThan(20)
+  expect(await refusals(always.stats)).toEqual(['decorum_fetcher_refused_total{why="too-early"} 1'])
+  expect(site.asked).toHaveLength(1)
+})
+
+test.each(['stale', 'held', 'rules-changed', 'shut', 'being-asked'] as const)(
+  'refused (%s): nothing is sent, nothing is settled, it is counted',
+  async (why) => {
+    const site = await rawOrigin(answerOf(200).toString('latin1'))
+    const { run, settled, stats } = rig({ permits: [{ kind: 'refused', why }] })
+    await run(pageOrder(site.origin))
+    expect(site.connections).toBe(0)
+    expect(settled).toEqual([])
+    expect(await refusals(stats)).toEqual([`decorum_fetcher_refused_total{why="${why}"} 1`])
+  },
+)
+
+test('a ledger that does not answer begin: nothing is sent', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats, problems } = rig({
+    begin: () => Promise.reject(new LedgerUnavailableError('begin', new Error('gone'))),
+  })
+  await run(pageOrder(site.origin))
+  expect(site.connections).toBe(0)
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="ledger-unavailable"} 1'])
+  expect(problems).toEqual([])
+})
+
+test('a ledger that does not hear the settlement is told again, with the longer silence', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const rests: number[] = []
+  const { run, stats } = rig({
+    settle: ({ restedMs }) => {
+      rests.push(restedMs)
+      return rests.length < 3 ? unavailable() : Promise.resolve('stale') // the second one was heard, its reply lost
+    },
+  })
+  await run(pageOrder(site.origin))
+  expect(rests).toHaveLength(3)
+  expect((rests[2] ?? 0) - (rests[0] ?? 0)).toBeGreaterThan(400)
+  expect(stats).toMatchObject({ unheard: 2, stale: 0, broken: 0 })
+})
+
+test('telling ends with the lease', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats } = rig(
+    { permits: [{ kind: 'granted', leaseMs: 900 }], settle: unavailable },
+    { leaseMs: 900, fetchDeadlineMs: 500 },
+  )
+  const start = performance.now()
+  await run(pageOrder(site.origin))
+  expect(performance.now() - start).toBeGreaterThan(850)
+  expect(performance.now() - start).toBeLessThan(2_000)
+  expect(stats.unheard).toBeGreaterThan(1)
+})
+
+test('a stale answer at the first telling is counted: the lease had ended without us', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats } = rig({ settle: async () => 'stale' })
+  await run(pageOrder(site.origin))
+  expect(stats.stale).toBe(1)
+})
+
+test('an exchange never outlives its lease', async () => {
+  const site = await rawOrigin(() => {})
+  const { run, settled } = rig(
+    { permits: [{ kind: 'granted', leaseMs: 800 }] },
+    { leaseMs: 800, fetchDeadlineMs: 5_000 },
+  )
+  const start = performance.now()
+  await run(pageOrder(site.origin))
+  expect(performance.now() - start).toBeLessThan(800 + 300)
+  expect(settled[0]).toMatchObject({ mood: { kind: 'no-answer' } })
+})
+
+test('an agent that this fetcher does not know sends nothing and says so', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, problems, begun } = rig()
+  await run(pageOrder(site.origin, '/', { agent: 'stranger' }))
+  expect([begun.length, site.connections]).toEqual([0, 0])
+  expect(problems[0]).toContain('DECORUM_AGENTS')
+})
+
+test('a process that is asked to stop begins nothing new', async () => {
+  const { run, begun, stats } = rig({}, { isStopping: () => true })
+  await run(pageOrder('http://127.0.0.1:1'))
+  expect(begun).toEqual([])
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="stopping"} 1'])
+})
+
+test('a fault of this program breaks one order off, says so, and rejects nothing', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, problems, stats } = rig({ settle: () => Promise.reject(new TypeError('a fault')) })
+  await run(pageOrder(site.origin))
+  expect(stats).toMatchObject({ broken: 1, begun: 1, ended: 1 })
+  expect(problems).toHaveLength(1)
+})
+
+test('robots: the lesson carries state, body, and the gap of each agent', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'User-agent: *\nCrawl-delay: 99\n').toString('latin1'))
+  const agents = agentsOf({
+    agents: JSON.stringify([
+      { name: 'one', userAgent: 'one (+https://a.example)' },
+      { name: 'two', userAgent: 'two (+https://a.example)', profile: 'google' },
+    ]),
+  })
+  const { run, learned, settled } = rig({}, { agents })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', agent: 'one', fence: 5 }))
+  expect(settled).toEqual([])
+  expect(learned).toHaveLength(1)
+  const [lesson] = learned
+  expect(lesson).toMatchObject({
+    agent: 'one',
+    origin: site.origin,
+    fence: 5,
+    gaps: [
+      { agent: 'one', gapMs: 10_000, clampedFrom: 99 },
+      { agent: 'two', gapMs: 100 },
+    ],
+  })
+  expect(lesson?.body?.hash).toBe(lesson?.state.copy?.hash)
+  expect(Buffer.from(lesson?.body?.octets ?? []).toString()).toContain('Crawl-delay')
+})
+
+test('robots unreachable: the old copy still sets the gaps', async () => {
+  const site = await rawOrigin((socket) => void socket.resetAndDestroy())
+  const rules = Buffer.from('User-agent: *\nCrawl-delay: 3\n')
+  const state: RobotsState = {
+    copy: { kind: 'ok', hash: 'h', at: NOW - 1_000 },
+    copies: { ok: { kind: 'ok', hash: 'h', at: NOW - 1_000 } },
+    heard: { ok: { at: NOW - 1_000, since: 0 } },
+  }
+  const asked: string[] = []
+  const { run, learned } = rig({
+    robotsStates: async () => [{ version: 3, state }],
+    body: async (_, hash) => {
+      asked.push(hash)
+      return rules
+    },
+  })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
+  expect(asked).toEqual(['h'])
+  expect(learned[0]).toMatchObject({
+    state: { answer: { reason: 'reset' }, copy: { hash: 'h' } },
+    gaps: [{ agent: 'decorum', gapMs: 3_000 }],
+  })
+  expect(learned[0]).not.toHaveProperty('body')
+})
+
+test('robots that could not be sent: the lease is handed back, the question closed with the state as it was', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, settled, learned } = rig(
+    {
+      permits: [{ kind: 'granted', leaseMs: 40 }],
+      robotsStates: () => new Promise((resolve) => setTimeout(() => resolve([{ version: 0, state: {} }]), 80)),
+    },
+    { leaseMs: 40, fetchDeadlineMs: 30 },
+  )
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
+  expect(site.asked).toEqual([])
+  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' } }])
+  expect(settled[0]).not.toHaveProperty('outcome')
+  expect(learned).toMatchObject([{ fence: 9, forAsker: true, state: {} }])
+})
+
+test('robots of an agent without contact: the waiting head is refused', async () => {
+  const { run, settled, learned } = rig(
+    {},
+    {
+      agents: agentsOf({}),
+      connections: testConnections({ lookup: async () => [{ address: '203.0.114.1', family: 4 }] }),
+    },
+  )
+  await run(pageOrder('http://public.example', '/robots.txt', { kind: 'robots', meta: { a: 1 } }))
+  expect(settled).toMatchObject([{ outcome: { kind: 'refused', reason: 'no-contact', id: 'id-1', meta: { a: 1 } } }])
+  expect(learned).toMatchObject([{ forAsker: true }])
+})
+
+test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {
+  const now = Date.now
+  const ledger = { begin: async (): Promise<Permit> => ({ kind: 'granted', leaseMs: 45_000 }) }
+  const begun = await beginLease(ledger, pageOrder('http://a.example'), 30_000, 15_000)
+  if (begun.kind !== 'lease') throw new Error(begun.why)
+  expect(begun.lease.lastCheck()).toBeUndefined()
+  try {
+    Date.now = () => now() + 6_000 // as after a suspended machine: the monotonic clock stood still
+    expect(begun.lease.lastCheck()).toContain('older than')
+    Date.now = () => now() + 60_000
+    expect(begun.lease.stillHeld()).toContain('over')
+    Date.now = () => now() - 3_600_000 // a clock set back changes nothing
+    expect(begun.lease.lastCheck()).toBeUndefined()
+  } finally {
+    Date.now = now
+  }
+})
