@@ -38,6 +38,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--fetchers <n>', 'fetcher processes; 0: others are there (REDIS_URL)', whole(0, 64), 1)
     .option('--max-minutes <n>', 'stop after so long; what is left stays stored (exit 3)', positive)
     .option('--max-pages <n>', 'stop after so many fetched pages; what is left stays stored (exit 3)', whole(1))
+    .option(
+      '--expire-minutes <n>',
+      'a URL that cannot be fetched for so long ends as expired (default: 24 hours)',
+      positive,
+    )
     .option('--no-archive', 'write no WARC files')
     .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
     .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))

@@ -23,10 +23,14 @@ export type CrawlOptions = {
   fetchers: number
   maxMinutes?: number
   maxPages?: number
+  expireMinutes?: number
   archive: boolean
   resume?: boolean
   json?: boolean
 }
+
+/** URLs in one lane, unless LANE_LIMIT is set: about 1 GB of Redis if all of them are of one site. */
+const WHOLE_LIST = 10_000_000
 
 /** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
 export async function crawl(file: string | undefined, options: CrawlOptions): Promise<ExitCode> {
@@ -45,7 +49,8 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
     const begun = performance.now()
     const before = tally.fetched
     const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
-    const limits = { minutes: options.maxMinutes, pages: options.maxPages }
+    const { maxMinutes, maxPages, expireMinutes } = options
+    const limits = { minutes: maxMinutes, pages: maxPages, expireMinutes }
     const ending = await runCrawl({
       folder,
       input,
@@ -90,7 +95,12 @@ async function start(
   const log = createWriteStream(folder.log, { flags: 'a' })
   const local = await openLocalFleet({
     settings,
-    env: { ...process.env, ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '' },
+    env: {
+      // The whole list may be of one site, and there is nobody else who would have to be kept out of its lane.
+      LANE_LIMIT: String(WHOLE_LIST),
+      ...process.env,
+      ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '',
+    },
     dataDir: folder.state,
     gateways: options.gateways,
     fetchers: options.fetchers,

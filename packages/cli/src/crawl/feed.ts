@@ -15,6 +15,7 @@ export async function* candidatesOf(
   folder: OutFolder,
   input: AsyncIterable<Uint8Array> | undefined,
   tally: Tally,
+  expireMinutes: number | undefined,
   stop: AbortSignal,
 ): AsyncGenerator<Candidate> {
   const { agent } = folder.note
@@ -22,7 +23,12 @@ export async function* candidatesOf(
     if (stop.aborted) return
     tally.expect(number, text)
     if (tally.hasOutcome(number)) continue
-    yield { url: text, id: tally.idOf(number), ...(agent === undefined ? {} : { agent }) }
+    yield {
+      url: text,
+      id: tally.idOf(number),
+      ...(agent === undefined ? {} : { agent }),
+      ...(expireMinutes === undefined ? {} : { expiresAt: Date.now() + expireMinutes * 60_000 }),
+    }
   }
 }
 

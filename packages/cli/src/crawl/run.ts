@@ -26,7 +26,12 @@ export type Crawl = {
   local: LocalFleet
   /** key of the agent */
   agent: string
-  limits: { minutes: number | undefined; pages: number | undefined }
+  limits: {
+    minutes: number | undefined
+    pages: number | undefined
+    /** of each URL, from when it is enqueued */
+    expireMinutes: number | undefined
+  }
   interrupt: AbortSignal
 }
 
@@ -89,7 +94,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
 
 async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {
   try {
-    await frontier.enqueue(candidatesOf(crawl.folder, crawl.input, crawl.tally, stop))
+    await frontier.enqueue(candidatesOf(crawl.folder, crawl.input, crawl.tally, crawl.limits.expireMinutes, stop))
   } catch (error) {
     if (!stop.aborted) throw error
   }
