@@ -60,54 +60,89 @@ export class GramIndex {
     this.#weights.push(weight)
   }
 
-  /** Files what was added. Cost: a few passes over the patterns. */
+  /** Files what was added. Cost: two passes over the patterns and a sort of numbers. */
   build(): void {
+    const { octets } = this.#patterns
     const count = this.#rules.length
-    for (let i = 0; i < count; i++)
-      this.#eachPair(i, (pair) => {
-        holders[pair] = (holders[pair] as number) + 1
-      })
-    const first = new Uint16Array(count)
-    const second = new Uint16Array(count)
     for (let i = 0; i < count; i++) {
-      let rarest = NO_PAIR
-      let next = NO_PAIR
-      this.#eachPair(i, (pair) => {
-        if (pair === rarest || pair === next) return
-        if (rarest === NO_PAIR || (holders[pair] as number) < (holders[rarest] as number)) {
-          next = rarest
-          rarest = pair
-        } else if (next === NO_PAIR || (holders[pair] as number) < (holders[next] as number)) next = pair
-      })
-      first[i] = rarest
-      second[i] = next
+      const end = this.#endOf(i)
+      for (let at = this.#startOf(i) + 1; at < end; at++) {
+        if (octets[at - 1] === STAR || octets[at] === STAR) continue
+        const pair = pairOf(octets[at - 1] as number, octets[at] as number)
+        holders[pair] = (holders[pair] as number) + 1
+      }
     }
-    for (let i = 0; i < count; i++)
-      this.#eachPair(i, (pair) => {
-        holders[pair] = 0
-      })
-
     let size = 1
     while (size < count && size < PAIRS) size *= 2
     this.#mask = size - 1
+    const first = new Uint16Array(count)
+    const second = new Uint16Array(count)
+    // File, weight and entry as one number each, which sorts without a comparing function.
+    const order = new Float64Array(count)
+    for (let i = 0; i < count; i++) {
+      this.#choosePairs(i, first, second)
+      const file = first[i] === NO_PAIR ? size : (first[i] as number) & this.#mask
+      order[i] = file * 2 ** 32 + (0xffff - (this.#weights[i] as number)) * 2 ** 16 + i
+    }
+    holders.fill(0)
+    order.sort()
     const files = new Uint16Array(size + 2)
-    const fileOf = (i: number): number => (first[i] === NO_PAIR ? size : (first[i] as number) & (size - 1))
-    const order = Int32Array.from({ length: count }, (_, i) => i)
-    order.sort((a, b) => fileOf(a) - fileOf(b) || (this.#weights[b] as number) - (this.#weights[a] as number))
     const table = new Uint16Array(count * STRIDE)
-    order.forEach((entry, i) => {
+    for (let i = 0; i < count; i++) {
+      const entry = (order[i] as number) % 2 ** 16
       table[i * STRIDE] = this.#rules[entry] as number
       table[i * STRIDE + 1] = this.#weights[entry] as number
       table[i * STRIDE + 2] = first[entry] as number
       table[i * STRIDE + 3] = second[entry] as number
-      const file = fileOf(entry) + 1
-      files[file] = (files[file] as number) + 1
-    })
+      const next = Math.floor((order[i] as number) / 2 ** 32) + 1
+      files[next] = (files[next] as number) + 1
+    }
     for (let f = 1; f < files.length; f++) files[f] = (files[f] as number) + (files[f - 1] as number)
     this.#files = files
     this.#table = table
     this.#rules = []
     this.#weights = []
+  }
+
+  /** The two pairs of an entry that fewest entries hold. */
+  #choosePairs(entry: number, first: Uint16Array, second: Uint16Array): void {
+    const { octets } = this.#patterns
+    const end = this.#endOf(entry)
+    let rarest = NO_PAIR
+    let next = NO_PAIR
+    let fewest = Infinity
+    let nextFewest = Infinity
+    for (let at = this.#startOf(entry) + 1; at < end; at++) {
+      if (octets[at - 1] === STAR || octets[at] === STAR) continue
+      const pair = pairOf(octets[at - 1] as number, octets[at] as number)
+      const count = holders[pair] as number
+      if (count >= nextFewest || pair === rarest) continue
+      if (count < fewest) {
+        next = rarest
+        nextFewest = fewest
+        rarest = pair
+        fewest = count
+      } else {
+        next = pair
+        nextFewest = count
+      }
+    }
+    first[entry] = rarest
+    second[entry] = next
+  }
+
+  #startOf(entry: number): number {
+    return this.#patterns.marks[2 * ((this.#rules[entry] as number) & RULE)] as number
+  }
+
+  /** Behind the last literal octet: an end anchor is none. */
+  #endOf(entry: number): number {
+    const { octets, marks } = this.#patterns
+    const flagged = this.#rules[entry] as number
+    const rule = flagged & RULE
+    if ((flagged & FOLDER) !== 0) return folderEnd(this.#patterns, rule)
+    const end = marks[2 * rule + 2] as number
+    return octets[end - 1] === DOLLAR ? end - 1 : end
   }
 
   /** Puts the pattern that wins for this path into `best`, if one beats what is there. */
@@ -157,21 +192,6 @@ export class GramIndex {
       if (!matches) continue
       best.rule = rule
       best.weight = weight
-    }
-  }
-
-  /** Calls `visit` with the pairs of neighbouring literal octets of an entry. An end anchor is none of them. */
-  #eachPair(entry: number, visit: (pair: number) => void): void {
-    const { octets, marks } = this.#patterns
-    const flagged = this.#rules[entry] as number
-    const rule = flagged & RULE
-    const isFolder = (flagged & FOLDER) !== 0
-    let end = isFolder ? folderEnd(this.#patterns, rule) : (marks[2 * rule + 2] as number)
-    if (!isFolder && octets[end - 1] === DOLLAR) end--
-    for (let at = (marks[2 * rule] as number) + 1; at < end; at++) {
-      const a = octets[at - 1] as number
-      const b = octets[at] as number
-      if (a !== STAR && b !== STAR) visit(pairOf(a, b))
     }
   }
 }

@@ -7,7 +7,7 @@
  */
 import { GramIndex } from './gram-index.ts'
 import { matchesPattern } from './match.ts'
-import { DOLLAR, SLASH, STAR } from './octets.ts'
+import { DOLLAR, STAR } from './octets.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns, weightOf } from './patterns.ts'
 import type { Policy } from './policies.ts'
@@ -30,6 +30,7 @@ export class GroupRules {
   /** Rules [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
   readonly #ranges: readonly number[]
   readonly #few: boolean
+  #masks: number[] | undefined
   #literals: PrefixIndex | undefined
   #wildcards: GramIndex | undefined
 
@@ -79,18 +80,15 @@ export class GroupRules {
   }
 
   #tryEach(path: Path): void {
-    const { octets, marks } = this.#patterns
-    const second = path.octets[1] as number
-    const folders = this.#policy.indexOpensFolder
-    for (let i = 0; i < this.#ranges.length; i += 2) {
-      const to = this.#ranges[i + 1] as number
-      for (let rule = this.#ranges[i] as number; rule < to; rule++) {
-        // Nearly every rule is told from the path by its second octet, without a call.
-        const start = marks[2 * rule] as number
-        const octet = octets[start + 1] as number
-        if (octet !== second && octet > DOLLAR && octet !== STAR && octets[start] === SLASH && !folders) {
-          if ((marks[2 * rule + 2] as number) > start + 1) continue
-        }
+    this.#masks ??= this.#makeMasks()
+    const masks = this.#masks
+    let missing = -1
+    for (let at = 0; at < path.length; at++) missing &= ~(1 << (path.octets[at] as number))
+    let i = 0
+    for (let r = 0; r < this.#ranges.length; r += 2) {
+      const to = this.#ranges[r + 1] as number
+      for (let rule = this.#ranges[r] as number; rule < to; rule++) {
+        if (((masks[i++] as number) & missing) !== 0) continue
         const weight = this.#weightIfMatching(rule, path)
         if (weight > 0 && wins(this.#patterns, rule, weight, best)) {
           best.rule = rule
@@ -98,6 +96,24 @@ export class GroupRules {
         }
       }
     }
+  }
+
+  /** Per rule the octets that it asks for, by their low five bits: most rules are told from a path by these alone. */
+  #makeMasks(): number[] {
+    const { octets, marks } = this.#patterns
+    const masks: number[] = []
+    for (let r = 0; r < this.#ranges.length; r += 2)
+      for (let rule = this.#ranges[r] as number; rule < (this.#ranges[r + 1] as number); rule++) {
+        let mask = 0
+        const folder = this.#policy.indexOpensFolder && this.allows(rule) ? folderEnd(this.#patterns, rule) : -1
+        const end = folder < 0 ? (marks[2 * rule + 2] as number) : folder
+        for (let at = marks[2 * rule] as number; at < end; at++) {
+          const octet = octets[at] as number
+          if (octet !== STAR && (octet !== DOLLAR || at < end - 1)) mask |= 1 << octet
+        }
+        masks.push(mask)
+      }
+    return masks
   }
 
   #index(): void {

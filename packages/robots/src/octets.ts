@@ -49,13 +49,10 @@ export function hexDigit(value: number): number {
   return value < 10 ? value + 48 : value + 55
 }
 
-const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
+const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Octets as text: UTF-8 where they are UTF-8; otherwise each octet ≥ 0x80 as %XX, which a pattern means just as well. */
 export function textOf(octets: Uint8Array, start: number, end: number): string {
-  let ascii = true
-  for (let at = start; at < end && ascii; at++) ascii = (octets[at] as number) < 0x80
-  if (ascii && end - start < 512) return String.fromCharCode(...octets.subarray(start, end))
   try {
     return utf8.decode(octets.subarray(start, end))
   } catch {

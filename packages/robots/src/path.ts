@@ -1,25 +1,48 @@
 /** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
-import { HASH, hexDigit, hexValue, isUnreserved, LITERAL_STAR, PERCENT, SLASH, STAR, textOf } from './octets.ts'
+import { COLON, HASH, hexDigit, hexValue, isUnreserved, LITERAL_STAR, PERCENT, SLASH, STAR, textOf } from './octets.ts'
 import type { Policy } from './policies.ts'
 
 /** Index of the first octet of path or query, or -1 when there is none: then the path is '/'. */
 function pathStart(url: string): number {
   const length = url.length
-  let at = length > 1 && url.charCodeAt(0) === SLASH && url.charCodeAt(1) === SLASH ? 2 : 0
-  const searchStart = at
+  const first = url.charCodeAt(0)
+  if (first === SLASH && url.charCodeAt(1) !== SLASH) return 0
+  // The usual beginnings need no search.
+  if (startsWithHttp(url)) {
+    const colon = url.charCodeAt(4) === COLON ? 4 : 5
+    const isScheme = colon === 4 || (url.charCodeAt(4) | 32) === 115
+    if (
+      isScheme &&
+      url.charCodeAt(colon) === COLON &&
+      url.charCodeAt(colon + 1) === SLASH &&
+      url.charCodeAt(colon + 2) === SLASH
+    )
+      return authorityEnd(url, colon + 3, length)
+  }
+  const searchStart = first === SLASH ? 2 : 0
+  const at = authorityEnd(url, searchStart, length)
+  // '://' is where the authority starts, if nothing of a path came before it.
+  if (at > searchStart && url.charCodeAt(at - 1) === COLON && url.startsWith('//', at))
+    return authorityEnd(url, at + 2, length)
+  return at
+}
+
+function startsWithHttp(url: string): boolean {
+  return (
+    (url.charCodeAt(0) | 32) === 104 &&
+    (url.charCodeAt(1) | 32) === 116 &&
+    (url.charCodeAt(2) | 32) === 116 &&
+    (url.charCodeAt(3) | 32) === 112
+  )
+}
+
+/** The first '/', '?' or ';' at `at` or later; -1 when a fragment or the end comes first. */
+function authorityEnd(url: string, at: number, length: number): number {
   for (; at < length; at++) {
     const code = url.charCodeAt(at)
+    if (code >= 64) continue
+    if (code === SLASH || code === 63 || code === 59) return at
     if (code === HASH) return -1
-    if (code !== SLASH && code !== 63 && code !== 59) continue
-    // '://' is where the authority starts, if nothing of a path came before it.
-    const scheme =
-      code === SLASH && at > searchStart && url.charCodeAt(at - 1) === 58 && url.charCodeAt(at + 1) === SLASH
-    if (!scheme) return at
-    for (at += 2; at < length; at++) {
-      const next = url.charCodeAt(at)
-      if (next === HASH) return -1
-      if (next === SLASH || next === 63 || next === 59) return at
-    }
   }
   return -1
 }
@@ -47,6 +70,13 @@ function tidied(url: string): string {
 
 /** Behind the last octet of a path: no pattern holds it, so a comparison that runs on ends there. */
 const END = 0xfe
+
+const DOT = 46
+
+/** 1 for the octets of a URL that are compared as they stand, whatever stands beside them. */
+const ORDINARY = /* @__PURE__ */ Uint8Array.from({ length: 128 }, (_, code) =>
+  code < 32 || code === HASH || code === PERCENT || code === STAR || code === DOT || code === 92 ? 0 : 1,
+)
 
 /** One path at a time, in octets that are used again for the next one. */
 export class Path {
@@ -99,11 +129,8 @@ export class Path {
     let doubtful = start < 0 && url.includes('\\')
     for (let at = start < 0 ? end : start; at < end; at++) {
       const code = url.charCodeAt(at)
-      if (code < 0x80 && code !== PERCENT && code !== STAR && code !== HASH) {
-        octets[length++] = code
-        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
-        if (code === 46 ? octets[length - 2] === SLASH : code === 92 || code < 32) doubtful = true
-      } else if (code === HASH) break
+      if (code < 0x80 && ORDINARY[code] === 1) octets[length++] = code
+      else if (code === HASH) break
       else if (code === STAR) octets[length++] = LITERAL_STAR
       else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
@@ -112,9 +139,13 @@ export class Path {
           octets[length++] = PERCENT // '%G1' is just a percent sign
         else {
           length = putEncoded(octets, length, high * 16 + low)
-          if (octets[length - 1] === 46 && octets[length - 2] === SLASH) doubtful = true
+          if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true
           at += 2
         }
+      } else if (code < 0x80) {
+        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
+        octets[length++] = code
+        if (code !== DOT || octets[length - 2] === SLASH) doubtful = true
       } else {
         const point = scalarAt(url, at)
         if (point > 0xffff) at++
@@ -124,7 +155,7 @@ export class Path {
     this.length = length
     if (doubtful && UNTIDY.test(url.split('?', 1)[0] as string)) {
       const tidy = tidied(url)
-      if (tidy !== url && !UNTIDY.test(tidy)) this.read(tidy, 'unreserved')
+      if (tidy !== url && !UNTIDY.test(tidy.split('?', 1)[0] as string)) this.read(tidy, 'unreserved')
     }
   }
 }

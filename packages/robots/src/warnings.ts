@@ -30,10 +30,18 @@ export class Warnings {
   }
 }
 
-/** A piece of the source in quotes, control characters shown as what they are. */
+/** A piece of the source in quotes, with control characters and turns of direction shown as what they are. */
 export function quote(octets: Uint8Array, start: number, end: number): string {
   const text = textOf(octets, start, Math.min(end, start + MAX_QUOTE))
-  return `${JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}${end - start > MAX_QUOTE ? '…' : ''}`
+  const shown = PLAIN.test(text) ? `"${text}"` : JSON.stringify(text).replace(TRICKY, escaped)
+  return end - start > MAX_QUOTE ? `${shown}…` : shown
+}
+
+const PLAIN = /^[ !#-[\]-~]*$/
+const TRICKY = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** What the first octets say about the whole: UTF-16, something compressed or binary, a page of HTML. */
