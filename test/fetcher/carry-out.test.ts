@@ -1,6 +1,6 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
 import { LedgerUnavailableError, type Lesson, type Permit, type Settlement } from '@decorum/ledger'
-import type { RobotsState } from '@decorum/robots'
+import { step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
@@ -255,11 +255,7 @@ test('robots: the lesson carries state, body, and the gap of each agent', async 
 test('robots unreachable: the old copy still sets the gaps', async () => {
   const site = await rawOrigin((socket) => void socket.resetAndDestroy())
   const rules = Buffer.from('User-agent: *\nCrawl-delay: 3\n')
-  const state: RobotsState = {
-    copy: { kind: 'ok', hash: 'h', at: NOW - 1_000 },
-    copies: { ok: { kind: 'ok', hash: 'h', at: NOW - 1_000 } },
-    heard: { ok: { at: NOW - 1_000, since: 0 } },
-  }
+  const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'h', jitter: 0 }, NOW - 1_000)
   const asked: string[] = []
   const { run, learned } = rig({
     robotsStates: async () => [{ version: 3, state }],
