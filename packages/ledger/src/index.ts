@@ -12,6 +12,8 @@ export type {
   LaneView,
   Lesson,
   Mood,
+  Operation,
+  OperationRecord,
   OriginView,
   Parked,
   ParkItem,

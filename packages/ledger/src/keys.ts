@@ -5,6 +5,7 @@ export const keysOf = (tag: string) => ({
   epoch: `${tag}:epoch`,
   outcomes: `${tag}:outcomes`,
   outbox: `${tag}:outbox`,
+  operations: `${tag}:operations`,
   /** channel: a lane has become due earlier than all others */
   wake: `${tag}:wake`,
   body: (hash: string) => `${tag}:b:${hash}`,

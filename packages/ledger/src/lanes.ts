@@ -38,7 +38,14 @@ export type LaneSettings = {
   backOffQuietMs: number
 }
 
-export type TakeRequest = { limit: number; aheadMs: number; inFlightLimit: number; peek: number }
+export type TakeRequest = {
+  limit: number
+  aheadMs: number
+  inFlightLimit: number
+  peek: number
+  /** this lane alone, due or not */
+  lane?: LaneRef
+}
 
 export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
@@ -147,6 +154,7 @@ async function take(scripts: Scripts, settings: LaneSettings, request: TakeReque
     request.inFlightLimit,
     settings.outcomesLimit,
     request.peek,
+    request.lane === undefined ? '' : laneName(request.lane.agent, request.lane.origin),
   )
   if (answer[2] !== 'taken') {
     const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
@@ -156,7 +164,7 @@ async function take(scripts: Scripts, settings: LaneSettings, request: TakeReque
   const lanes: TakenLane[] = []
   for (let at = 4; at < answer.length; ) {
     const f = (offset: number): string => answer[at + offset] as string
-    const count = Number(f(11))
+    const count = Number(f(13))
     const priority = f(4) === 'h' ? 'high' : 'normal'
     const notBefore = Number(f(2))
     lanes.push({
@@ -167,11 +175,13 @@ async function take(scripts: Scripts, settings: LaneSettings, request: TakeReque
       tries: Number(f(3)),
       ...(f(5) === '' ? {} : { heldBy: f(5) as Gate }),
       ...(f(6) === '' ? {} : { shutUntil: Number(f(6)) }),
+      ...(f(11) === '' ? {} : { blocked: f(11).slice(0, -1) }),
+      ...(f(12) === '1' ? { refetch: true as const } : {}),
       robots: { version: Number(f(7)), state: withQuestion(readState(f(8)), f(9), f(10)) },
-      heads: answer.slice(at + 12, at + 12 + count).map((entry) => decodeEntry(entry, priority)),
+      heads: answer.slice(at + 14, at + 14 + count).map((entry) => decodeEntry(entry, priority)),
       now,
     })
-    at += 12 + count
+    at += 14 + count
   }
   return { kind: 'taken', lanes, more: answer[3] === '1' }
 }

@@ -6,6 +6,7 @@ import { LedgerUnavailableError } from './errors.ts'
 import { checkRedis, registerPartitions } from './fit.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
+import { type Operations, operationsOf } from './operations.ts'
 import { type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
@@ -14,6 +15,8 @@ import type {
   Entry,
   LaneRef,
   Lesson,
+  Operation,
+  OperationRecord,
   OriginView,
   ParkItem,
   ParkMark,
@@ -69,6 +72,11 @@ export type Ledger = {
   robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
   viewOrigin(origin: string, agents: string[]): Promise<OriginView>
   viewPartition(partition: number): Promise<PartitionView>
+  operate(operation: Operation, agents: string[]): Promise<void>
+  /** what operators did, newest first */
+  operations(partition: number, most: number): Promise<OperationRecord[]>
+  /** ends what waits in a lane now; @returns how many URLs */
+  dropBacklog(lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number>
   /** candidates born from redirects, oldest first */
   outbox(partition: number, most: number): Promise<OutboxEntry[]>
   clearOutbox(partition: number, ids: string[]): Promise<void>
@@ -114,7 +122,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 }
 
-type Partition = { keys: Keys; scripts: Scripts; lanes: Lanes; origins: Origins }
+type Partition = { keys: Keys; scripts: Scripts; lanes: Lanes; origins: Origins; operations: Operations }
 
 async function compose(redis: Redis, own: boolean, options: LedgerOptions, callDeadlineMs: number): Promise<Ledger> {
   const warnings = await checkRedis(redis)
@@ -134,7 +142,8 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
       backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
       backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
     })
-    return { keys, scripts, lanes, origins: originsOf(redis, keys, scripts, callDeadlineMs) }
+    const origins = originsOf(redis, keys, scripts, callDeadlineMs)
+    return { keys, scripts, lanes, origins, operations: operationsOf(redis, keys, scripts, lanes, callDeadlineMs) }
   })
   const of = (partition: number): Partition => {
     const found = partitions[partition]
@@ -164,6 +173,14 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
     robotsStates: (partition, origins) => of(partition).origins.states(origins),
     viewOrigin: (origin, agents) => of(place(origin)).origins.view(origin, agents),
     viewPartition: (partition) => of(partition).origins.viewPartition(tags[partition] as string),
+    operate: (operation, agents) => of(place(operation.origin)).operations.operate(operation, agents),
+    operations: (partition, most) => of(partition).operations.list(most),
+    async dropBacklog(lane, by, reason, signal) {
+      const { origins, operations } = of(place(lane.origin))
+      const [view] = (await origins.view(lane.origin, [lane.agent])).lanes
+      const waiting = (view?.waiting ?? 0) - (view?.state === 'in-flight' ? 1 : 0)
+      return operations.drop(lane, waiting, by, reason, signal)
+    },
     async outbox(partition, most) {
       const rows = await timed(redis.xrange(of(partition).keys.outbox, '-', '+', 'COUNT', most), 'outbox')
       return rows.map(([id, fields]) => ({

@@ -71,6 +71,8 @@ async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): P
   }
   const backOff = until('bu')
   const paused = until('pu')
+  const blocked = until('ku')
+  const override = until('oe')
   const lanes: LaneView[] = []
   for (let at = 3 + size; at < answer.length; at += 8) lanes.push(laneView(answer.slice(at, at + 8)))
   return {
@@ -79,6 +81,10 @@ async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): P
     state: withQuestion(readState(fields.get('s') ?? ''), fields.get('q') ?? '', fields.get('u') ?? ''),
     ...(backOff === undefined ? {} : { backOff: { until: backOff, incidents: Number(fields.get('bf') ?? 0) } }),
     ...(paused === undefined ? {} : { paused: { until: paused, reason: fields.get('pr') ?? '' } }),
+    ...(blocked === undefined ? {} : { blocked: { until: blocked, reason: fields.get('kr') ?? '' } }),
+    ...(override === undefined
+      ? {}
+      : { override: { gapMs: Number(fields.get('og')), until: override, reason: fields.get('or') ?? '' } }),
     gaps: [...fields].flatMap(([name, value]) =>
       name.startsWith('g:') ? [gapView(name.slice(2), value, fields)] : [],
     ),

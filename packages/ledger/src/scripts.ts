@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { LedgerUnavailableError } from './errors.ts'
 import type { Keys } from './keys.ts'
 
-const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'fleet'] as const
+const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
 export type Verb = (typeof VERBS)[number]
 export type Arg = string | number | Buffer
 

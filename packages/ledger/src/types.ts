@@ -54,6 +54,10 @@ export type TakenLane = LaneRef & {
   heldBy?: Gate
   /** back-off or pause of the site: nothing may be begun before */
   shutUntil?: Instant
+  /** an operator has blocked the origin: his reason */
+  blocked?: string
+  /** an operator wants its robots.txt asked for again first */
+  refetch?: true
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
@@ -132,6 +136,22 @@ export type Reaped = {
   questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
 }
 
+/** The operator's hand on one origin. `until`: ms since 1970 UTC, absent: until somebody ends it. */
+export type Operation = { origin: string; by: string; reason: string } & (
+  | { action: 'pause' | 'block'; until?: Instant }
+  | { action: 'resume' | 'unblock' | 'refetch' }
+  | { action: 'gap'; gapMs: number; until: Instant }
+)
+export type OperationRecord = {
+  at: Instant
+  by: string
+  action: string
+  origin: string
+  value: string
+  until: Instant
+  reason: string
+}
+
 export type LaneView = LaneRef & {
   waiting: number
   /** instant, or undefined when idle */
@@ -150,6 +170,9 @@ export type OriginView = {
   /** back-off of the site: until when, how many incidents in a row */
   backOff?: { until: Instant; incidents: number }
   paused?: { until: Instant; reason: string }
+  blocked?: { until: Instant; reason: string }
+  /** gap by an operator's hand */
+  override?: { gapMs: number; until: Instant; reason: string }
   gaps: { agent: string; gapMs: number; clampedFrom?: number }[]
   lanes: LaneView[]
   now: Instant

@@ -67,10 +67,16 @@ export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): 
       drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not come back with an answer` })
       continue
     }
+    if (lane.blocked !== undefined) {
+      drop({ kind: 'refused', reason: 'blocked-by-operator' })
+      continue
+    }
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
     if (lane.shutUntil !== undefined && lane.shutUntil > now) {
       return leave({ kind: 'defer', until: Math.min(lane.shutUntil, head.expiresAt), why: lane.heldBy ?? 'back-off' })
     }
+    if (lane.refetch && lane.robots.state.question === undefined)
+      return make('robots', '/robots.txt', gapFor(agent, given.rules()))
     const verdict = await given.judge(head.path)
     switch (verdict.kind) {
       case 'refused':

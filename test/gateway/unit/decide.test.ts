@@ -144,3 +144,16 @@ test('a refresh that is due is one more order; the page keeps its place behind i
   const asked = step(old, { kind: 'asked', fence: 3, until: NOW + 5_000 }, NOW)
   expect((await decided(lane(asked))).order).toMatchObject({ kind: 'page' })
 })
+
+test('a blocked origin ends its URLs as refused, before anything else is asked', async () => {
+  const { resolution, order } = await decided(lane(unknownOrigin, { blocked: 'they asked us to stay away' }))
+  expect(order).toBeUndefined()
+  expect(resolution.dropped).toMatchObject([{ kind: 'refused', reason: 'blocked-by-operator', attempts: 0 }])
+})
+
+test("an operator's refetch comes before the verdict, allowed or not", async () => {
+  const state = served(unknownOrigin, 200)
+  const { order, resolution } = await decided(lane(state, { refetch: true }), 'user-agent: *\ndisallow: /')
+  expect(order).toMatchObject({ kind: 'robots' })
+  expect(resolution.dropped).toEqual([])
+})

@@ -19,10 +19,10 @@ for i = 5, #ARGV, 5 do
   if owner == fence and since == '' then
     local opens = tonumber(notBefore)
     local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u', 'nf')
+    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u', 'nf', 'ku', 'og', 'oe')
     local back, pause, shut = 0, 0, 0
-    if o[2] or o[3] then
-      back, pause = tonumber(o[2] or '0'), tonumber(o[3] or '0')
+    if o[2] or o[3] or o[7] then
+      back, pause = tonumber(o[2] or '0'), math.max(tonumber(o[3] or '0'), tonumber(o[7] or '0'))
       shut = math.max(back, pause)
     end
     if holdUntil > now then
@@ -37,8 +37,9 @@ for i = 5, #ARGV, 5 do
       answer, value = 'early', ms(opens - now)
     else
       answer, value = 'granted', ARGV[4]
+      local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun[#begun + 1] = now + leaseMs; begun[#begun + 1] = lane
-      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|')
+      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least)
       if kind == 'robots' then
         -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
         local answered = now + math.max(tonumber(ARGV[2]), leaseMs)

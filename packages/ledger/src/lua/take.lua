@@ -6,8 +6,9 @@
   ARGV[7] inFlightLimit  most lanes reserved or in flight: keeps the orders queue shallow
   ARGV[8] outcomesLimit  unread outcomes beyond which nothing is granted
   ARGV[9] peek           URLs shown per lane (≤ 100)
+  ARGV[10] lane          this one alone, due or not, shut or not (an operator's hand on its backlog); '' for what is due
   Returns {epoch, now, 'taken', more, then per lane: lane, fence, notBefore, tries, list, heldBy, shutUntil, version,
-           state, questionFence, questionUntil, n, url…} or {epoch, now, why, waitMs or ''}
+           state, questionFence, questionUntil, blocked, refetch, n, url…} or {epoch, now, why, waitMs or ''}
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
 if holdUntil > now then return { epochId, ms(now), 'held', ms(holdUntil - now) } end
@@ -15,7 +16,12 @@ if redis.call('XLEN', P .. 'outcomes') >= tonumber(ARGV[8]) then return { epochI
 local room = tonumber(ARGV[7]) - redis.call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[4]), room, 200)
 if limit <= 0 then return { epochId, ms(now), 'slots-full', '' } end
-local found = redis.call('ZRANGE', DUE, '-inf', ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES')
+local named = ARGV[10] ~= ''
+local found
+if named then
+  local opens = redis.call('ZSCORE', DUE, ARGV[10])
+  found = opens and { ARGV[10], opens } or {}
+else found = redis.call('ZRANGE', DUE, '-inf', ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES') end
 local function nothingDue()
   local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
   return { epochId, ms(now), 'nothing-due', first and ms(math.max(0, tonumber(first) - now)) or '' }
@@ -54,17 +60,18 @@ for i = 1, #found, 2 do
   if #heads == 0 then
     if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
   else
-    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu')
+    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf')
+    local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
     if o[5] or o[6] then
       local back, pause = tonumber(o[5] or '0'), tonumber(o[6] or '0')
       shut, paused = math.max(back, pause), pause >= back
     end
     local expires = shut > now and tonumber(string.match(heads[1], '^%S+ (%w+)') or '0', 36) * 1000
-    if shut > opens and shut > now and expires > now then
+    if shut > opens and shut > now and expires > now and not blocked and not named then
       giveBack(lane, clock ~= '' and tonumber(clock) or opens, math.min(shut, expires), paused and 'paused' or 'back-off')
     else
-      if clock ~= '' then setMem(lane, tries, tries ~= '' and list or '', '', why, high) end
+      if clock ~= '' and not named then setMem(lane, tries, tries ~= '' and list or '', '', why, high) end
       fence = fence + 1
       local f = string.format('%.0f', fence)
       gone[#gone + 1] = lane
@@ -74,8 +81,10 @@ for i = 1, #found, 2 do
       out[at + 1] = lane; out[at + 2] = f; out[at + 3] = found[i + 1]; out[at + 4] = tries == '' and '0' or tries; out[at + 5] = list
       out[at + 6] = why; out[at + 7] = shut > now and ms(shut) or ''
       out[at + 8] = o[2] or '0'; out[at + 9] = o[1] or ''; out[at + 10] = o[3] or ''; out[at + 11] = o[4] or ''
-      out[at + 12] = tostring(#heads)
-      for h = 1, #heads do out[at + 12 + h] = heads[h] end
+      out[at + 12] = blocked and (o[8] or '') .. '.' or ''
+      out[at + 13] = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
+      out[at + 14] = tostring(#heads)
+      for h = 1, #heads do out[at + 14 + h] = heads[h] end
     end
   end
 end

@@ -1,0 +1,52 @@
+--[[
+  operate: the operator's hand on one origin. Everything it does is written down in {tag}:operations (the last 10,000).
+  ARGV[4] origin, [5] action, [6] value, [7] until (ms since 1970), [8] by whom, [9] reason, then agents
+    pause    nothing is begun before `until`                        resume    ends it
+    block    URLs end as refused until `until`                      unblock   ends it
+    gap      a silence of `value` ms at least, until `until`: never less than the rules owe, but beyond the cap if need be
+    refetch  the robots.txt is asked for again before any other request
+  Returns {epoch, now, 'done'}
+  Keeps   a longer gap counts at once, for silences that run; lanes are woken to their own clock, never before it.
+]]
+local origin, action, value, till = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local key = P .. 'o:' .. origin
+local life = math.ceil(math.max(till - now, 0)) + 86400000
+
+local function wakeLanes(longer)
+  for i = 10, #ARGV do
+    local lane = ARGV[i] .. ' ' .. origin
+    local tries, list, clock, why, high = memOf(lane)
+    local opens = redis.call('ZSCORE', DUE, lane)
+    if opens and clock ~= '' then
+      setMem(lane, tries, list, '', why, high)
+      setDue(lane, tonumber(clock) + longer(ARGV[i]))
+    elseif opens and longer(ARGV[i]) > 0 then
+      setDue(lane, tonumber(opens) + longer(ARGV[i]))
+    elseif not opens and longer(ARGV[i]) > 0 then
+      local owner, of, notBefore, since, owed, kind, failing, least = leaseOf(lane)
+      if owner and since == '' then
+        setLease(lane, table.concat({ owner, of, ms(tonumber(notBefore) + longer(ARGV[i])), '', owed, kind, failing, least }, '|'))
+      elseif owner then
+        local more = ms(math.max(tonumber(value), tonumber(least) or 0))
+        setLease(lane, table.concat({ owner, of, notBefore, since, owed, kind, failing, more }, '|'))
+      end
+    end
+  end
+end
+local function none() return 0 end
+
+if action == 'pause' then redis.call('HSET', key, 'pu', ms(till), 'pr', ARGV[9])
+elseif action == 'resume' then redis.call('HDEL', key, 'pu', 'pr'); wakeLanes(none)
+elseif action == 'block' then redis.call('HSET', key, 'ku', ms(till), 'kr', ARGV[9]); wakeLanes(none)
+elseif action == 'unblock' then redis.call('HDEL', key, 'ku', 'kr')
+elseif action == 'gap' then
+  redis.call('HSET', key, 'og', value, 'oe', ms(till), 'or', ARGV[9])
+  wakeLanes(function(agent) return math.max(0, tonumber(value) - tonumber(redis.call('HGET', key, 'g:' .. agent) or '0')) end)
+elseif action == 'refetch' then
+  redis.call('HSET', key, 'rf', redis.call('HGET', key, 'v') or '0')
+  wakeLanes(none)
+end
+if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
+redis.call('XADD', P .. 'operations', 'MAXLEN', '~', 10000, '*', 'at', ms(now), 'by', ARGV[8], 'action', action, 'origin', origin, 'value', value, 'until', ms(till), 'reason', ARGV[9])
+flush()
+return { epochId, ms(now), 'done' }

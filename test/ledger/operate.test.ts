@@ -1,0 +1,126 @@
+/** operate: the operator's hand on one origin, and what is written down of it. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, learnGap, ORIGIN, RESERVE, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
+const lane = { agent: AGENT, origin: ORIGIN }
+
+test('a paused origin is not taken, and what is reserved already is not begun', async () => {
+  const { ledger, clock, take, takeOne, beginPage, finish } = await emptyLedger(redis)
+  await ledger.park(0, urls('a', 'b'))
+  const reserved = await takeOne()
+  await ledger.operate({ ...by, action: 'pause', until: clock.now + 60_000 }, [AGENT])
+  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'shut' })
+  clock.pass(59_999)
+  expect(await take()).toEqual([])
+  clock.pass(1)
+  const lane = await takeOne()
+  expect(lane.heldBy).toBe('paused')
+  await beginPage(lane)
+  expect(await finish(lane)).toBe('settled')
+})
+
+test('resume wakes the lane to its own clock, not before it', async () => {
+  const { ledger, clock, take, takeOne, visit, dueOf } = await emptyLedger(redis)
+  await visit('first', 5_000)
+  const opens = clock.now + 5_000
+  await ledger.park(0, urls('a'))
+  await ledger.operate({ ...by, action: 'pause' }, [AGENT])
+  clock.pass(5_000)
+  expect(await take()).toEqual([])
+  expect(await dueOf()).toBeGreaterThan(clock.now)
+  await ledger.operate({ ...by, action: 'resume' }, [AGENT])
+  expect(await dueOf()).toBe(opens)
+  expect(await takeOne()).toMatchObject({ heads: [{ id: 'a' }] })
+})
+
+test('a longer gap counts at once, for a running silence too; after its end the rules count again', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, dueOf } = bench
+  await learnGap(bench, 1_000)
+  clock.pass(1)
+  await ledger.park(0, urls('a'))
+  const lane = await bench.takeOne()
+  await bench.beginPage(lane, { version: 1 })
+  await bench.finish(lane)
+  const before = await dueOf()
+  await ledger.operate({ ...by, action: 'gap', gapMs: 20_000, until: clock.now + 100_000 }, [AGENT])
+  expect(await dueOf()).toBe((before ?? 0) + 19_000)
+  clock.pass(20_000)
+  await ledger.park(0, urls('b'))
+  const next = await bench.takeOne()
+  await bench.beginPage(next, { version: 1 })
+  await bench.finish(next)
+  expect(await dueOf()).toBe(clock.now + 20_000)
+  clock.pass(100_000)
+  await ledger.park(0, urls('c'))
+  const last = await bench.takeOne()
+  await bench.beginPage(last, { version: 1 })
+  await bench.finish(last)
+  expect(await dueOf()).toBe(clock.now + 1_000)
+})
+
+test('a gap by hand never goes below what the rules owe', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, takeOne, beginPage, finish, dueOf } = bench
+  await ledger.operate({ ...by, action: 'gap', gapMs: 10, until: clock.now + 100_000 }, [AGENT])
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await beginPage(lane, { gapMs: 3_000 })
+  await finish(lane, { gapMs: 3_000 })
+  expect(await dueOf()).toBe(clock.now + 3_000)
+})
+
+test('a blocked origin comes up with the reason, and nothing of it is begun', async () => {
+  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const reserved = await takeOne()
+  await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
+  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'shut' })
+  await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
+  expect(await takeOne()).toMatchObject({ blocked: by.reason })
+})
+
+test('refetch is asked for until the next answer has been learned', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, takeOne } = bench
+  await ledger.operate({ ...by, action: 'refetch' }, [AGENT])
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  expect(lane.refetch).toBe(true)
+  await ledger.resolve(0, [{ ...lane, dropped: [], next: { kind: 'release' } }])
+  await learnGap(bench, 100) // it takes whatever is due, this lane too
+  bench.clock.pass(RESERVE)
+  await ledger.reap(0)
+  expect((await takeOne()).refetch).toBeUndefined()
+})
+
+test('a dropped backlog ends URL by URL as refused; what comes later stays, and clocks keep running', async () => {
+  const { ledger, clock, visit, outcomes, dueOf, takeOne } = await emptyLedger(redis)
+  await visit('done', 9_000)
+  const opens = clock.now + 9_000
+  await ledger.park(0, urls(...Array.from({ length: 150 }, (_, n) => `u${n}`)))
+  expect(await ledger.dropBacklog(lane, 'ann', 'not wanted any more')).toBe(150)
+  const dropped = (await outcomes()).filter(({ kind }) => kind === 'refused')
+  expect(dropped).toHaveLength(150)
+  expect(new Set(dropped.map(({ id }) => id)).size).toBe(150)
+  expect(dropped[0]).toMatchObject({ kind: 'refused', reason: 'backlog-dropped', url: `${ORIGIN}/u0` })
+  expect(await dueOf()).toBe(opens)
+  await ledger.park(0, urls('later'))
+  clock.pass(9_000)
+  expect(await takeOne()).toMatchObject({ heads: [{ id: 'later' }] })
+})
+
+test('every operation is written down, newest first, with who and why', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'pause', until: clock.now + 1_000 }, [AGENT])
+  clock.pass(5)
+  await ledger.operate({ ...by, action: 'resume', reason: 'all well' }, [AGENT])
+  expect(await ledger.operations(0, 10)).toMatchObject([
+    { at: clock.now, by: 'ann', action: 'resume', origin: ORIGIN, reason: 'all well' },
+    { at: clock.now - 5, action: 'pause', reason: by.reason },
+  ])
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
+})
