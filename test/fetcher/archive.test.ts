@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -194,3 +194,26 @@ function memberLength(octets: Buffer): number {
   }
   return octets.length
 }
+
+test('a writer that is killed leaves a file whose records all read, each place that it named among them', async () => {
+  const dir = await folder()
+  const child = fork(new URL('./support/archive-child.ts', import.meta.url).pathname, [dir])
+  const refs: ArchiveRef[] = []
+  await new Promise<void>((resolve) => {
+    child.on('message', (ref) => {
+      refs.push(ref as ArchiveRef)
+      if (refs.length === 200) child.kill('SIGKILL')
+    })
+    child.on('close', () => resolve())
+  })
+  const [name] = await readdir(dir)
+  expect(name).toMatch(/\.warc\.gz\.open$/)
+  const { out, code } = await python('partial', join(dir, name ?? ''))
+  expect(code, out).toBe(0)
+  expect(Number(/whole (\d+)/.exec(out)?.[1])).toBeGreaterThanOrEqual(1 + 2 * refs.length)
+  const file = await readFile(join(dir, name ?? ''))
+  for (const { file: said, offset, length } of refs) {
+    expect(`${said}.open`).toBe(name)
+    expect(gunzipSync(file.subarray(offset, offset + length)).toString('latin1')).toContain('WARC-Type: response')
+  }
+})

@@ -23,20 +23,7 @@ export function leaseOf(deadlineMs = 5_000): Lease {
   }
 }
 
-export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {}): Order => ({
-  kind: 'page',
-  agent: 'decorum',
-  origin,
-  path,
-  fence: 1,
-  version: 1,
-  gapMs: 0,
-  notBefore: 0,
-  id: 'id-1',
-  attempt: 1,
-  hops: 0,
-  ...over,
-})
+export { pageOrder } from './page-order.ts'
 
 type Connections = ReturnType<typeof testConnections>
 

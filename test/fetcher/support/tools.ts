@@ -1,16 +1,16 @@
 /** What the fetcher's parts need, with loopback opened and everything else as in production. */
 import { readFileSync } from 'node:fs'
-import { type Agent, loadAgents } from '@decorum/protocol'
+import type { Agent } from '@decorum/protocol'
 import { afterAll } from 'vitest'
 import { addressGuard } from '../../../services/fetcher/src/address-guard.ts'
 import { openConnections } from '../../../services/fetcher/src/connections.ts'
 import { type Ask, type Exchange, exchange } from '../../../services/fetcher/src/exchange.ts'
 import { type Lookup, openLookup } from '../../../services/fetcher/src/lookup.ts'
+import { agentsOf } from './agents.ts'
 
 export const testCa = readFileSync(new URL('../certs/ca.pem', import.meta.url))
 
-export const agentsOf = (settings: { contact?: string; agents?: string } = { contact: 'https://example.com/bot' }) =>
-  loadAgents({ defaultGapMs: 100, maxGapMs: 10_000, ...settings })
+export { agentsOf } from './agents.ts'
 
 export const [polite] = agentsOf().list as [Agent]
 export const [nameless] = agentsOf({}).list as [Agent]

@@ -1,0 +1,31 @@
+/** Writes pages into an archive until it is killed; says each place that it was given. argv: folder */
+
+import { openArchive } from '../../../services/fetcher/src/archive.ts'
+import { Body } from '../../../services/fetcher/src/body.ts'
+import { agentsOf } from './agents.ts'
+
+const [folder = ''] = process.argv.slice(2)
+const sink = await openArchive(folder, agentsOf())
+for (let n = 0; ; n++) {
+  const body = new Body(true)
+  body.write(Buffer.alloc(1_000 + (n % 7) * 9_000, `page ${n} `))
+  const ref = await sink.store({
+    kind: 'page',
+    url: `http://127.0.0.1/${n}`,
+    agent: 'decorum',
+    requestHead: 'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n',
+    answer: {
+      kind: 'answered',
+      status: 200,
+      statusText: 'OK',
+      headers: [['content-type', 'text/plain']],
+      body,
+      truncated: false,
+      startedAt: Date.now(),
+      endedAt: 0,
+      timing: { totalMs: 1 },
+      address: '127.0.0.1',
+    },
+  })
+  process.send?.(ref)
+}

@@ -1,0 +1,41 @@
+/** One exchange whose look-up waits for the parent's word, so that the parent may freeze this process meanwhile. */
+import { addressGuard } from '../../../services/fetcher/src/address-guard.ts'
+import { openConnections } from '../../../services/fetcher/src/connections.ts'
+import { exchange } from '../../../services/fetcher/src/exchange.ts'
+import { beginLease } from '../../../services/fetcher/src/lease.ts'
+import { headersOf } from '../../../services/fetcher/src/request-head.ts'
+import { agentsOf } from './agents.ts'
+import { pageOrder } from './page-order.ts'
+
+const [port = ''] = process.argv.slice(2)
+const agent = agentsOf().default
+const go = new Promise((resolve) => process.once('message', resolve))
+const connections = openConnections({
+  guard: addressGuard(['127.0.0.0/8']),
+  lookup: async () => {
+    process.send?.('looking up')
+    await go
+    return [{ address: '127.0.0.1', family: 4 }]
+  },
+})
+const origin = `http://slow.example:${port}`
+const begun = await beginLease(
+  { begin: async () => ({ kind: 'granted', leaseMs: 45_000 }) },
+  pageOrder(origin),
+  30_000,
+  15_000,
+)
+if (begun.kind !== 'lease') throw new Error(begun.why)
+const result = await exchange({
+  way: connections.lane(agent, origin),
+  origin,
+  path: '/',
+  headers: headersOf(agent),
+  deadlineMs: begun.lease.deadlineMs(),
+  maxBytes: 1_000,
+  lastCheck: begun.lease.lastCheck,
+  keepBody: false,
+})
+process.send?.({ kind: result.kind, why: result.kind === 'not-sent' ? result.why : '' })
+process.disconnect()
+await connections.close()
