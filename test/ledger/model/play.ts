@@ -131,7 +131,7 @@ const take: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const ask = {
     limit: dice.pick([4, 1, 2, 4]),
-    aheadMs: dice.pick([0, 0, 1_000, 20_000]),
+    aheadMs: dice.pick([0, 0, 1_000, 60_000]),
     inFlightLimit: dice.pick([9, 9, 2]),
     peek: dice.pick([1, 3]),
   }

@@ -1,0 +1,272 @@
+/** Bugs that one could have written: each a small change to the text of a script, put into a connection by a test. */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+
+const FOLDER = new URL('../../../packages/ledger/src/lua/', import.meta.url)
+
+export type Mutant = { name: string; file: string; find: string; put: string }
+
+/**
+ * Teaches a connection the verbs, one of them wrong.
+ * @throws  Error when the line to spoil is not there (any more), or not once: a mutant that changes nothing proves nothing
+ */
+export function defineMutant(redis: Redis, mutant: Mutant): void {
+  const read = (file: string): string => {
+    const text = readFileSync(new URL(`${file}.lua`, FOLDER), 'utf8')
+    if (file !== mutant.file) return text
+    if (text.split(mutant.find).length !== 2)
+      throw new Error(`${mutant.file}.lua does not hold once: ${mutant.find} (mutant '${mutant.name}')`)
+    return text.replace(mutant.find, () => mutant.put)
+  }
+  const common = read('common')
+  for (const name of readdirSync(FOLDER)) {
+    const verb = name.replace('.lua', '')
+    if (verb !== 'common') redis.defineCommand(`decorum_${verb}`, { numberOfKeys: 1, lua: `${common}\n${read(verb)}` })
+  }
+}
+
+export const MUTANTS: Mutant[] = [
+  // who may write back
+  { name: 'settle does not look at the fence', file: 'settle', find: 'if owner ~= fence or', put: 'if not owner or' },
+  {
+    name: 'settle accepts a lease that nobody has begun',
+    file: 'settle',
+    find: "if owner ~= fence or (what == 'end') ~= (begun ~= '') then",
+    put: "if begun == '' and what == 'end' then begun = ms(now) end if owner ~= fence then",
+  },
+  {
+    name: 'a word of the gateway counts after begin',
+    file: 'settle',
+    find: "(what == 'end') ~= (begun ~= '')",
+    put: "(what == 'end') and begun == ''",
+  },
+  {
+    name: 'begin does not look at the fence',
+    file: 'begin',
+    find: "if owner == fence and since == ''",
+    put: "if owner and since == ''",
+  },
+  {
+    name: 'begin grants a second time',
+    file: 'begin',
+    find: "if owner == fence and since == ''",
+    put: 'if owner == fence',
+  },
+  { name: 'learn accepts any fence', file: 'learn', find: 'if asked ~= fence then', put: 'if not asked then' },
+  { name: 'fences are counted, not taken from the clock', file: 'take', find: 'math.floor(now * 1000)', put: '0' },
+  // silences
+  {
+    name: 'the gap counts from the beginning',
+    file: 'settle',
+    find: 'setDue(lane, ended + owed)',
+    put: 'setDue(lane, tonumber(begun) + owed)',
+  },
+  {
+    name: 'rested silence is believed without limit',
+    file: 'settle',
+    find: 'now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))',
+    put: 'now - tonumber(ARGV[i + 4])',
+  },
+  {
+    name: 'the clock is lost with an emptied lane',
+    file: 'settle',
+    find: 'setDue(lane, ended + owed)',
+    put: "if redis.call('LLEN', P .. 'q:' .. lane) + redis.call('LLEN', P .. 'h:' .. lane) > 0 then setDue(lane, ended + owed) end",
+  },
+  {
+    name: 'looking ahead drops the clock of an emptied lane',
+    file: 'take',
+    find: 'if opens <= now then gone[',
+    put: 'if true then gone[',
+  },
+  {
+    name: 'park lowers a running clock',
+    file: 'park',
+    find: "redis.call('ZADD', DUE, 'NX', unpack(added))",
+    put: "redis.call('ZADD', DUE, 'LT', unpack(added))",
+  },
+  {
+    name: 'a lane that is given back may be taken at once',
+    file: 'settle',
+    find: 'giveBack(lane, tonumber(notBefore))',
+    put: 'giveBack(lane, now)',
+  },
+  {
+    name: 'a reaped reservation forgets its clock',
+    file: 'reap',
+    find: 'setDue(lane, math.max(tonumber(notBefore), now))',
+    put: 'setDue(lane, now)',
+  },
+  {
+    name: 'begin does not wait until the lane opens',
+    file: 'begin',
+    find: 'elseif opens > now then',
+    put: 'elseif false then',
+  },
+  {
+    name: 'waking lowers a clock',
+    file: 'learn',
+    find: 'setDue(other, tonumber(clock) + longer)',
+    put: 'setDue(other, now)',
+  },
+  {
+    name: 'a longer gap does not count for silences that are running',
+    file: 'learn',
+    find: 'setDue(other, tonumber(opens) + longer)',
+    put: 'setDue(other, tonumber(opens))',
+  },
+  {
+    name: 'a longer gap does not count for a lane that is reserved',
+    file: 'learn',
+    find: "if owner and since == '' and longer > 0 then",
+    put: 'if false then',
+  },
+  {
+    name: 'a longer gap does not count for a lane in flight',
+    file: 'settle',
+    find: "if least ~= '' then owed",
+    put: 'if false then owed',
+  },
+  {
+    name: 'the asker owes the gap from before it asked',
+    file: 'learn',
+    find: 'setDue(lane, ended + owed)',
+    put: 'setDue(lane, ended + tonumber(ARGV[12]))',
+  },
+  {
+    name: 'a visit by name ignores the clock',
+    file: 'enter',
+    find: 'else opens = math.max(opens, clock) end',
+    put: 'end',
+  },
+  // leases and questions
+  {
+    name: 'reap does not wait for the quarantine',
+    file: 'reap',
+    find: '+ quarantine)\n    if kind',
+    put: ')\n    if kind',
+  },
+  {
+    name: 'a begun lease ends with its reservation',
+    file: 'begin',
+    find: "redis.call('ZADD', INFLIGHT, unpack(begun))",
+    put: 'do end',
+  },
+  {
+    name: 'a visit by name overlaps',
+    file: 'enter',
+    find: "local leased = redis.call('ZSCORE', INFLIGHT, lane)",
+    put: 'local leased = false',
+  },
+  {
+    name: 'two may ask for robots.txt at once',
+    file: 'begin',
+    find: "kind == 'robots' and o[4] and",
+    put: 'false and',
+  },
+  {
+    name: 'a question ends with the lease of its asker',
+    file: 'begin',
+    find: 'math.max(tonumber(ARGV[2]), leaseMs)',
+    put: 'leaseMs',
+  },
+  { name: 'leave under other rules is granted', file: 'begin', find: "(o[1] or '0') ~= version", put: 'false' },
+  // restarts
+  { name: 'the epoch is ignored', file: 'common', find: 'if e[1] ~= run then', put: 'if not e[1] then' },
+  {
+    name: 'take looks at the hold, begin does not',
+    file: 'begin',
+    find: 'if holdUntil > now then',
+    put: 'if false then',
+  },
+  {
+    name: 'begin looks at the hold, take does not',
+    file: 'take',
+    find: 'if holdUntil > now then',
+    put: 'if false then',
+  },
+  {
+    name: 'who remembers another epoch is not heard',
+    file: 'common',
+    find: "elseif known ~= '' and known ~= epochId",
+    put: 'elseif false and known ~= epochId',
+  },
+  { name: 'the clock may run backwards', file: 'common', find: 'if last > now then now = last end', put: '' },
+  {
+    name: 'an announcement outlives what was granted after it',
+    file: 'common',
+    find: "if announced then redis.call('HDEL', KEYS[1], 'planned') end",
+    put: '',
+  },
+  // back-off
+  {
+    name: 'take does not look at the back-off',
+    file: 'take',
+    find: 'if shut > opens and shut > now',
+    put: 'if false and shut > now',
+  },
+  {
+    name: 'begin does not look at the back-off',
+    file: 'begin',
+    find: 'elseif shut > now then',
+    put: 'elseif false then',
+  },
+  {
+    name: 'every agent escalates the same incident',
+    file: 'settle',
+    find: 'local another = began >= til',
+    put: 'local another = true',
+  },
+  { name: 'jitter shortens', file: 'settle', find: '(1 + jitter / 10)', put: '(1 - jitter / 10)' },
+  {
+    name: 'a shorter Retry-After shortens',
+    file: 'settle',
+    find: 'til = math.max(til, ended',
+    put: 'til = math.max(0, ended',
+  },
+  { name: 'incidents are never forgotten', file: 'settle', find: '(til > 0 and now - til > QUIET) and 1 or', put: '' },
+  // URLs
+  {
+    name: 'the wrong list loses its head',
+    file: 'settle',
+    find: "redis.call('LPOP', P .. list .. ':' .. lane, n)",
+    put: "redis.call('LPOP', P .. 'q:' .. lane, n)",
+  },
+  {
+    name: 'an id is not free after its outcome',
+    file: 'settle',
+    find: "redis.call('SREM', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3])",
+    put: '',
+  },
+  {
+    name: 'a death counts no attempt',
+    file: 'reap',
+    find: "tostring(tonumber(tries == '' and '0' or tries) + 1)",
+    put: 'tries',
+  },
+  {
+    name: 'high passes a head that was tried',
+    file: 'take',
+    find: "if tries ~= '' then heads = urlsOf(list, lane)",
+    put: "if tries == 'x' then heads = urlsOf(list, lane)",
+  },
+  {
+    name: 'a job delivered again parks again',
+    file: 'park',
+    find: "or (markable and redis.call('HEXISTS', markKey, markField) == 1)",
+    put: '',
+  },
+  {
+    name: 'a stored id is parked again',
+    file: 'park',
+    find: "redis.call('SADD', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3]) == 1",
+    put: "redis.call('SADD', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3]) >= 0",
+  },
+  {
+    name: 'the lane limit is one too high',
+    file: 'park',
+    find: 'if length + n > limit then',
+    put: 'if length + n > limit + 1 then',
+  },
+  { name: 'parking makes a lane in flight due', file: 'park', find: 'if not leased[i] then', put: 'if true then' },
+]
