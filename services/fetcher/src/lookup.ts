@@ -85,5 +85,9 @@ function worse(...answers: PromiseSettledResult<unknown>[]): Error {
   const errors = answers.flatMap((answer) =>
     answer.status === 'rejected' ? [answer.reason as NodeJS.ErrnoException] : [],
   )
-  return errors.find((error) => error.code !== 'ENODATA') ?? errors[0] ?? new Error('no addresses')
+  return (
+    errors.find((error) => error.code !== 'ENODATA') ??
+    errors[0] ??
+    Object.assign(new Error('the name has no address'), { code: 'ENODATA' })
+  )
 }
