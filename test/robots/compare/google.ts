@@ -49,7 +49,15 @@ function cut(body: Buffer): Buffer {
   return body.subarray(0, end)
 }
 
-const ALWAYS = ['/', '/index.html', '/a', '/wp-admin/admin-ajax.php', '/search?q=x&page=2', '/%E3%81%82?x=%2f', '/a/b/c.pdf']
+const ALWAYS = [
+  '/',
+  '/index.html',
+  '/a',
+  '/wp-admin/admin-ajax.php',
+  '/search?q=x&page=2',
+  '/%E3%81%82?x=%2f',
+  '/a/b/c.pdf',
+]
 
 /** URLs that a pattern may say something about: stars filled in three ways, with and without more behind. */
 function urlsOf(pattern: string): string[] {
@@ -88,7 +96,9 @@ function* probes(): Generator<Probe> {
       if (pattern) patterns.add(pattern)
     }
     const named = [...agents, 'kestrelbot']
-    const urls = [...new Set([...ALWAYS, ...[...patterns].flatMap(urlsOf)])].map((path) => `http://host.example${ascii(path.toWellFormed())}`)
+    const urls = [...new Set([...ALWAYS, ...[...patterns].flatMap(urlsOf)])].map(
+      (path) => `http://host.example${ascii(path.toWellFormed())}`,
+    )
     const affordable = Math.max(200, Math.floor(perFile / (body.length + 1)))
     const perAgent = Math.max(20, Math.floor(affordable / named.length))
     yield { file, body, agents: spread(named, Math.max(4, Math.floor(affordable / 20))), urls: spread(urls, perAgent) }
@@ -135,7 +145,8 @@ for (const probe of probes()) {
       touched.add(probe.file)
       const reason = explain(probe, url)
       differences[reason]++
-      if (differences[reason] <= show) console.log(`${reason}: ${probe.file}\n  ${agent} ${url}\n  ours ${ours}, google ${google}`)
+      if (differences[reason] <= show)
+        console.log(`${reason}: ${probe.file}\n  ${agent} ${url}\n  ours ${ours}, google ${google}`)
     }
   files++
 }
