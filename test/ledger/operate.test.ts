@@ -1,7 +1,7 @@
 /** operate: the operator's hand on one origin, and what is written down of it. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, learnGap, ORIGIN, RESERVE, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, learnGap, ORIGIN, RESERVE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
@@ -123,4 +123,42 @@ test('every operation is written down, newest first, with who and why', async ()
     { at: clock.now - 5, action: 'pause', reason: by.reason },
   ])
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
+})
+
+test('the gap set by hand also counts after a robots.txt request, whatever its rules ask', async () => {
+  const { ledger, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+  await ledger.park(0, urls('a'))
+  const asker = await takeOne()
+  await beginPage(asker, { kind: 'robots' })
+  await ledger.learn({ ...asker, state: {}, gaps: [{ agent: AGENT, gapMs: 1_000 }], gapMs: 1_000, restedMs: 0 })
+  expect(await dueOf()).toBe(clock.now + 60_000)
+})
+
+test('rules that come in while a lane is in flight do not undo the gap set by hand', async () => {
+  const { ledger, clock, take, beginPage, finish, dueOf } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+  await ledger.park(0, [...urls('a'), url('b', { agent: 'asker' })])
+  const lanes = await take()
+  const [mine, asker] = [AGENT, 'asker'].map((agent) => lanes.find((one) => one.agent === agent)!)
+  await beginPage(mine!)
+  await beginPage(asker!, { kind: 'robots' })
+  await ledger.learn({ ...asker!, state: {}, gaps: [{ agent: AGENT, gapMs: 1_000 }], gapMs: 1_000, restedMs: 0 })
+  await finish(mine!)
+  expect(await dueOf()).toBe(clock.now + 60_000)
+})
+
+test('the gap set by hand also counts after a visit by name', async () => {
+  const { ledger, clock, dueOf } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+  const entry = await ledger.enter(lane, 1_000)
+  if (entry.kind !== 'granted') throw new Error('the lane is idle')
+  await ledger.settle({ ...lane, fence: entry.fence, gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' }, entered: true })
+  expect(await dueOf()).toBe(clock.now + 60_000)
+})
+
+test('a blocked origin is not visited by name either', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
+  expect(await ledger.enter(lane, 1_000)).toEqual({ kind: 'wait', waitMs: 60_000 })
 })

@@ -336,7 +336,7 @@ const learn: Act = async (play, dice) => {
   if ('state' in asker) asker.state = 'done'
   if (real !== 'settled') return
   const own = gaps.find(([name]) => name === agent)?.[1] ?? 0
-  for (const [name, gap] of gaps) play.site.gap(laneName(name, origin), gap)
+  for (const [name, gap] of gaps) play.site.gap(laneName(name, origin), gap, play.latest)
   const { begunAt } = asker as Partial<Holder>
   if (forAsker || begunAt === undefined) return
   const endedAt = play.latest - Math.min(restedMs, play.latest - begunAt)

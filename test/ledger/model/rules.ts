@@ -457,7 +457,7 @@ export function learn(m: Model, call: Call, word: Teaching): string {
       lane.due = lane.clock + longer
       delete lane.clock
     } else if (lane.due !== undefined) lane.due += longer
-    else if (lane.lease?.begun !== undefined) lane.lease.begun.least = gapMs
+    else if (lane.lease?.begun !== undefined) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
     else if (lane.lease !== undefined) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
   }
   return 'settled'

@@ -15,8 +15,8 @@ export type Site = {
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
   /** the site asked for silence until then */
   shut(origin: string, until: number): void
-  /** new rules ask this gap of an agent's lane: longer counts at once */
-  gap(lane: string, gapMs: number): void
+  /** new rules ask this gap of an agent's lane: longer counts at once, for a silence that is running */
+  gap(lane: string, gapMs: number, now: number): void
   /** Redis lost what it had not written down: back-off and gaps that it forgot are the residual risk of docs/promises.md */
   lost(): void
   granted: number
@@ -69,11 +69,12 @@ export function openSite(): Site {
       if (visit?.fence === fence) Object.assign(visit, { endedAt, owedMs })
     },
     shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
-    gap(lane, gapMs) {
+    gap(lane, gapMs, now) {
       const before = gaps.get(lane)
       const visit = visits.get(lane)
       gaps.set(lane, gapMs)
-      if (before !== undefined && visit?.endedAt !== undefined) visit.owedMs += Math.max(0, gapMs - before)
+      if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
+      visit.owedMs += Math.max(0, gapMs - before)
     },
     lost() {
       silences.clear()

@@ -9,11 +9,11 @@
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
 local asked = redis.call('HGET', key, 'q')
-local notBefore, begun
+local begun, demanded
 if lane ~= '' then
-  local owner, _, opens, since = leaseOf(lane)
+  local owner, _, _, since, _, _, _, least = leaseOf(lane)
   if owner ~= fence or since == '' then asked = false end
-  notBefore, begun = opens, since
+  begun, demanded = since, least
 end
 if asked ~= fence then
   count('stale-learn', 1)
@@ -32,7 +32,7 @@ if lane ~= '' then
   local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
   endLease(lane)
   -- the request that brought the rules owes what they ask, not what was guessed before it
-  local owed = tonumber(ARGV[12])
+  local owed = math.max(tonumber(ARGV[12]), tonumber(demanded) or 0)
   for i = 14, #ARGV, 3 do
     if ARGV[i] .. ' ' .. origin == lane then owed = math.max(owed, tonumber(ARGV[i + 1])) end
   end
@@ -63,7 +63,8 @@ for i = 14, #ARGV, 3 do
     if owner and since == '' and longer > 0 then
       setLease(other, table.concat({ owner, list, ms(tonumber(clock) + longer), '', owed, kind, failing, least }, '|'))
     elseif owner and since ~= '' then
-      setLease(other, table.concat({ owner, list, clock, since, owed, kind, failing, ARGV[i + 1] }, '|'))
+      local more = ms(math.max(gap, tonumber(least) or 0)) -- what an operator's hand demands stays
+      setLease(other, table.concat({ owner, list, clock, since, owed, kind, failing, more }, '|'))
     end
   end
 end
