@@ -120,6 +120,9 @@ class Reader {
   #delayFrom = 0
   #delayed = false
   #delays: Delay[] = NONE
+  /** Does the block have a name that a crawler can have? */
+  #reachable = false
+  #blockLine = 0
   #sitemaps: string[] = NONE
   #records: ReadRecord[] = NONE
   readonly #warnings = new Warnings()
@@ -132,6 +135,7 @@ class Reader {
       at = input[1] === 0xbb && length > 1 ? (input[2] === 0xbf && length > 2 ? 3 : 2) : 1
     warnOfContent(this.#warnings, input, at, length)
     this.#lines(at)
+    this.#endBlock()
     if (cut) {
       const text = `only the first ${ROBOTS_MAX_BYTES} octets are read; this line and all below are ignored`
       this.#warnings.add(this.#line + 1, 'over-limit', text)
@@ -355,6 +359,9 @@ class Reader {
     if (letters < stop || letters === start) this.#warnOfName(start, letters, stop)
 
     if (this.#blocks === 0 || !this.#open) {
+      this.#endBlock()
+      this.#reachable = false
+      this.#blockLine = this.#line
       if (2 * this.#blocks + 2 > starts.length) starts = grown(starts)
       starts[2 * this.#blocks] = this.#names
       starts[2 * this.#blocks + 1] = this.#rules
@@ -367,6 +374,8 @@ class Reader {
       this.#delayFrom = this.#names
       this.#delayed = false
     }
+    const everybody = stop > start && input[start] === STAR && (stop === start + 1 || isBlank(input[start + 1]))
+    if (letters > start || everybody) this.#reachable = true
     if (2 * this.#names + 2 > nameMarks.length) nameMarks = grown(nameMarks)
     nameMarks[2 * this.#names] = this.#nameOctets
     nameMarks[2 * this.#names + 1] = this.#line
@@ -374,6 +383,16 @@ class Reader {
     let used = this.#nameOctets
     for (let i = start; i < stop; i++) names[used++] = input[i] as number
     this.#nameOctets = used
+  }
+
+  /** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
+  #endBlock(): void {
+    if (this.#blocks > 0 && !this.#reachable)
+      this.#warnings.add(
+        this.#blockLine,
+        'unreachable-group',
+        'no crawler can have a name of this group, so its rules bind nobody',
+      )
   }
 
   /** A user-agent line that is not a bare token: [start, letters) of [start, stop) is the token. */
