@@ -269,4 +269,35 @@ export const MUTANTS: Mutant[] = [
     put: 'if length + n > limit + 1 then',
   },
   { name: 'parking makes a lane in flight due', file: 'park', find: 'if not leased[i] then', put: 'if true then' },
+  // the operator's hand
+  {
+    name: 'resume wakes below the clock',
+    file: 'operate',
+    find: 'setDue(lane, tonumber(clock) + longer(ARGV[i]))',
+    put: 'setDue(lane, now)',
+  },
+  {
+    name: 'a gap by hand waits for the next request',
+    file: 'operate',
+    find: 'setDue(lane, tonumber(opens) + longer(ARGV[i]))',
+    put: 'setDue(lane, tonumber(opens))',
+  },
+  {
+    name: 'a lesson undoes the gap by hand',
+    file: 'learn',
+    find: 'math.max(gap, tonumber(least) or 0)',
+    put: 'gap',
+  },
+  {
+    name: 'a gap by hand does not bind the asker of robots.txt',
+    file: 'learn',
+    find: 'math.max(tonumber(ARGV[12]), tonumber(demanded) or 0)',
+    put: 'tonumber(ARGV[12])',
+  },
+  {
+    name: 'a gap by hand does not bind a visit by name',
+    file: 'enter',
+    find: "local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''",
+    put: "local least = ''",
+  },
 ]

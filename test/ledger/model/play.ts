@@ -154,6 +154,7 @@ const take: Act = async (play, dice) => {
       heads: one.heads.map(({ id }) => id),
       why: one.heldBy,
       shutUntil: one.shutUntil,
+      blocked: one.blocked !== undefined,
       version: one.robots.version,
       question: question === undefined ? undefined : { fence: question.fence, until: question.until },
     }
@@ -418,10 +419,15 @@ const announce: Act = async (play) => {
 
 const loseHolder: Act = async (play, dice) => void play.holders.splice(dice(play.holders.length + 1), 1)
 
-const pause: Act = async (play, dice) => {
-  const [origin, until] = [dice.pick(rules.ORIGINS), Math.round(play.world.clock.now) + dice.pick([0, 20_000, 400_000])]
-  await play.world.pause(origin, until)
-  rules.originAt(play.model, origin).pausedUntil = until
+const operate: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const action = dice.pick(['gap', 'pause', 'gap', 'resume', 'gap', 'block', 'unblock', 'resume'] as const)
+  const [origin, gapMs] = [dice.pick(rules.ORIGINS), dice.pick([30_000, 2_000, 0])]
+  const until = Math.round(play.world.clock.now) + dice.pick([400_000, 20_000, 0])
+  const who = { origin, by: 'someone', reason: 'some' }
+  const operation = action === 'gap' ? { ...who, action, gapMs, until } : { ...who, action, until }
+  await process.operations.operate(operation, [...rules.AGENTS])
+  rules.operate(play.model, call, { origin, action, gapMs, until })
 }
 
 const job: Act = async (play, dice) => {
@@ -455,6 +461,8 @@ const view: Act = async (play, dice) => {
       question: real.state.question?.fence,
       backOff: real.backOff,
       paused: real.paused?.until,
+      blocked: real.blocked?.until,
+      override: real.override?.gapMs,
       gaps: real.gaps.map(({ agent, gapMs }) => [agent, gapMs]).sort(),
       lanes: real.lanes.map(({ waiting, due, state, tries, head }) => [waiting, due, state, tries, head?.id]),
     },
@@ -464,6 +472,8 @@ const view: Act = async (play, dice) => {
       question: expected.question?.fence,
       backOff: expected.shutUntil > now ? { until: expected.shutUntil, incidents: expected.incidents } : undefined,
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
+      blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
+      override: expected.override !== undefined && expected.override.until > now ? expected.override.gapMs : undefined,
       gaps: [...expected.gaps].sort(),
       lanes: rules.AGENTS.map((agent) => rules.look(play.model, laneName(agent, origin))),
     },
@@ -528,7 +538,7 @@ const ACTS: [number, Act][] = [
   [8, look],
   [12, drain],
   [6, loseHolder],
-  [4, pause],
+  [14, operate],
   [3, job],
   [2, snapshot],
   [2, crash],

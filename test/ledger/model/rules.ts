@@ -47,6 +47,9 @@ export type Origin = {
   incidents: number
   failures: number
   pausedUntil: number
+  blockedUntil: number
+  /** gap by an operator's hand */
+  override?: { gapMs: number; until: number }
   gaps: Map<string, number>
 }
 export type Model = {
@@ -94,7 +97,15 @@ export const agentOf = (lane: string): string => lane.slice(0, lane.indexOf(' ')
 export const originAt = (m: Model, name: string): Origin => {
   const found = m.origins.get(name)
   if (found !== undefined) return found
-  const origin: Origin = { version: 0, shutUntil: 0, incidents: 0, failures: 0, pausedUntil: 0, gaps: new Map() }
+  const origin: Origin = {
+    version: 0,
+    shutUntil: 0,
+    incidents: 0,
+    failures: 0,
+    pausedUntil: 0,
+    blockedUntil: 0,
+    gaps: new Map(),
+  }
   m.origins.set(name, origin)
   return origin
 }
@@ -197,6 +208,7 @@ export type TakenLane = {
   heads: string[]
   why: string | undefined
   shutUntil: number | undefined
+  blocked: boolean
   version: number
   question: { fence: number; until: number } | undefined
 }
@@ -227,7 +239,8 @@ export function take(
     const origin = originAt(m, originOf(name))
     const shut = Math.max(origin.shutUntil, origin.pausedUntil)
     const expires = Math.ceil(head.expiresAt / 1_000) * 1_000
-    if (shut > opens && shut > now && expires > now) {
+    const blocked = origin.blockedUntil > now
+    if (shut > opens && shut > now && expires > now && !blocked) {
       giveBack(
         lane,
         lane.clock ?? opens,
@@ -249,6 +262,7 @@ export function take(
       heads: lane[list].slice(0, ask.peek).map(({ id }) => id),
       why: lane.why,
       shutUntil: shut > now ? shut : undefined,
+      blocked,
       version: origin.version,
       question: origin.question,
     })
@@ -276,13 +290,14 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
     if (lane === undefined || lease === undefined || lease.fence !== fence || lease.begun !== undefined)
       return { kind: 'stale' }
     const origin = originAt(m, originOf(name))
-    const shut = Math.max(origin.shutUntil, origin.pausedUntil)
+    const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
+    const shut = Math.max(origin.shutUntil, paused)
     if (held > now) {
       giveBack(lane, lease.notBefore, held, 'lane-busy')
       return { kind: 'held' }
     }
     if (shut > now) {
-      giveBack(lane, lease.notBefore, shut, origin.pausedUntil >= origin.shutUntil ? 'paused' : 'back-off')
+      giveBack(lane, lease.notBefore, shut, paused >= origin.shutUntil ? 'paused' : 'back-off')
       return { kind: 'shut' }
     }
     if (origin.version !== version) {
@@ -295,12 +310,16 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     m.planned = false
-    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: 0 }
+    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
     lease.ends = now + leaseMs
     if (kind === 'robots') origin.question = { fence, until: ms(now + HOLD_MS) }
     return { kind: 'granted' }
   })
 }
+
+/** The gap that an operator demands, while he does. */
+const demanded = ({ override }: Origin, now: number): number =>
+  override !== undefined && override.until > now ? override.gapMs : 0
 
 /** A visit that no URL of the lane asked for. */
 export function enter(
@@ -312,7 +331,7 @@ export function enter(
   const { now, held } = open(m, call)
   const lane = m.lanes.get(name)
   const origin = originAt(m, originOf(name))
-  let opens = Math.max(held, origin.shutUntil, origin.pausedUntil)
+  let opens = Math.max(held, origin.shutUntil, origin.pausedUntil, origin.blockedUntil)
   if (lane?.lease !== undefined) opens = Math.max(opens, Math.min(lane.lease.ends, now + 50))
   else opens = Math.max(opens, lane?.clock ?? lane?.due ?? 0)
   if (lane?.lease !== undefined || opens > now) return { waitMs: Math.max(1, opens - now) }
@@ -321,8 +340,9 @@ export function enter(
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   delete entered.due
   delete entered.clock
-  const owed = Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0)
-  const begun = { at: ms(now), gapMs: owed, kind: 'hop' as const, wasFailing: false, least: 0 }
+  const least = demanded(origin, now)
+  const owed = Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least)
+  const begun = { at: ms(now), gapMs: owed, kind: 'hop' as const, wasFailing: false, least }
   entered.lease = { fence: m.fence, list: 'q', notBefore: ms(now), ends: ms(now + leaseMs), begun }
   return { fence: m.fence, gapMs: owed }
 }
@@ -444,7 +464,7 @@ export function learn(m: Model, call: Call, word: Teaching): string {
   if (!word.forAsker && asker !== undefined && begun !== undefined) {
     const own = word.gaps.find(([agent]) => agent === agentOf(word.lane))?.[1] ?? 0
     delete asker.lease
-    asker.due = now - Math.min(word.restedMs, now - begun.at) + Math.max(word.gapMs, own)
+    asker.due = now - Math.min(word.restedMs, now - begun.at) + Math.max(word.gapMs, own, begun.least)
   }
   for (const [agent, gapMs] of word.gaps) {
     const before = origin.gaps.get(agent)
@@ -490,6 +510,37 @@ export function reap(m: Model, call: Call): { begun: number; unbegun: number; qu
     }
   }
   return result
+}
+
+// --- the operator's hand -----------------------------------------------------------------------------------------
+
+export type Operation = {
+  origin: string
+  action: 'pause' | 'resume' | 'block' | 'unblock' | 'gap'
+  gapMs: number
+  until: number
+}
+
+export function operate(m: Model, call: Call, { origin: name, action, gapMs, until }: Operation): void {
+  open(m, call)
+  const origin = originAt(m, name)
+  if (action === 'pause') origin.pausedUntil = until
+  else if (action === 'unblock') origin.blockedUntil = 0
+  else if (action === 'resume') origin.pausedUntil = 0
+  else if (action === 'block') origin.blockedUntil = until
+  else origin.override = { gapMs, until }
+  if (action === 'pause' || action === 'unblock') return
+  for (const agent of AGENTS) {
+    const lane = m.lanes.get(`${agent} ${name}`)
+    if (lane === undefined) continue
+    const longer = action === 'gap' ? Math.max(0, gapMs - (origin.gaps.get(agent) ?? 0)) : 0
+    if (lane.due !== undefined) {
+      lane.due = (lane.clock ?? lane.due) + longer
+      delete lane.clock
+    } else if (lane.lease?.begun === undefined) {
+      if (lane.lease !== undefined && longer > 0) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
+    } else if (longer > 0) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
+  }
 }
 
 /** A call that only looks still tells the epoch and moves the clock. */

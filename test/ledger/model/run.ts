@@ -7,6 +7,8 @@ import { openWorld } from './world.ts'
 /** Runs side by side: while one waits for its answer, the others draw their next step. */
 const ABREAST = 48
 const LONGEST_RUN = 240
+/** Runs drawn from one seed. */
+const RUNS = 8
 const START = 1_800_000_000_000
 
 export type RunReport = { steps: number; runs: number; granted: number; acts: Record<string, number>; ms: number }
@@ -31,6 +33,13 @@ class Step implements fc.AsyncCommand<Play, Play> {
 }
 
 let worlds = 0
+
+/** What went wrong, the shortest run that shows it, and how to have it again. */
+function failureOf<T>(details: fc.RunDetails<T>): Error {
+  const [first] = (details.counterexamplePath ?? '').split(':')
+  const replay = `DECORUM_SEED=${details.seed} DECORUM_PATH=${first} npx vitest run test/ledger/model/run.test.ts`
+  return new Error(`${fc.defaultReportMessage(details)}\nreplay: ${replay}`, { cause: details.errorInstance })
+}
 
 /**
  * @param redis  a connection that knows the verbs (perhaps with a bug in one) and the commands of worlds
@@ -64,16 +73,18 @@ export async function runModel(
   const one = async (stream: number): Promise<void> => {
     for (let turn = 0; report.steps < options.steps && !failed; turn++) {
       const seed = options.seed + stream * 1_000_003 + turn * 7_919
-      try {
-        await fc.assert(property, { seed, numRuns: 8, endOnFailure: options.shrink === false })
-      } catch (error) {
+      const details = await fc.check(property, { seed, numRuns: RUNS, endOnFailure: options.shrink === false })
+      if (details.failed) {
         failed = true
-        throw error
+        throw failureOf(details)
       }
     }
   }
   if (options.path === undefined) await Promise.all(Array.from({ length: ABREAST }, (_, stream) => one(stream)))
-  else await fc.assert(property, { seed: options.seed, path: options.path })
+  else {
+    const details = await fc.check(property, { seed: options.seed, path: options.path, numRuns: RUNS })
+    if (details.failed) throw failureOf(details)
+  }
   report.ms = performance.now() - from
   return report
 }

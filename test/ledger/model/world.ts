@@ -6,11 +6,12 @@ import type { Redis } from 'ioredis'
 import { idSlot } from '../../../packages/ledger/src/entry.ts'
 import { keysOf } from '../../../packages/ledger/src/keys.ts'
 import { type Lanes, lanesOf } from '../../../packages/ledger/src/lanes.ts'
+import { type Operations, operationsOf } from '../../../packages/ledger/src/operations.ts'
 import { type Origins, originsOf } from '../../../packages/ledger/src/origins.ts'
 import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts'
 import { SETTINGS } from './rules.ts'
 
-export type Process = { lanes: Lanes; origins: Origins }
+export type Process = { lanes: Lanes; origins: Origins; operations: Operations }
 export type World = {
   tag: string
   clock: { now: number }
@@ -27,7 +28,6 @@ export type World = {
   /** Redis comes back without data */
   forgetAll(): Promise<void>
   announce(): Promise<void>
-  pause(origin: string, until: number): Promise<void>
   /** a BullMQ job that is there, or that is finished */
   job(id: string, there: boolean): Promise<void>
   /** readers take all outcomes and the outbox away */
@@ -76,7 +76,12 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
         return real.call(verb, ...args)
       },
     }
-    return { lanes: lanesOf(scripts, SETTINGS), origins: originsOf(redis, keys, scripts, 60_000) }
+    const lanes = lanesOf(scripts, SETTINGS)
+    return {
+      lanes,
+      origins: originsOf(redis, keys, scripts, 60_000),
+      operations: operationsOf(redis, keys, scripts, lanes, 60_000),
+    }
   }
   const world: World = {
     tag,
@@ -94,7 +99,6 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     },
     forgetAll: async () => void (await copies.world_copy('', `${tag}:`)),
     announce: async () => void (await redis.hset(keys.epoch, 'planned', '1')),
-    pause: async (origin, until) => void (await redis.hset(keys.origin(origin), 'pu', String(until))),
     job: async (id, there) =>
       void (await (there ? redis.hset(`${tag}:candidates:${id}`, 'data', '{}') : redis.del(`${tag}:candidates:${id}`))),
     drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
