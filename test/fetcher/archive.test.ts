@@ -1,4 +1,4 @@
-import { fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { openArchive } from '../../services/fetcher/src/archive.ts'
 import { requestHead } from '../../services/fetcher/src/request-head.ts'
 import type { Sink } from '../../services/fetcher/src/sink.ts'
 import { surt } from '../../services/fetcher/src/surt.ts'
+import { python } from './support/python.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { agentsOf, ask, polite, testConnections } from './support/tools.ts'
 
@@ -37,18 +38,6 @@ async function visit(sink: Sink, origin: string, path = '/', over: { maxBytes?: 
   await answer.body.discard()
   if (ref === undefined) throw new Error('the archive gives a place')
   return ref
-}
-
-/** The independent reader: python3's standard library alone. */
-async function python(...args: string[]): Promise<{ code: number; out: string }> {
-  const child = spawn('python3', [new URL('./support/read_warc.py', import.meta.url).pathname, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  child.stdout.on('data', (chunk) => (out += chunk))
-  child.stderr.on('data', (chunk) => (out += chunk))
-  const code = await new Promise<number>((resolve) => child.on('close', resolve))
-  return { code, out }
 }
 
 test('request and response come back octet by octet from the place that the outcome names', async () => {

@@ -8,6 +8,7 @@ import { main as fetcherMain } from '../../services/fetcher/src/main.ts'
 import { main as gatewayMain } from '../../services/gateway/src/main.ts'
 import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
+import { python } from './support/python.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 
 const redis = await redisForTest()
@@ -111,8 +112,13 @@ test('a lost connection is tried again, then failed with its reason', async () =
   expect(await ends('lost')).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 2 })
 })
 
-test('the archive is complete after stop', async () => {
+test('the archive is complete after stop: pages, redirects, and robots.txt with what was concluded from it', async () => {
   await services[1]?.stop()
-  expect((await readdir(archive)).filter((name) => name.endsWith('.warc.gz')).length).toBe(1)
+  const names = await readdir(archive)
+  const [file] = names.filter((name) => name.endsWith('.warc.gz'))
+  const { out, code } = await python('check', join(archive, file ?? ''))
+  expect(code, out).toBe(0)
+  expect(out).toContain('warcinfo response request metadata response request')
+  expect(names.filter((name) => name.endsWith('.open'))).toEqual([])
   services = services.slice(0, 1)
 })

@@ -39,8 +39,8 @@ export async function openArchive(
       const isSmall = page.answer.body.inMemory() !== undefined
       const packing = isSmall ? pack(page) : large.then(() => pack(page))
       if (!isSmall) large = packing.catch(() => {})
-      const { response, request, index } = await packing
-      return files.append([response, request], index)
+      const { records, index } = await packing
+      return files.append(records, index)
     },
     close: () => files.close(),
   }
@@ -58,7 +58,8 @@ async function pack({
   requestHead,
   answer,
   id,
-}: Page): Promise<{ response: Uint8Array; request: Uint8Array; index: IndexEntry }> {
+  note,
+}: Page): Promise<{ records: Uint8Array[]; index: IndexEntry }> {
   const date = new Date(answer.startedAt).toISOString()
   const responseId = `<urn:uuid:${randomUUID()}>`
   const digest = `sha1:${base32(answer.body.digest())}`
@@ -78,14 +79,22 @@ async function pack({
   const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
   if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
   const request = await record('request', url, date, fields, [Buffer.from(requestHead, 'latin1')])
-  return { response, request, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
+  const records = [response, request]
+  if (note !== undefined) {
+    const about: WarcFields = [
+      ['WARC-Concurrent-To', responseId],
+      ['WARC-Refers-To', responseId],
+    ]
+    records.push(await record('metadata', url, date, about, [warcFields(note)]))
+  }
+  return { records, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
 }
 
 /** Records up to this size are packed on the spot: handing them to another thread costs more (measured). */
 const PACK_HERE_BYTES = 4_096
 
 async function record(
-  type: 'response' | 'request' | 'warcinfo',
+  type: 'response' | 'request' | 'metadata' | 'warcinfo',
   url: string,
   date: string,
   fields: WarcFields,
@@ -130,8 +139,12 @@ function warcinfo(file: string, { list }: Agents): Promise<Uint8Array> {
     robots: 'obey',
     'http-header-user-agent': list.map(({ userAgent }) => userAgent).join(' | '),
   }
-  const text = Object.entries(fields)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')
-  return record('warcinfo', '', new Date().toISOString(), [['WARC-Filename', file]], [Buffer.from(text)])
+  return record('warcinfo', '', new Date().toISOString(), [['WARC-Filename', file]], [warcFields(fields)])
 }
+
+const warcFields = (fields: Record<string, string>): Uint8Array =>
+  Buffer.from(
+    Object.entries(fields)
+      .map(([name, value]) => `${name}: ${value.replace(/[\r\n]+/g, ' ')}\r\n`)
+      .join(''),
+  )

@@ -42,7 +42,7 @@ export class Body {
       return undefined
     }
     if (chunk.length >= SMALL_BYTES) {
-      this.#gather()
+      void this.#gather()
       return this.#take(chunk)
     }
     this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
@@ -53,14 +53,14 @@ export class Body {
 
   /** SHA-1 of all octets; the body is complete by then. */
   digest(): Buffer {
-    this.#gather()
+    void this.#gather()
     this.#digest ??= this.#hash?.digest() ?? hash('sha1', this.#kept[0] ?? '', 'buffer')
     return this.#digest
   }
 
   /** The octets in order. @throws what the temporary file threw (disk full …) */
   async *read(): AsyncGenerator<Uint8Array> {
-    this.#gather()
+    void this.#gather()
     await this.#writing
     if (this.#failed !== undefined) throw this.#failed
     if (this.#file !== undefined) {
@@ -76,7 +76,7 @@ export class Body {
 
   /** All octets when they are in memory: no copying for the common small page. */
   inMemory(): Uint8Array[] | undefined {
-    this.#gather()
+    void this.#gather()
     const isElsewhere = this.#file !== undefined || this.#failed !== undefined || this.#writing !== undefined
     return this.#keep && !isElsewhere ? this.#kept : undefined
   }

@@ -10,7 +10,7 @@ import { PAGE_MAX_HOPS } from './limits.ts'
 import { failureOf, isFinal, meaningOf, single } from './read-answer.ts'
 import { candidateOf, targetOf } from './redirect.ts'
 import { headersOf, requestHead } from './request-head.ts'
-import type { Sink } from './sink.ts'
+import { type Page, type Sink, storeInTime } from './sink.ts'
 
 export type PageTools = {
   connections: LaneConnections
@@ -188,8 +188,10 @@ async function keep(
   if (!sink.keepsBodies) return undefined
   const url = order.origin + order.path
   const head = requestHead(order.origin, order.path, headersOf(agent))
+  const page: Omit<Page, 'answer'> = { kind: 'page', url, agent: agent.name, requestHead: head, id: order.id }
+  if (order.meta !== undefined) page.meta = order.meta
   try {
-    return await sink.store({ kind: 'page', url, agent: agent.name, requestHead: head, id: order.id, answer })
+    return await storeInTime(sink, { ...page, answer })
   } catch (error) {
     onSinkError(error)
     return undefined

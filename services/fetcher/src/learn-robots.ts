@@ -1,13 +1,13 @@
 /** A robots order from request to lesson: what the ledger is told of the origin's state, rules and gaps. */
 import { type Gap, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
-import { parseRobots, policies, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
+import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
 import type { EnterHop } from './hop-lane.ts'
 import type { Lease } from './lease.ts'
 import { requestHead } from './request-head.ts'
-import type { Sink } from './sink.ts'
+import { type Page, type Sink, storeInTime } from './sink.ts'
 
 export type RobotsTools = {
   connections: LaneConnections
@@ -34,7 +34,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const [known] = await ledger.robotsStates(partition, [order.origin])
   const state: RobotsState = known?.state ?? {}
   const answer = await fetchRobots(order.origin, order.path, agent, state, lease, { ...tools, gapMs: order.gapMs })
-  await keep(answer, agent, sink, tools.onSinkError)
+  await keep(order.origin, answer, agent, sink, tools.onSinkError)
   if (answer.event === undefined) return { answer, state }
   const next = step(state, answer.event, tools.now())
   const lesson: Omit<Lesson, 'restedMs'> = {
@@ -78,19 +78,31 @@ function gapsOf(agents: Agents, { answer }: RobotsState, body: Uint8Array | unde
   })
 }
 
-/** Every hop goes to the archive as an exchange of its own; the bodies are let go. */
+/** Every hop goes to the archive as an exchange of its own, the last with what was concluded; the bodies are let go. */
 async function keep(
-  { hops }: RobotsAnswer,
+  origin: string,
+  { hops, event }: RobotsAnswer,
   agent: Agent,
   sink: Sink,
   onSinkError: (error: unknown) => void,
 ): Promise<void> {
-  for (const { url, answer, headers } of hops) {
+  for (const [at, { url, answer, headers }] of hops.entries()) {
     if (sink.keepsBodies) {
       const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
       const head = requestHead(url.slice(0, url.length - path.length), path, headers)
-      await sink.store({ kind: 'robots', url, agent: agent.name, requestHead: head, answer }).catch(onSinkError)
+      const page: Page = { kind: 'robots', url, agent: agent.name, requestHead: head, answer }
+      if (at === hops.length - 1) page.note = concluded(origin, event)
+      await storeInTime(sink, page).catch(onSinkError)
     }
     await answer.body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
   }
+}
+
+function concluded(origin: string, event: RobotsEvent | undefined): Record<string, string> {
+  const note: Record<string, string> = { 'robots-of': origin }
+  if (event?.kind === 'answered') {
+    note['robots-answer'] = `status ${event.status}`
+    if (event.hash !== undefined) note['robots-rules'] = `sha256:${event.hash}` // of the decoded octets, first 128 bits
+  } else if (event?.kind === 'unanswered') note['robots-answer'] = `none: ${event.reason}`
+  return note
 }

@@ -5,13 +5,12 @@ import { SECOND } from '@decorum/protocol'
 import { openDoor, queueConnection, type RunningService } from '@decorum/service'
 import pLimit from 'p-limit'
 import { pino } from 'pino'
-import { openArchive } from './archive.ts'
 import { carryOut } from './carry-out.ts'
 import { readConfig } from './config.ts'
 import { openConnections } from './connections.ts'
 import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
-import { noSink } from './sink.ts'
+import { openSink } from './sink.ts'
 import { openStats } from './stats.ts'
 
 /**
@@ -29,7 +28,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     quarantineMs: config.QUARANTINE_MS,
     backOffMs: config.BACK_OFF_MS,
   })
-  const sink = config.ARCHIVE_DIR === '' ? noSink : await openArchive(config.ARCHIVE_DIR, agents)
+  const sink = await openSink(config.PAGE_SINK, { folder: config.ARCHIVE_DIR, agents })
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
   const slots = pLimit(config.FETCH_CONCURRENCY)
   const stats = openStats({

@@ -8,7 +8,7 @@ const [folder = ''] = process.argv.slice(2)
 const sink = await openArchive(folder, agentsOf())
 for (let n = 0; ; n++) {
   const body = new Body(true)
-  body.write(Buffer.alloc(1_000 + (n % 7) * 9_000, `page ${n} `))
+  await body.write(Buffer.alloc(1_000 + (n % 7) * 9_000, `page ${n} `))
   const ref = await sink.store({
     kind: 'page',
     url: `http://127.0.0.1/${n}`,

@@ -1,6 +1,5 @@
 /** A name server on loopback that answers as a test wants (RFC 1035, what a stub resolver needs of it). */
 import { createSocket } from 'node:dgram'
-import type { AddressInfo } from 'node:net'
 import { afterAll } from 'vitest'
 
 export type Zone = Record<
@@ -36,7 +35,7 @@ export async function dnsServer(zone: Zone): Promise<{ address: string; asked: s
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   afterAll(() => new Promise<void>((resolve) => socket.close(() => resolve())))
-  return { address: `127.0.0.1:${(socket.address() as AddressInfo).port}`, asked }
+  return { address: `127.0.0.1:${socket.address().port}`, asked }
 }
 
 function nameAt(query: Buffer, from: number): string {

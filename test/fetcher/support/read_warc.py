@@ -66,6 +66,7 @@ def check(path):
     assert kinds[0] == "warcinfo"
     print("records", len(kinds), "responses", kinds.count("response"), "requests", kinds.count("request"))
     print("truncated:", *truncated)
+    print("kinds:", *kinds)
 
 
 def cdxj(path):

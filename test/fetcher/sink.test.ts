@@ -1,0 +1,118 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../services/fetcher/src/config.ts'
+import { noSink, openSink, type Page, type Sink } from '../../services/fetcher/src/sink.ts'
+import { page, pageOrder } from './support/orders.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+import { agentsOf, testConnections } from './support/tools.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'decorum-sink-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+const connections = testConnections()
+const options = { folder: '', agents: agentsOf() }
+
+test('WARC without a folder keeps nothing; none keeps nothing', async () => {
+  expect(await openSink('warc', options)).toBe(noSink)
+  expect(await openSink('none', { ...options, folder })).toBe(noSink)
+  expect(readConfig({ REDIS_URL: 'redis://127.0.0.1', DECORUM_CONTACT: 'a@b.example' }).PAGE_SINK).toBe('warc')
+})
+
+test('a folder of files: the decoded body, and what was said about it', async () => {
+  const dir = join(folder, 'files')
+  const sink = await openSink('folder', { ...options, folder: dir })
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/packed')
+      socket.write(answerOf(200, { 'content-encoding': 'gzip', 'content-type': 'text/html' }, gzipSync('<p>unpacked')))
+    else if (path === '/bomb')
+      socket.write(answerOf(200, { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(20_000_000))))
+    else socket.write(answerOf(200, { 'content-encoding': 'gzip' }, 'not packed at all'))
+  })
+  const get = async (path: string) => {
+    const { outcome } = await page(connections, pageOrder(site.origin, path, { meta: { depth: 1 } }), { sink })
+    const ref = outcome?.kind === 'fetched' ? outcome.archive : undefined
+    if (ref === undefined) throw new Error(JSON.stringify(outcome))
+    const body = await readFile(join(dir, ref.file))
+    expect([ref.offset, ref.length]).toEqual([0, body.length])
+    return { body, note: JSON.parse(await readFile(join(dir, ref.file.replace(/body$/, 'json')), 'utf8')) }
+  }
+  const packed = await get('/packed')
+  expect(packed.body.toString()).toBe('<p>unpacked')
+  expect(packed.note).toMatchObject({
+    url: `${site.origin}/packed`,
+    status: 200,
+    coding: 'gzip',
+    cut: false,
+    truncated: false,
+    id: 'id-1',
+    meta: { depth: 1 },
+    digest: expect.stringMatching(/^sha1:[A-Z2-7]{32}$/),
+  })
+  const bomb = await get('/bomb')
+  expect(bomb.note.cut).toBe('ratio')
+  expect(bomb.body.length).toBeLessThan(3_000_000)
+  const wrong = await get('/wrong')
+  expect(wrong.body.toString()).toBe('not packed at all')
+  expect(wrong.note.undecodable).toContain('gzip')
+  const [host] = await readdir(dir)
+  expect(host).toBe(`127.0.0.1_${site.port}`)
+  expect((await readdir(join(dir, host ?? ''))).filter((name) => name.endsWith('.part'))).toEqual([])
+})
+
+test('a sink of one’s own: a module path', async () => {
+  const path = join(folder, 'own.mjs')
+  await writeFile(
+    path,
+    `export const pages = []
+     export async function openSink({ folder, agents }) {
+       return { keepsBodies: true, async store({ url, answer }) {
+         let text = ''
+         for await (const chunk of answer.body.read()) text += Buffer.from(chunk).toString()
+         pages.push([url, answer.status, text])
+       }, async close() {} }
+     }`,
+  )
+  const sink = await openSink(path, options)
+  const site = await rawOrigin(answerOf(200, {}, 'mine').toString('latin1'))
+  const { outcome } = await page(connections, pageOrder(site.origin, '/x'), { sink })
+  expect(outcome).toMatchObject({ kind: 'fetched' })
+  expect(outcome).not.toHaveProperty('archive')
+  expect((await import(path)).pages).toEqual([[`${site.origin}/x`, 200, 'mine']])
+})
+
+test.each([
+  ['does-not-exist.mjs', '', 'a module that loads'],
+  ['empty.mjs', 'export const a = 1', 'exports no function openSink'],
+  ['wrong.mjs', 'export const openSink = async () => ({ store() {} })', 'openSink must give'],
+  ['broken.mjs', 'export const openSink = (', 'a module that loads'],
+])('a module that is no sink stops the start: %s', async (name, text, why) => {
+  const path = join(folder, name)
+  if (text !== '') await writeFile(path, text)
+  await expect(openSink(path, options)).rejects.toThrow(why)
+  await expect(openSink(path, options)).rejects.toMatchObject({ code: 'SETTINGS' })
+})
+
+test('folder without ARCHIVE_DIR stops the start', async () => {
+  await expect(openSink('folder', options)).rejects.toThrow('ARCHIVE_DIR')
+})
+
+test('a sink that never comes back, or throws at once, costs the reference and no more', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
+  const errors: string[] = []
+  const visit = (sink: Sink) =>
+    page(connections, pageOrder(site.origin), { sink, onSinkError: (error) => errors.push((error as Error).message) })
+  const start = performance.now()
+  const never = await visit({ keepsBodies: true, store: () => new Promise(() => {}), close: async () => {} })
+  expect(performance.now() - start).toBeLessThan(6_500)
+  const throwing = await visit({
+    keepsBodies: true,
+    store: (_: Page) => {
+      throw new Error('at once')
+    },
+    close: async () => {},
+  })
+  for (const { outcome } of [never, throwing]) expect(outcome).toMatchObject({ kind: 'fetched', bytes: 1 })
+  expect(errors).toEqual([expect.stringContaining('within 5000 ms'), 'at once'])
+})
