@@ -41,7 +41,7 @@ export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly str
 }
 
 /**
- * @param pagesPerMinute  outcomes of the last minute; undefined right after the start
+ * @param pagesPerMinute  the pace of the last minute, or of what is known of it; undefined right after the start
  * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
  */
 export function headline(
@@ -77,7 +77,7 @@ export function headline(
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
     return { mood: 'trouble', title: 'Stalled', sentence }
   }
-  const rate = pagesPerMinute === undefined ? '' : ` ${some(pagesPerMinute, 'outcome')} in the last minute.`
+  const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
   const behind =
     totals.lagMs > LATE_MS
       ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.`

@@ -7,7 +7,7 @@ import { type Html, html, type Piece } from './html.ts'
 import type { Look, SoonLane } from './looks.ts'
 import type { Pace } from './pace.ts'
 import { robotsWord, whyItWaits } from './why.ts'
-import { clock, count, length } from './words.ts'
+import { clock, count, length, some } from './words.ts'
 
 export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; version: string }
 
@@ -56,7 +56,7 @@ function tiles(totals: Totals, perMinute: number | undefined, series: number[]):
   return html`<section class="tiles">
 ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), sparkline(series))}
 ${tile('In flight', count(totals.inFlight), 'requests and orders out')}
-${tile('URLs waiting', count(totals.waiting), `in ${count(totals.lanes)} lanes`)}
+${tile('URLs waiting', count(totals.waiting), `in ${some(totals.lanes, 'lane')}`)}
 ${tile('Open lanes', count(totals.due), late)}
 ${tile('Next lane opens', next, 'by the clock it owes')}
 ${tile('Unread outcomes', count(totals.unread), 'for the frontier to read')}

@@ -33,7 +33,7 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.mood).toBe('moving')
   expect(head.sentence).toBe(
-    '1 request in flight, 12 URLs wait in 5 lanes. 60 outcomes in the last minute. No lane is late: what waits keeps the silence it owes.',
+    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: what waits keeps the silence it owes.',
   )
 })
 
