@@ -4,9 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type Ledger, openLedger } from '@decorum/ledger'
+import type { RunningService } from '@decorum/service'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { main, type RunningService } from '../../services/console/src/main.ts'
+import { main } from '../../services/console/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const found = findChromium()

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { openLedger, type PartitionView } from '@decorum/ledger'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
+import type { RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { main, type RunningService } from '../../services/console/src/main.ts'
+import { main } from '../../services/console/src/main.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()

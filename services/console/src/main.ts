@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import type { RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -11,8 +12,6 @@ import { soonestLanes } from './listing.ts'
 import { type Eyes, type Look, looker } from './looks.ts'
 import { Pace, SAMPLE_MS } from './pace.ts'
 import { buildServer } from './server.ts'
-
-export type RunningService = { port: number; stop(): Promise<void> }
 
 /** A Redis that has not answered by then is away, ms. */
 const PING_MS = 1_000
