@@ -1,6 +1,8 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { type Ledger, openLedger } from '@decorum/ledger'
+import { messageOf, UsageError } from './exit.ts'
 import { type Fleet, type RoleEvent, startFleet } from './fleet.ts'
+import { makeFolder } from './make-folder.ts'
 import { ensureRedis, type RunningRedis } from './redis-server.ts'
 import type { CliSettings } from './settings.ts'
 
@@ -32,6 +34,7 @@ export type LocalFleet = {
 /** @throws whatever keeps Redis, the ledger or a role from starting; what had been started is stopped before */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
   const { settings, dataDir, log } = options
+  if (settings.redisUrl === undefined) await makeDataFolder(dataDir)
   const redis = await ensureRedis({ url: settings.redisUrl ?? '', dataDir, log })
   let ledger: Ledger | undefined
   try {
@@ -50,6 +53,14 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     await ledger?.close()
     await redis.stop()
     throw error
+  }
+}
+
+async function makeDataFolder(dataDir: string): Promise<void> {
+  try {
+    await makeFolder(dataDir, 0o700)
+  } catch (error) {
+    throw new UsageError(`no data can be kept in ${dataDir}: ${messageOf(error)}`)
   }
 }
 

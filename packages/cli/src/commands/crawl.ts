@@ -7,7 +7,7 @@ import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
 import { runCrawl } from '../crawl/run.ts'
 import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
 import { Tally } from '../crawl/tally.ts'
-import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { openInput } from '../lines.ts'
@@ -40,7 +40,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
   const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
   let local: LocalFleet | undefined
   let outcomes: OutcomeFile | undefined
-  const interrupt = catchInterrupt(() => local?.kill())
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
     local = await start(folder, options, settings, display)
     await folder.begin()

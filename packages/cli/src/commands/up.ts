@@ -1,7 +1,7 @@
 /** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
@@ -19,7 +19,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   const voice = voiceOf(options.json === true)
   const dataDir = resolve(options.data ?? dataFolder(env))
   let local: LocalFleet | undefined
-  const interrupt = catchInterrupt(() => local?.kill())
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
     local = await openLocalFleet({
       settings,

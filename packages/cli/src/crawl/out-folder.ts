@@ -3,10 +3,11 @@
  * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { messageOf, UsageError } from '../exit.ts'
+import { makeFolder } from '../make-folder.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */
@@ -67,7 +68,7 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
     )
   }
   try {
-    await mkdir(dir, { recursive: true })
+    await makeFolder(dir)
     return folder(dir, await begun(request, request.file), before)
   } catch (error) {
     if (error instanceof UsageError) throw error
@@ -106,7 +107,7 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw new UsageError(`${path} cannot be read: ${messageOf(error)}`)
   }
   try {
