@@ -14,7 +14,7 @@ function bench(...args: string[]): Promise<{ stdout: string }> {
 test('relay: both sides settle every URL, by turns, and a ratio comes out', { timeout: 180_000 }, async () => {
   const before = readOrEmpty()
   const { stdout } = await bench('relay', '--short')
-  expect(stdout).toMatch(/Decorum over plain: \*\*\d+\.\d+ \(/)
+  expect(stdout).toMatch(/Decorum over plain, round by round: \*\*\d+\.\d+ \(/)
   expect(stdout).toMatch(/3 rounds by turns/)
   expect(readOrEmpty()).toBe(before) // the short form writes nothing
 })
