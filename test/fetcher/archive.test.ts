@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open as openFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -126,7 +126,7 @@ test('warcio itself reads the file: types in order, request bound to its respons
   const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
   const ref = await visit(sink, site.origin)
   await sink.close()
-  const file = await open(join(dir, ref.file))
+  const file = await openFile(join(dir, ref.file))
   const seen: string[] = []
   let responseId = ''
   for await (const record of new WARCParser(file.createReadStream())) {
@@ -143,7 +143,8 @@ test('files rotate by size, never between a response and its request, and lose t
   const sink = await openArchive(dir, agentsOf(), { maxBytes: 2_000 })
   const site = await rawOrigin(answerOf(200, {}, 'x'.repeat(300)).toString('latin1'))
   for (let i = 0; i < 8; i++) await visit(sink, site.origin, `/${i}`)
-  expect((await readdir(dir)).filter((name) => name.endsWith('.open')).length).toBe(1)
+  const open = async () => (await readdir(dir)).filter((name) => name.endsWith('.open')).length
+  await expect.poll(open).toBe(1)
   await sink.close()
   const names = await readdir(dir)
   expect(names.filter((name) => name.endsWith('.open'))).toEqual([])
@@ -151,6 +152,17 @@ test('files rotate by size, never between a response and its request, and lose t
   expect(files.length).toBeGreaterThan(1)
   for (const file of files)
     expect((await python('check', join(dir, file))).out).toMatch(/responses (\d+) requests \1\b/)
+})
+
+test('a file that is old enough is ended by itself, also while nothing comes', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf(), { maxAgeMs: 150 })
+  const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
+  await visit(sink, site.origin)
+  await expect
+    .poll(async () => (await readdir(dir)).map((name) => name.replace(/^.*?\./, '')).sort())
+    .toEqual(['cdxj', 'warc.gz'])
+  await sink.close()
 })
 
 test('many at once keep their places apart', async () => {

@@ -1,8 +1,8 @@
 /** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are done. */
 import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { basename, join } from 'node:path'
-import { type ArchiveRef, HOUR } from '@decorum/protocol'
+import { join } from 'node:path'
+import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
 import type { IndexEntry } from './archive.ts'
 import { surt } from './surt.ts'
 
@@ -16,7 +16,17 @@ export type WarcFiles = {
 const MAX_BYTES = 1_000_000_000
 const MAX_AGE_MS = HOUR
 
+/** Octets that are written in one call when many pages come together. */
+const MAX_WRITE_BYTES = 8 * 1024 * 1024
+
 type Current = { file: FileHandle; name: string; bytes: number; openedAt: number; index: string[] }
+type Waiting = {
+  octets: Uint8Array
+  length: number
+  entry: IndexEntry
+  done: (ref: ArchiveRef) => void
+  failed: (error: unknown) => void
+}
 
 export async function openWarcFiles(
   folder: string,
@@ -26,53 +36,102 @@ export async function openWarcFiles(
   await mkdir(folder, { recursive: true })
   let serial = 0
   let current: Current | undefined
-  let last: Promise<unknown> = Promise.resolve()
+  const waiting: Waiting[] = []
+  let writing: Promise<void> | undefined
   let closed = false
+  const ending = new Set<Promise<void>>()
 
   const begin = async (): Promise<Current> => {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
     const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${hostname()}-${process.pid}.warc.gz`
+    const octets = await header(name)
     const file = await open(join(folder, `${name}.open`), 'wx')
     const next: Current = { file, name, bytes: 0, openedAt: performance.now(), index: [] }
-    await write(next, await header(name))
+    try {
+      await write(next, octets)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
     return next
   }
   const end = async (done: Current): Promise<void> => {
-    current = undefined
     await done.file.sync()
     await done.file.close()
     await writeFile(join(folder, `${done.name.replace(/\.warc\.gz$/, '')}.cdxj`), done.index.sort().join(''))
     await rename(join(folder, `${done.name}.open`), join(folder, done.name))
   }
-  const append = async (records: Uint8Array[], entry: IndexEntry): Promise<ArchiveRef> => {
-    if (closed) throw new Error('the archive is closed')
-    if (current !== undefined && (current.bytes >= maxBytes || performance.now() - current.openedAt >= maxAgeMs))
-      await end(current)
-    current ??= await begin()
-    const offset = current.bytes
-    try {
-      await write(current, records.length === 1 ? (records[0] ?? Buffer.alloc(0)) : Buffer.concat(records))
-    } catch (error) {
-      await current.file.truncate(offset).catch(() => {}) // half a record would hide those behind it
-      throw error
+  /** Beside the road: syncing a gigabyte takes seconds. A file that cannot be ended keeps its `.open`, and its records. */
+  const rotate = (isDue: boolean): void => {
+    if (current === undefined || !isDue) return
+    const ended = end(current).catch(() => {})
+    current = undefined
+    ending.add(ended)
+    void ended.finally(() => ending.delete(ended))
+  }
+  const isFull = (): boolean => current !== undefined && current.bytes >= maxBytes
+  const isOld = (): boolean => current !== undefined && performance.now() - current.openedAt >= maxAgeMs
+  const clock = setInterval(() => rotate(writing === undefined && isOld()), Math.min(maxAgeMs, MINUTE)).unref()
+
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      rotate(isFull() || isOld())
+      const batch: Waiting[] = []
+      let room = Math.min(MAX_WRITE_BYTES, maxBytes - (current?.bytes ?? 0))
+      do {
+        const next = waiting.shift()
+        if (next === undefined) break
+        batch.push(next)
+        room -= next.octets.length
+      } while (room > 0)
+      try {
+        current ??= await begin()
+        const refs = await writeBatch(current, batch)
+        for (const [at, { done }] of batch.entries()) done(refs[at] as ArchiveRef)
+      } catch (error) {
+        for (const { failed } of batch) failed(error)
+      }
     }
-    const ref = { file: basename(current.name), offset, length: records[0]?.length ?? 0 }
-    current.index.push(line(entry, ref))
-    return ref
+    writing = undefined
   }
 
   return {
     append(records, entry) {
-      const turn = last.then(() => append(records, entry))
-      last = turn.catch(() => {})
-      return turn
+      if (closed) return Promise.reject(new Error('the archive is closed'))
+      return new Promise((done, failed) => {
+        const [first] = records
+        waiting.push({ octets: Buffer.concat(records), length: first?.length ?? 0, entry, done, failed })
+        writing ??= drain()
+      })
     },
     async close() {
       closed = true
-      await last
-      if (current !== undefined) await end(current)
+      clearInterval(clock)
+      await writing
+      rotate(true)
+      await Promise.all(ending)
     },
   }
+}
+
+async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> {
+  const start = to.bytes
+  try {
+    await write(
+      to,
+      batch.length === 1 ? (batch[0] as Waiting).octets : Buffer.concat(batch.map(({ octets }) => octets)),
+    )
+  } catch (error) {
+    await to.file.truncate(start).catch(() => {}) // half a record would hide those behind it
+    throw error
+  }
+  let offset = start
+  return batch.map(({ octets, length, entry }) => {
+    const ref = { file: to.name, offset, length }
+    to.index.push(line(entry, ref))
+    offset += octets.length
+    return ref
+  })
 }
 
 async function write(to: Current, octets: Uint8Array): Promise<void> {
