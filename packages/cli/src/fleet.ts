@@ -4,7 +4,6 @@
  */
 import { type Role, type RoleEvent, RoleProcess } from './role-process.ts'
 
-export { RoleStartError } from './exit.ts'
 export type { Role, RoleEvent, RoleLine } from './role-process.ts'
 
 export type FleetOptions = {

@@ -1,6 +1,7 @@
 /** What a crawl frontier holds in its hand: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { keysOf, PARTITIONS_KEY } from '@decorum/ledger'
 import { type Candidate, partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { Acknowledger } from './acknowledge.ts'
@@ -37,8 +38,6 @@ export type Frontier = {
   close(): Promise<void>
 }
 
-/** Where the fleet says how many partitions it has: tags, in order (design §5). */
-const PARTITIONS_KEY = 'decorum:partitions'
 const CALL_MS = 5_000
 
 /**
@@ -70,7 +69,7 @@ async function readTags(redis: Redis, wanted: number | undefined): Promise<strin
 function frontierOn(redis: Redis, tags: string[], patienceMs: number): Frontier {
   const intake = new Intake(redis, tags, patienceMs)
   const acks = new Acknowledger(redis)
-  const streams = tags.map((tag) => `${tag}:outcomes`)
+  const streams = tags.map((tag) => keysOf(tag).outcomes)
   const closing = new AbortController()
 
   async function* outcomes(options: OutcomesOptions): AsyncGenerator<Delivery, void, undefined> {

@@ -1,0 +1,106 @@
+/** `decorum check`: the verdict explained, by a file or by the site itself. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { decorum, folder, type Result, site } from './decorum.ts'
+
+const AGENTS = JSON.stringify([
+  {
+    name: 'example-web',
+    fallbacks: ['example'],
+    userAgent: 'example-web/1.0 (+https://example.com/bot)',
+    minGapMs: 500,
+  },
+])
+
+/** A site whose robots.txt is answered so. */
+const answering = (status: number, body = '', headers: Record<string, string> = {}) =>
+  site((request, response) => {
+    response.writeHead(status, headers)
+    response.end(body)
+    return request.url !== undefined
+  })
+
+async function check(...args: string[]): Promise<Result> {
+  return await decorum(['check', ...args], { cwd: await folder(), env: { DECORUM_AGENTS: AGENTS } })
+}
+const json = (result: Result): Record<string, unknown> => JSON.parse(result.stdout) as Record<string, unknown>
+
+test('by a file: rule, line, group, and the delay with its origin', async () => {
+  const file = join(await folder(), 'robots.txt')
+  await writeFile(file, '# ours\nUser-agent: example\nCrawl-delay: 30\nDisallow: /private\nAllow: /private/open\n')
+  const result = await check('https://a.example/private/x', '--robots', file)
+  expect(result).toMatchObject({ code: 0, stderr: '' })
+  expect(result.stdout).toContain('DISALLOWED under decorum')
+  expect(result.stdout).toContain('line 4, disallow: /private')
+  expect(result.stdout).toContain("10 s: our cap; the crawl-delay '30' in line 3 is longer")
+  const open = json(await check('https://a.example/private/open', '--robots', file, '--json'))
+  expect(open).toMatchObject({
+    verdicts: [{ allowed: true, rule: { line: 5 }, losers: [{ line: 4 }], delay: { gapMs: 10_000 } }],
+  })
+})
+
+test('by the site: what it answered, through a redirect', async () => {
+  const rules = await answering(200, 'User-agent: *\nDisallow: /no')
+  const moved = await answering(301, '', { location: `${rules.origin}/robots.txt` })
+  const result = await check(`${moved.origin}/no`, '--json')
+  expect(json(result)).toMatchObject({
+    asked: { asked: `${moved.origin}/robots.txt`, found: `${rules.origin}/robots.txt`, status: 200 },
+    verdicts: [{ allowed: false, rule: { line: 2 } }],
+  })
+})
+
+test.for([
+  [404, 'decorum: allowed: no rules, no restriction'],
+  [503, 'decorum: not now: nothing may be fetched before it answers'],
+  [429, 'decorum: not now: nothing may be fetched before it answers'],
+] as const)('a robots.txt that answers %d', async ([status, sentence]) => {
+  const { origin } = await answering(status)
+  const result = await check(`${origin}/x`)
+  expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) })
+})
+
+test('--profile all shows where the profiles part', async () => {
+  const { origin } = await answering(429)
+  const { withoutRules } = json(await check(`${origin}/x`, '--profile', 'all', '--json'))
+  expect(withoutRules).toEqual([
+    { profile: 'decorum', kind: 'closed' },
+    { profile: 'rfc9309', kind: 'open' },
+    { profile: 'google', kind: 'closed' },
+    { profile: 'google-2022', kind: 'closed' },
+    { profile: 'coccoc', kind: 'open' },
+  ])
+})
+
+test('a chain of six redirects counts as no robots.txt, and is not followed to its end', async () => {
+  let asked = 0
+  const { origin } = await site((_, response) => {
+    asked++
+    response.writeHead(302, { location: `/robots.txt?${asked}` }).end()
+    return true
+  })
+  expect(await check(`${origin}/x`)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('more than five redirects\ndecorum: allowed'),
+  })
+  expect(asked).toBe(6)
+})
+
+test('nobody there: no verdict, exit code 1', async () => {
+  const { code, stdout } = await check('http://127.0.0.1:9999/x')
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/ECONNREFUSED[\s\S]*nothing may be fetched/),
+  })
+})
+
+test('what cannot be fetched at all, and a file that is not there', async () => {
+  expect(await check('javascript:alert(1)')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('scheme-not-supported'),
+  })
+  expect(await check('http://a.example/', '--robots', 'none.txt')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('none.txt cannot be read'),
+  })
+})
