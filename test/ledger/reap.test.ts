@@ -119,5 +119,5 @@ test('two gateways that reap at once share the work: each lease is reaped once',
   await beginPage(await takeOne())
   clock.pass(LEASE)
   const both = await Promise.all([ledger.reap(0), other.reap(0)])
-  expect(both.map(({ begun }) => begun).sort()).toEqual([0, 1])
+  expect(both.map(({ begun }) => begun).sort((a, b) => a - b)).toEqual([0, 1])
 })

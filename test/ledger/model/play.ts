@@ -463,7 +463,9 @@ const view: Act = async (play, dice) => {
       paused: real.paused?.until,
       blocked: real.blocked?.until,
       override: real.override?.gapMs,
-      gaps: real.gaps.map(({ agent, gapMs }) => [agent, gapMs]).sort(),
+      gaps: Object.fromEntries(
+        rules.AGENTS.map((name) => [name, real.gaps.find(({ agent }) => agent === name)?.gapMs]),
+      ),
       lanes: real.lanes.map(({ waiting, due, state, tries, head }) => [waiting, due, state, tries, head?.id]),
     },
     {
@@ -474,7 +476,7 @@ const view: Act = async (play, dice) => {
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
       blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
       override: expected.override !== undefined && expected.override.until > now ? expected.override.gapMs : undefined,
-      gaps: [...expected.gaps].sort(),
+      gaps: Object.fromEntries(rules.AGENTS.map((name) => [name, expected.gaps.get(name)])),
       lanes: rules.AGENTS.map((agent) => rules.look(play.model, laneName(agent, origin))),
     },
   )
