@@ -1,6 +1,7 @@
 /** A real gateway on a real Redis; the fetcher's part is played by hand. */
 import { randomBytes } from 'node:crypto'
 import { partitionOf, partitionTags } from '@decorum/protocol'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { main } from '../../services/gateway/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -152,4 +153,21 @@ test('an id that is stored is absorbed; after its outcome it is free again', asy
   await fetcher.begin(again)
   await fetcher.page(again)
   expect(await outcomeOf('twice')).toHaveLength(2)
+})
+
+test('a job whose data is not JSON is set aside with an outcome, and the queue goes on', async () => {
+  const raw = new Redis(redis.url)
+  const queue = into[0]
+  await queue?.pause()
+  const job = await queue?.add('c', { url: 'http://a.example/' })
+  await raw.hset(`${first}:candidates:${job?.id}`, 'data', '{"candidates": [')
+  await queue?.add('c', { id: 'behind-the-broken', url: 'nonsense' })
+  await queue?.resume()
+  await expect
+    .poll(() => outcomeOf(`${job?.id}.0`), { timeout: 10_000 })
+    .toMatchObject([{ kind: 'invalid', reason: 'undecodable-job' }])
+  await expect.poll(() => outcomeOf('behind-the-broken'), { timeout: 10_000 }).toMatchObject([{ kind: 'invalid' }])
+  await expect.poll(() => queue?.getJobCounts('active', 'wait'), { timeout: 10_000 }).toEqual({ active: 0, wait: 0 })
+  expect(await raw.exists(`${first}:candidates:${job?.id}`)).toBe(0)
+  raw.disconnect()
 })

@@ -9,6 +9,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import { sweepUndecodable } from './sweeper.ts'
 
 export type IntakeOptions = {
   ledger: Ledger
@@ -48,7 +49,22 @@ export function startIntake(options: IntakeOptions): Worker {
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 1_000 },
   })
-  worker.on('error', (error) => log.debug({ err: error.message }, 'candidates worker'))
+  worker.on('error', (error) => {
+    log.debug({ err: error.message }, 'candidates worker')
+    if (error instanceof SyntaxError) sweep()
+  })
+  let sweeping = false
+  /** A job that BullMQ could not read: only what is not JSON at all throws a SyntaxError there. */
+  const sweep = (): void => {
+    if (sweeping || closing) return
+    sweeping = true
+    sweepUndecodable(connection, ledger, partition)
+      .then((jobs) => jobs.length > 0 && log.warn({ jobs }, 'jobs that are not JSON were set aside'))
+      .catch((error: Error) => log.warn({ err: error.message }, 'jobs that are not JSON could not be set aside'))
+      .finally(() => {
+        sweeping = false
+      })
+  }
   worker.on('closing', () => {
     closing = true
   })

@@ -1,0 +1,52 @@
+/**
+ * Jobs of `candidates` whose data is not JSON. BullMQ can neither run nor fail them: it throws, the job stalls, comes
+ * back and throws again, for ever (measured: reliability §0.6). They are set aside here, with an outcome that says so.
+ */
+import type { Ledger } from '@decorum/ledger'
+import { CANDIDATES, type Outcome } from '@decorum/protocol'
+import type { Redis } from 'ioredis'
+
+/** Jobs looked at in each list: what is broken sits where jobs are taken from. */
+const LOOK_AT = 1_000
+
+/** @returns ids of the jobs that were set aside */
+export async function sweepUndecodable(redis: Redis, ledger: Ledger, partition: number): Promise<string[]> {
+  const queue = `${ledger.tags[partition]}:${CANDIDATES}`
+  const lists = [`${queue}:active`, `${queue}:wait`]
+  const ids = new Set((await Promise.all(lists.map((list) => redis.lrange(list, -LOOK_AT, -1)))).flat())
+  const swept: string[] = []
+  for (const id of ids) {
+    const data = await redis.hget(`${queue}:${id}`, 'data')
+    if (data === null || isJson(data)) continue
+    const outcome: Outcome = {
+      id: `${partition === 0 ? '' : `${partition}/`}${id}.0`,
+      url: '',
+      agent: '',
+      kind: 'invalid',
+      reason: 'undecodable-job',
+      detail: `job ${id}: its data is not JSON`,
+      at: Date.now(),
+      attempts: 0,
+    }
+    // The outcome first: a crash in between finds the job again, and the mark keeps the outcome single.
+    await ledger.park(partition, [{ outcome }], { key: `undecodable:${partition}:${id}` })
+    await redis
+      .multi()
+      .lrem(`${queue}:active`, 0, id)
+      .lrem(`${queue}:wait`, 0, id)
+      .srem(`${queue}:stalled`, id)
+      .unlink(`${queue}:${id}`, `${queue}:${id}:lock`)
+      .exec()
+    swept.push(id)
+  }
+  return swept
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
