@@ -1,7 +1,9 @@
 /** Runs of steps against model and ledger, many at once on one connection, so that Redis answers whole batches. */
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { ALL, begin, check, type Play, startPlay, step } from './play.ts'
+import { check } from './compare.ts'
+import { type Play, startPlay } from './play.ts'
+import { ALL, begin, step } from './steps.ts'
 import { openWorld } from './world.ts'
 
 /** Runs side by side: while one waits for its answer, the others draw their next step. */

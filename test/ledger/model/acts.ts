@@ -1,0 +1,234 @@
+/** What gateways and fetchers do to lanes, done by the real ledger and by the model. */
+import type { ParkItem, Settlement } from '../../../packages/ledger/src/index.ts'
+import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
+import {
+  type Act,
+  caller,
+  forgetOldest,
+  GAPS,
+  IDS,
+  isTaken,
+  isVisiting,
+  LANES,
+  optional,
+  outcomeOf,
+  rounded,
+  same,
+  someHolders,
+} from './play.ts'
+import * as rules from './rules.ts'
+
+export const park: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const mark = dice.pick<rules.Mark>([
+    undefined,
+    undefined,
+    { key: 'k' },
+    { job: 'j', chunk: 0 },
+    { job: 'j', chunk: 1 },
+    undefined,
+  ])
+  const real: ParkItem[] = []
+  const items: rules.Item[] = []
+  for (let count = dice(3); count >= 0; count--) {
+    const [lane, id, own] = [dice.pick(LANES), dice.pick(IDS), dice(7) === 6 ? `m${dice(2)}` : undefined]
+    if (dice(8) === 7) {
+      real.push({ outcome: outcomeOf(id, 'invalid'), ...optional('mark', own) })
+      items.push({ outcome: 'invalid', id, ...optional('mark', own) })
+      continue
+    }
+    const list = dice(4) === 3 ? 'h' : 'q'
+    const expiresAt = dice(4) === 3 ? Math.round(play.world.clock.now) + dice(3) * 30_000 : 9_000_000_000_000
+    const priority = list === 'h' ? 'high' : 'normal'
+    real.push({
+      lane: readLaneName(lane),
+      parked: { id, path: '/', expiresAt, hops: 0, priority },
+      ...optional('mark', own),
+    })
+    items.push({ lane, list, id, expiresAt, ...optional('mark', own) })
+  }
+  same('park', await process.lanes.park(real, mark), rules.park(play.model, call, items, mark))
+}
+
+export const take: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const ask = {
+    limit: dice.pick([4, 1, 2, 4]),
+    aheadMs: dice.pick([0, 0, 1_000, 60_000]),
+    inFlightLimit: dice.pick([9, 9, 2]),
+    peek: dice.pick([1, 3]),
+  }
+  const real = await process.lanes.take(ask)
+  const expected = rules.take(play.model, call, ask)
+  if (real.kind === 'wait')
+    return same(
+      'take',
+      { why: real.why, waitMs: real.waitMs },
+      'why' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected,
+    )
+  const lanes = real.lanes.map((one): rules.TakenLane => {
+    const { question } = one.robots.state
+    return {
+      lane: laneName(one.agent, one.origin),
+      fence: one.fence,
+      notBefore: one.notBefore,
+      tries: one.tries,
+      list: one.heads[0]?.priority === 'high' ? 'h' : 'q',
+      heads: one.heads.map(({ id }) => id),
+      why: one.heldBy,
+      shutUntil: one.shutUntil,
+      blocked: one.blocked !== undefined,
+      version: one.robots.version,
+      question: question === undefined ? undefined : { fence: question.fence, until: question.until },
+    }
+  })
+  same('take', { lanes, more: real.more }, expected)
+  for (const { lane, fence, version, heads } of lanes) {
+    play.site.fence(lane, fence)
+    play.holders.push({ lane, fence, version, heads, kind: 'page', state: 'taken' })
+  }
+  forgetOldest(play)
+}
+
+export const beginOrders: Act = async (play, dice) => {
+  const holders = someHolders(play, dice, isTaken)
+  if (holders.length === 0) return
+  const { process, call } = caller(play, dice)
+  const orders = holders.map((holder): rules.Beginning => {
+    const kind = dice(3) === 2 ? 'robots' : 'page'
+    const version = dice(12) === 11 ? holder.version + 1 : holder.version
+    return { lane: holder.lane, fence: holder.fence, kind, version, gapMs: dice.pick(GAPS) }
+  })
+  const real = await Promise.all(
+    orders.map(({ lane, ...order }) => process.lanes.begin({ ...readLaneName(lane), ...order })),
+  )
+  const answers = real.map((permit) =>
+    permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
+  )
+  same(
+    'begin',
+    answers,
+    rules
+      .begin(play.model, call, orders)
+      .map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
+  )
+  for (const [index, answer] of answers.entries()) {
+    const [holder, order] = [holders[index], orders[index]]
+    if (holder === undefined || order === undefined || answer?.startsWith('early')) continue
+    if (answer !== 'granted') {
+      if (holder.begunAt === undefined) holder.state = 'done'
+      continue
+    }
+    Object.assign(holder, { kind: order.kind, state: 'begun', begunAt: play.latest })
+    play.site.visit(holder.lane, order.kind, holder.fence, play.latest)
+  }
+}
+
+export const enter: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const [lane, gapMs] = [dice.pick(LANES), dice.pick(GAPS)]
+  const real = await process.lanes.enter(readLaneName(lane), gapMs)
+  const expected = rules.enter(play.model, call, lane, gapMs)
+  if (real.kind === 'wait')
+    return same(
+      'enter',
+      { waitMs: real.waitMs },
+      'waitMs' in expected ? { waitMs: rounded(expected.waitMs) } : expected,
+    )
+  same('enter', { fence: real.fence, gapMs: real.gapMs }, expected)
+  play.site.fence(lane, real.fence)
+  play.site.visit(lane, 'hop', real.fence, play.latest)
+  play.holders.push({
+    lane,
+    fence: real.fence,
+    version: 0,
+    heads: [],
+    kind: 'hop',
+    state: 'begun',
+    begunAt: play.latest,
+  })
+  forgetOldest(play)
+}
+
+export const settle: Act = async (play, dice) => {
+  const holders = someHolders(play, dice, isVisiting)
+  if (holders.length === 0) return
+  const { process, call } = caller(play, dice)
+  const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
+    const entered = holder.kind === 'hop'
+    const [id] = holder.heads
+    const stays = entered || id === undefined || dice(3) === 2
+    const mood = dice.pick(['fine', 'fine', 'fine', 'too-fast', 'no-answer'] as const)
+    return {
+      lane: holder.lane,
+      fence: holder.fence,
+      gapMs: dice.pick(GAPS),
+      restedMs: dice.pick([0, 0, 400, 30_000]),
+      mood,
+      retryAfterMs: mood === 'too-fast' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined,
+      outcome: stays ? undefined : dice.pick(['fetched', 'failed']),
+      entered,
+      candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
+    }
+  })
+  const real = await Promise.all(
+    endings.map(({ lane, fence, gapMs, restedMs, mood, retryAfterMs, outcome, entered, candidate }, index) => {
+      const settlement: Settlement = {
+        ...readLaneName(lane),
+        fence,
+        gapMs,
+        restedMs,
+        mood: mood === 'too-fast' ? { kind: mood, ...optional('retryAfterMs', retryAfterMs) } : { kind: mood },
+        ...(outcome === undefined ? {} : { outcome: outcomeOf(holders[index]?.heads[0] ?? '', outcome) }),
+        ...(entered ? { entered } : {}),
+        ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
+      }
+      return process.lanes.settle(settlement)
+    }),
+  )
+  const drawn = endings.map((end, index) => ({ ...end, jitter: play.world.jitters[index] ?? 0 }))
+  same('settle', real, rules.settle(play.model, call, drawn))
+  for (const [index, answer] of real.entries()) {
+    const end = endings[index]
+    const begunAt = holders[index]?.begunAt
+    if (holders[index] !== undefined) holders[index].state = 'done'
+    if (answer !== 'settled' || end === undefined || begunAt === undefined) continue
+    const endedAt = play.latest - Math.min(end.restedMs, play.latest - begunAt)
+    play.site.end(end.lane, end.fence, endedAt, end.gapMs)
+    if (end.mood === 'too-fast') play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
+  }
+}
+
+export const resolve: Act = async (play, dice) => {
+  const holders = [...new Set(someHolders(play, dice, isTaken))] // a gateway has one word on a lane
+  if (holders.length === 0) return
+  const { process, call } = caller(play, dice)
+  const words = holders.map((holder): rules.Word => {
+    const kind = dice.pick(['keep', 'release', 'defer', 'defer'] as const)
+    const most = kind === 'keep' ? holder.heads.length - 1 : holder.heads.length
+    const dropped = holder.heads.slice(0, dice(Math.max(0, most) + 1)).map(() => dice.pick(['disallowed', 'expired']))
+    const until = play.world.clock.now + dice.pick([0, 5_000, 100_000, 1_000_000])
+    return {
+      lane: holder.lane,
+      fence: holder.fence,
+      dropped,
+      next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-being-asked']) } : { kind },
+    }
+  })
+  const real = await process.lanes.resolve(
+    words.map(({ lane, fence, dropped, next }, index) => ({
+      ...readLaneName(lane),
+      fence,
+      dropped: dropped.map((kind, at) => outcomeOf(holders[index]?.heads[at] ?? '', kind)),
+      next: next as { kind: 'keep' },
+    })),
+  )
+  const expected = rules.resolve(play.model, call, words)
+  same('resolve', real, expected)
+  for (const [index, answer] of real.entries()) {
+    const [holder, word] = [holders[index], words[index]]
+    if (holder === undefined || word === undefined) continue
+    if (answer === 'settled') holder.heads.splice(0, word.dropped.length)
+    if (word.next.kind !== 'keep') holder.state = 'done'
+  }
+}

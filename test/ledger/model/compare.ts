@@ -1,0 +1,85 @@
+/** All that can be looked at, against the model; and what must hold whatever the model says. */
+import { laneName } from '../../../packages/ledger/src/keys.ts'
+import { type Act, caller, DifferenceError, IDS, LANES, type Play, same } from './play.ts'
+import * as rules from './rules.ts'
+
+// --- looking -----------------------------------------------------------------------------------------------------
+
+export const view: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const origin = dice.pick(rules.ORIGINS)
+  const real = await process.origins.view(origin, [...rules.AGENTS])
+  rules.see(play.model, call)
+  const expected = rules.originAt(play.model, origin)
+  const { now } = real
+  same(
+    'view',
+    {
+      version: real.version,
+      notBefore: real.state.notBefore,
+      question: real.state.question?.fence,
+      backOff: real.backOff,
+      paused: real.paused?.until,
+      blocked: real.blocked?.until,
+      override: real.override?.gapMs,
+      gaps: Object.fromEntries(
+        rules.AGENTS.map((name) => [name, real.gaps.find(({ agent }) => agent === name)?.gapMs]),
+      ),
+      lanes: real.lanes.map(({ waiting, due, state, tries, head }) => [waiting, due, state, tries, head?.id]),
+    },
+    {
+      version: expected.version,
+      notBefore: expected.notBefore,
+      question: expected.question?.fence,
+      backOff: expected.shutUntil > now ? { until: expected.shutUntil, incidents: expected.incidents } : undefined,
+      paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
+      blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
+      override: expected.override !== undefined && expected.override.until > now ? expected.override.gapMs : undefined,
+      gaps: Object.fromEntries(rules.AGENTS.map((name) => [name, expected.gaps.get(name)])),
+      lanes: rules.AGENTS.map((agent) => rules.look(play.model, laneName(agent, origin))),
+    },
+  )
+}
+
+/** All that is stored against all that the model holds, and what must hold whatever the model says. */
+export async function check(play: Play): Promise<void> {
+  const real = await play.world.inspect(LANES, IDS)
+  const { lanes, ids, outcomes, outbox } = play.model
+  const sorted = (entries: [string, number][]): [string, number][] =>
+    entries.sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
+  same(
+    'due',
+    real.due,
+    sorted([...lanes].flatMap(([name, { due }]) => (due === undefined ? [] : [[name, due] as [string, number]]))),
+  )
+  same(
+    'in flight',
+    real.inFlight,
+    sorted(
+      [...lanes].flatMap(([name, { lease }]) => (lease === undefined ? [] : [[name, lease.ends] as [string, number]])),
+    ),
+  )
+  same('outcomes', real.outcomes, outcomes)
+  same('outbox', real.outbox, outbox)
+  const due = new Set(real.due.map(([name]) => name))
+  const inFlight = new Set(real.inFlight.map(([name]) => name))
+  const stored: string[] = []
+  for (const name of LANES) {
+    const both = (['h', 'q'] as const).map((list) =>
+      (real.lists[`${list} ${name}`] ?? []).map((entry) => entry.split(' ')[3] ?? ''),
+    )
+    same(
+      `URLs of ${name}`,
+      both,
+      (['h', 'q'] as const).map((list) => (lanes.get(name)?.[list] ?? []).map(({ id }) => id)),
+    )
+    stored.push(...both.flat())
+    if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)
+    if (both.flat().length > 0 && !due.has(name) && !inFlight.has(name))
+      throw new DifferenceError(`${name} has work and is nowhere`)
+  }
+  same('each stored id is in one list, once', stored.sort(), real.ids.sort())
+  same('ids', real.ids, [...ids].sort())
+}
+
+export const look: Act = (play) => check(play)

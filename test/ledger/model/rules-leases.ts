@@ -1,0 +1,181 @@
+/** The rules of begin, enter, settle and resolve. */
+import {
+  agentOf,
+  type Call,
+  giveBack,
+  HOLD_MS,
+  type Lane,
+  type List,
+  laneOf,
+  type Model,
+  ms,
+  type Origin,
+  open,
+  originAt,
+  originOf,
+  SETTINGS,
+} from './state.ts'
+
+const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
+
+// --- begin, enter ------------------------------------------------------------------------------------------------
+
+export type Beginning = { lane: string; fence: number; kind: 'page' | 'robots'; version: number; gapMs: number }
+export type Permit = { kind: string; waitMs?: number }
+/** granted, early, or the refusal. */
+export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
+  const { now, held } = open(m, call)
+  return orders.map(({ lane: name, fence, kind, version, gapMs }) => {
+    const lane = m.lanes.get(name)
+    const lease = lane?.lease
+    if (lane === undefined || lease === undefined || lease.fence !== fence || lease.begun !== undefined)
+      return { kind: 'stale' }
+    const origin = originAt(m, originOf(name))
+    const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
+    const shut = Math.max(origin.shutUntil, paused)
+    if (held > now) {
+      giveBack(lane, lease.notBefore, held, 'lane-busy')
+      return { kind: 'held' }
+    }
+    if (shut > now) {
+      giveBack(lane, lease.notBefore, shut, paused >= origin.shutUntil ? 'paused' : 'back-off')
+      return { kind: 'shut' }
+    }
+    if (origin.version !== version) {
+      giveBack(lane, lease.notBefore)
+      return { kind: 'rules-changed' }
+    }
+    if (kind === 'robots' && origin.question !== undefined && origin.question.until > now) {
+      giveBack(lane, lease.notBefore, origin.question.until, 'robots-being-asked')
+      return { kind: 'being-asked' }
+    }
+    if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
+    m.planned = false
+    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
+    lease.ends = now + leaseMs
+    if (kind === 'robots') origin.question = { fence, until: ms(now + HOLD_MS) }
+    return { kind: 'granted' }
+  })
+}
+
+/** The gap that an operator demands, while he does. */
+const demanded = ({ override }: Origin, now: number): number =>
+  override !== undefined && override.until > now ? override.gapMs : 0
+
+/** A visit that no URL of the lane asked for. */
+export function enter(
+  m: Model,
+  call: Call,
+  name: string,
+  gapMs: number,
+): { waitMs: number } | { fence: number; gapMs: number } {
+  const { now, held } = open(m, call)
+  const lane = m.lanes.get(name)
+  const origin = originAt(m, originOf(name))
+  let opens = Math.max(held, origin.shutUntil, origin.pausedUntil, origin.blockedUntil)
+  if (lane?.lease !== undefined) opens = Math.max(opens, Math.min(lane.lease.ends, now + 50))
+  else opens = Math.max(opens, lane?.clock ?? lane?.due ?? 0)
+  if (lane?.lease !== undefined || opens > now) return { waitMs: Math.max(1, opens - now) }
+  const entered = laneOf(m, name)
+  m.planned = false
+  m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
+  delete entered.due
+  delete entered.clock
+  const least = demanded(origin, now)
+  const owed = Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least)
+  const begun = { at: ms(now), gapMs: owed, kind: 'hop' as const, wasFailing: false, least }
+  entered.lease = { fence: m.fence, list: 'q', notBefore: ms(now), ends: ms(now + leaseMs), begun }
+  return { fence: m.fence, gapMs: owed }
+}
+
+// --- settle, resolve ---------------------------------------------------------------------------------------------
+
+export type Ending = {
+  lane: string
+  fence: number
+  gapMs: number
+  restedMs: number
+  mood: 'fine' | 'too-fast' | 'no-answer'
+  retryAfterMs: number | undefined
+  jitter: number
+  /** `kind` of the head's outcome; undefined: it stays */
+  outcome: string | undefined
+  entered: boolean
+  candidate: string | undefined
+}
+
+export function settle(m: Model, call: Call, endings: Ending[]): string[] {
+  const { now } = open(m, call)
+  return endings.map((end) => {
+    const lane = m.lanes.get(end.lane)
+    const lease = lane?.lease
+    if (lane === undefined || lease?.begun === undefined || lease.fence !== end.fence) return 'stale'
+    const { begun } = lease
+    delete lane.lease
+    if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
+    if (end.candidate !== undefined) m.outbox.push(end.candidate)
+    if (end.outcome === undefined && !end.entered) {
+      lane.tries++
+      lane.triedList = lease.list
+    } else delete lane.why
+    const ended = now - Math.min(end.restedMs, now - begun.at)
+    lane.due = ended + Math.max(end.gapMs, begun.least)
+    const origin = originAt(m, originOf(end.lane))
+    if (end.mood !== 'fine') backOff(origin, end, now, begun.at, ended)
+    else if (begun.wasFailing) origin.failures = 0
+    return 'settled'
+  })
+}
+
+/** The first heads of a list leave with their outcomes. */
+function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
+  for (const kind of kinds) {
+    const entry = lane[list].shift()
+    if (entry === undefined) throw new Error('more outcomes than URLs')
+    m.ids.delete(entry.id)
+    m.outcomes.push(`${entry.id} ${kind}`)
+  }
+  if (kinds.length > 0) lane.tries = 0
+}
+
+/** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */
+function backOff(
+  origin: Origin,
+  { mood, retryAfterMs, jitter }: Ending,
+  now: number,
+  begunAt: number,
+  ended: number,
+): void {
+  const another = begunAt >= origin.shutUntil
+  let lengthMs: number | undefined
+  if (mood === 'no-answer') {
+    if (another) origin.failures++
+    if (origin.failures >= 2) lengthMs = Math.min((backOffMs / 12) * 2 ** (origin.failures - 2), backOffMaxMs)
+  } else {
+    const quiet = origin.shutUntil > 0 && now - origin.shutUntil > backOffQuietMs
+    if (another) origin.incidents = quiet ? 1 : origin.incidents + 1
+    origin.failures = 0
+    lengthMs = retryAfterMs ?? Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
+  }
+  if (lengthMs !== undefined) origin.shutUntil = ms(Math.max(origin.shutUntil, ended + lengthMs * (1 + jitter / 10)))
+}
+
+export type Word = {
+  lane: string
+  fence: number
+  dropped: string[]
+  next: { kind: 'keep' | 'release' } | { kind: 'defer'; until: number; why: string }
+}
+
+export function resolve(m: Model, call: Call, words: Word[]): string[] {
+  open(m, call)
+  return words.map(({ lane: name, fence, dropped, next }) => {
+    const lane = m.lanes.get(name)
+    const lease = lane?.lease
+    if (lane === undefined || lease === undefined || lease.begun !== undefined || lease.fence !== fence) return 'stale'
+    leave(m, lane, lease.list, dropped)
+    if (next.kind === 'release') giveBack(lane, lease.notBefore)
+    else if (next.kind === 'defer') giveBack(lane, lease.notBefore, next.until, next.why)
+    return 'settled'
+  })
+}

@@ -1,0 +1,108 @@
+/** The rules of learn, reap and the operator's hand. */
+import { AGENTS, agentOf, type Call, type Model, ms, open, originAt, originOf, SETTINGS } from './state.ts'
+
+const { quarantineMs } = SETTINGS
+
+// --- learn, reap -------------------------------------------------------------------------------------------------
+
+export type Teaching = {
+  lane: string
+  fence: number
+  forAsker: boolean
+  notBefore: number
+  gaps: [string, number][]
+  gapMs: number
+  restedMs: number
+}
+
+export function learn(m: Model, call: Call, word: Teaching): string {
+  const { now } = open(m, call)
+  const name = originOf(word.lane)
+  const origin = originAt(m, name)
+  const asker = m.lanes.get(word.lane)
+  const begun = asker?.lease?.fence === word.fence ? asker.lease.begun : undefined
+  if (origin.question?.fence !== word.fence || (!word.forAsker && begun === undefined)) return 'stale'
+  delete origin.question
+  origin.version++
+  origin.notBefore = word.notBefore
+  if (!word.forAsker && asker !== undefined && begun !== undefined) {
+    const own = word.gaps.find(([agent]) => agent === agentOf(word.lane))?.[1] ?? 0
+    delete asker.lease
+    asker.due = now - Math.min(word.restedMs, now - begun.at) + Math.max(word.gapMs, own, begun.least)
+  }
+  for (const [agent, gapMs] of word.gaps) {
+    const before = origin.gaps.get(agent)
+    const longer = before === undefined ? 0 : Math.max(0, gapMs - before)
+    origin.gaps.set(agent, gapMs)
+    const laneName = `${agent} ${name}`
+    const lane = m.lanes.get(laneName)
+    if (lane === undefined || (laneName === word.lane && !word.forAsker)) continue
+    if (lane.clock !== undefined && lane.due !== undefined) {
+      lane.due = lane.clock + longer
+      delete lane.clock
+    } else if (lane.due !== undefined) lane.due += longer
+    else if (lane.lease?.begun !== undefined) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
+    else if (lane.lease !== undefined) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
+  }
+  return 'settled'
+}
+
+export type Question = { lane: string; fence: number; version: number }
+
+export function reap(m: Model, call: Call): { begun: number; unbegun: number; questions: Question[] } {
+  const { now } = open(m, call)
+  const result = { begun: 0, unbegun: 0, questions: [] as Question[] }
+  const ended = [...m.lanes]
+    .filter(([, { lease }]) => lease !== undefined && lease.ends <= now)
+    .sort(([a, { lease: x }], [b, { lease: y }]) => x!.ends - y!.ends || (a < b ? -1 : 1))
+  for (const [name, lane] of ended) {
+    const lease = lane.lease!
+    delete lane.lease
+    if (lease.begun === undefined) {
+      result.unbegun++
+      lane.due = Math.max(lease.notBefore, now)
+      continue
+    }
+    result.begun++
+    lane.due = now + Math.max(lease.begun.gapMs, lease.begun.least) + quarantineMs
+    const origin = originAt(m, originOf(name))
+    if (lease.begun.kind === 'page') {
+      lane.tries++
+      lane.triedList = lease.list
+    } else if (origin.question?.fence === lease.fence) {
+      result.questions.push({ lane: name, fence: lease.fence, version: origin.version })
+    }
+  }
+  return result
+}
+
+// --- the operator's hand -----------------------------------------------------------------------------------------
+
+export type Operation = {
+  origin: string
+  action: 'pause' | 'resume' | 'block' | 'unblock' | 'gap'
+  gapMs: number
+  until: number
+}
+
+export function operate(m: Model, call: Call, { origin: name, action, gapMs, until }: Operation): void {
+  open(m, call)
+  const origin = originAt(m, name)
+  if (action === 'pause') origin.pausedUntil = until
+  else if (action === 'unblock') origin.blockedUntil = 0
+  else if (action === 'resume') origin.pausedUntil = 0
+  else if (action === 'block') origin.blockedUntil = until
+  else origin.override = { gapMs, until }
+  if (action === 'pause' || action === 'unblock') return
+  for (const agent of AGENTS) {
+    const lane = m.lanes.get(`${agent} ${name}`)
+    if (lane === undefined) continue
+    const longer = action === 'gap' ? Math.max(0, gapMs - (origin.gaps.get(agent) ?? 0)) : 0
+    if (lane.due !== undefined) {
+      lane.due = (lane.clock ?? lane.due) + longer
+      delete lane.clock
+    } else if (lane.lease?.begun === undefined) {
+      if (lane.lease !== undefined && longer > 0) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
+    } else if (longer > 0) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
+  }
+}

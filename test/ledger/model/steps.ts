@@ -1,0 +1,52 @@
+/** Which acts there are, how often each comes, and how a number becomes a step. */
+import { beginOrders, enter, park, resolve, settle, take } from './acts.ts'
+import { learn, operate, reap } from './acts-origins.ts'
+import { look, view } from './compare.ts'
+import { announce, backwards, crash, drain, forget, job, loseHolder, pass, restartOther, snapshot } from './faults.ts'
+import { type Act, diceOf, type Play } from './play.ts'
+import * as rules from './rules.ts'
+
+/** How often each act comes, of a thousand. */
+const ACTS: [number, Act][] = [
+  [150, park],
+  [190, take],
+  [160, beginOrders],
+  [130, settle],
+  [50, resolve],
+  [50, learn],
+  [25, enter],
+  [50, reap],
+  [140, pass],
+  [12, view],
+  [8, look],
+  [12, drain],
+  [6, loseHolder],
+  [14, operate],
+  [3, job],
+  [2, snapshot],
+  [2, crash],
+  [1, forget],
+  [2, restartOther],
+  [1, announce],
+  [2, backwards],
+]
+export const ALL = ACTS.reduce((sum, [weight]) => sum + weight, 0)
+
+/** An empty ledger whose first hold is over. */
+export async function begin(play: Play): Promise<void> {
+  await view(play, diceOf(0))
+  play.world.clock.now += rules.FIRST_HOLD_MS
+}
+
+/** @param act  0 … ALL − 1 · @param number  what the step is made of */
+export async function step(play: Play, act: number, number: number): Promise<string> {
+  let left = act
+  for (const [weight, does] of ACTS) {
+    if (left < weight) {
+      await does(play, diceOf(number))
+      return does.name
+    }
+    left -= weight
+  }
+  throw new RangeError(`there is no act ${act}`)
+}
