@@ -15,22 +15,40 @@ export function voiceOf(json: boolean): Voice {
   }
 }
 
-/** Of a fleet's events those that people must hear: warnings, errors, crashes; not what each says at its start. */
-export function sayTrouble(voice: Voice, event: RoleEvent): void {
-  if (event.kind === 'died') {
-    const { name, how, againInMs } = event
-    voice.say('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, { name, how, againInMs })
-  } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
-    voice.say('trouble', `${event.name}: ${sentence(event.line)}`, { name: event.name, line: event.line })
-  }
-}
-
+/** The same trouble is said once in so long. */
+const AGAIN_MS = 60_000
 /** pino's level */
 const WARN = 40
 
-function sentence({ msg, err }: RoleLine): string {
-  const why = typeof err === 'object' && err !== null && 'message' in err ? err.message : err
-  return typeof why === 'string' && why !== msg ? `${msg}: ${why}` : msg
+/**
+ * A listener that says of a fleet's events those that people must hear: crashes, warnings, errors; not what each process
+ * says of its settings, and not the same thing over and over.
+ */
+export function troubleTeller(voice: Voice): (event: RoleEvent) => void {
+  const said = new Map<string, number>()
+  return (event) => {
+    if (event.kind === 'died') {
+      const { name, how, againInMs } = event
+      voice.say('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, {
+        name,
+        how,
+        againInMs,
+      })
+    } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
+      const key = `${event.name} ${event.line.msg}`
+      const now = performance.now()
+      if (now - (said.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
+      if (said.size > 1_000) said.clear()
+      said.set(key, now)
+      voice.say('trouble', `${event.name}: ${sentence(event.line)}`, { name: event.name, line: event.line })
+    }
+  }
+}
+
+function sentence({ msg, err, error, reason }: RoleLine): string {
+  const cause = err ?? error ?? reason
+  const why = typeof cause === 'object' && cause !== null && 'message' in cause ? cause.message : cause
+  return typeof why === 'string' && why !== '' && why !== msg ? `${msg}: ${why}` : msg
 }
 
 /** How this very command is typed, so that what we print can be pasted. */

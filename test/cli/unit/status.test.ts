@@ -52,7 +52,7 @@ test.for([
   [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt cannot be had yet'],
   [seen({ sites: [site({ state: 'paused' })] }), 'paused by the operator'],
   [seen({ heldForMs: 55_000 }), 'holding all lanes for 55 s: Redis was restarted'],
-  [{ kind: 'blind', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does (gone)'],
+  [{ kind: 'blind', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does'],
 ] as const)('%o is said', ([look, words]) => {
   expect(at(look).note).toContain(words)
 })

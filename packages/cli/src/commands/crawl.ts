@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import { type Display, displayOn } from '../crawl/display.ts'
 import { type OutFolder, openOutFolder } from '../crawl/out-folder.ts'
 import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
-import { runCrawl } from '../crawl/run.ts'
+import { groupOf, runCrawl } from '../crawl/run.ts'
 import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
 import { Tally } from '../crawl/tally.ts'
 import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'
@@ -12,7 +12,7 @@ import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { called, sayTrouble, voiceOf } from '../say.ts'
+import { called, troubleTeller, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 import { agentNamed } from './enqueue.ts'
 
@@ -93,6 +93,7 @@ async function start(
   { voice }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
+  const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,
     env: {
@@ -107,7 +108,7 @@ async function start(
     log: (line) => voice.say('redis', line),
     onEvent: (event: RoleEvent) => {
       log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
-      sayTrouble(voice, event)
+      tellTrouble(event)
     },
   })
   for (const line of whatIsOpened(settings)) voice.say('opened', line)
@@ -135,6 +136,7 @@ function summarize(ending: Ending, { folder, tally, local, options, ms, fetched 
     pages: options.archive ? place(folder.pages) : undefined,
     stored: embedded ? `stored in ${place(folder.state)}` : `stored in Redis at ${folder.note.redis ?? ''}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
+    giveUp: embedded ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder, local)} --forget`,
   })
   process.stdout.write(`${options.json ? JSON.stringify({ event: 'summary', ...summary }) : printSummary(summary)}\n`)
 }

@@ -5,7 +5,7 @@ import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { called, sayTrouble, type Voice, voiceOf } from '../say.ts'
+import { called, troubleTeller, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
@@ -28,7 +28,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
-      onEvent: (event) => sayWhenUp(voice, event),
+      onEvent: listener(voice),
       log: (line) => voice.say('redis', line),
     })
     introduce(voice, local, settings, dataDir)
@@ -44,9 +44,12 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   }
 }
 
-function sayWhenUp(voice: Voice, event: RoleEvent): void {
-  if (event.kind === 'ready') voice.say('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
-  else sayTrouble(voice, event)
+function listener(voice: Voice): (event: RoleEvent) => void {
+  const tellTrouble = troubleTeller(voice)
+  return (event) => {
+    if (event.kind === 'ready') voice.say('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
+    else tellTrouble(event)
+  }
 }
 
 function introduce(voice: Voice, { redis, fleet }: LocalFleet, settings: CliSettings, dataDir: string): void {

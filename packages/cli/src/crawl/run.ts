@@ -44,8 +44,7 @@ const CONSUMER = 'crawl'
  */
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
-  // In a Redis of our own the group stays, so that what is read can be dropped; in a shared one it goes with the crawl.
-  const group = local.redis.kind === 'embedded' ? 'crawl' : `crawl-${folder.note.run}`
+  const group = groupOf(folder, local)
   const frontier = await openFrontier({ redis: local.redis.url, patienceMs: Number.POSITIVE_INFINITY })
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
@@ -90,6 +89,14 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     await Promise.allSettled([collecting, feeding, watching])
     await lastOutcomes(crawl, group, fed)
   }
+}
+
+/**
+ * The crawl's consumer group. In a Redis of our own it stays, so that what is read can be dropped; in a shared one it goes
+ * with the crawl.
+ */
+export function groupOf({ note }: OutFolder, { redis }: LocalFleet): string {
+  return redis.kind === 'embedded' ? 'crawl' : `crawl-${note.run}`
 }
 
 async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {

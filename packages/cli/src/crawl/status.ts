@@ -57,7 +57,7 @@ function eta(left: number, donePerMinute: number | undefined, sites: Site[]): nu
 
 /** Lanes that are open this long and find no fetcher are no politeness any more. */
 function noteOf(look: Look, left: number, inFlight: number): string | undefined {
-  if (look.kind === 'blind') return `Redis does not answer; nothing new is sent until it does (${look.why})`
+  if (look.kind === 'blind') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined
   if (look.heldForMs > 0) {
     return `holding all lanes for ${duration(look.heldForMs)}: Redis was restarted, earlier requests may still be out`

@@ -22,6 +22,8 @@ export type Summary = {
   stored: string | undefined
   /** how to go on, as it can be typed */
   goOn: string | undefined
+  /** how to give it up: in a shared Redis its outcomes are kept until then; undefined when there is nothing to do */
+  giveUp: string | undefined
 }
 
 export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages'> & {
@@ -30,9 +32,10 @@ export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages'>
   fetched: number
   stored: string
   goOn: string
+  giveUp: string | undefined
 }
 
-export function summaryOf({ counts, fetched, stored, goOn, ...rest }: SummaryInput): Summary {
+export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: SummaryInput): Summary {
   const finished = rest.ending === 'finished'
   return {
     ...rest,
@@ -44,6 +47,7 @@ export function summaryOf({ counts, fetched, stored, goOn, ...rest }: SummaryInp
     pagesPerMinute: rest.ms > 0 ? Math.round((fetched / rest.ms) * 60_000) : 0,
     stored: finished ? undefined : stored,
     goOn: finished ? undefined : goOn,
+    giveUp: finished ? undefined : giveUp,
   }
 }
 
@@ -68,6 +72,7 @@ export function printSummary(summary: Summary): string {
     `  outcomes  ${summary.outcomes}`,
     ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}`]),
     ...(summary.stored === undefined ? [] : [`  ${left} left  ${summary.stored}`, `  go on     ${summary.goOn}`]),
+    ...(summary.giveUp === undefined ? [] : [`  give up   ${summary.giveUp}`]),
   ].join('\n')
 }
 
