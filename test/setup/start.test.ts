@@ -16,7 +16,7 @@ const INSTALLS = `mkdir -p node_modules; echo '{"packages":{"node_modules/a":{"v
 type Project = { dir: string; bin: string; npmCalls(): string[] }
 
 /** A folder with our scripts, a command that prints what it was told, and an npm made of `lines` of shell. */
-async function project(npm: string): Promise<Project> {
+async function project(npm: string, ping = 'exit 0'): Promise<Project> {
   const dir = await mkdtemp(join(inject('redisFolder'), 'start-'))
   const bin = join(dir, 'bin')
   cpSync(join(import.meta.dirname, '..', '..', 'scripts'), join(dir, 'scripts'), { recursive: true })
@@ -29,7 +29,9 @@ async function project(npm: string): Promise<Project> {
   )
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(LOCK))
-  writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$1 $2" >> npm.calls\n${npm}\n`, { mode: 0o755 })
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n[ "$1" = ping ] && { ${ping}; }\necho "$1 $2" >> npm.calls\n${npm}\n`, {
+    mode: 0o755,
+  })
   for (const tool of ['sh', 'mkdir', 'sleep']) symlinkSync(join('/bin', tool), join(bin, tool))
   const calls = join(dir, 'npm.calls')
   return { dir, bin, npmCalls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
@@ -102,7 +104,11 @@ test('a lock file without the packages of foreign platforms installs all the sam
 })
 
 test.each([
-  ['no registry', 'echo "npm error code ENOTFOUND" >&2; exit 1', 'npm could not reach its registry (ENOTFOUND)'],
+  [
+    'a registry that goes away',
+    'echo "npm error code ENOTFOUND" >&2; exit 1',
+    'npm could not reach its registry (ENOTFOUND)',
+  ],
   [
     'another lock file',
     'echo "npm error Missing: b@2.0.0 from lock file" >&2; exit 1',
@@ -114,6 +120,32 @@ test.each([
   expect(said).toContain(sentence)
   expect(said).not.toContain('    at ') // no stack
   expect(code).toBe(1)
+})
+
+test('a registry that does not answer is asked once; then npm may use what it has, and nothing more', async () => {
+  const refuses = 'echo "npm error code ECONNREFUSED" >&2; exit 1'
+  const without = await project('echo "npm error code ENOTCACHED" >&2; exit 1', refuses)
+  const { code, said } = await start(without)
+  expect(said).toContain('npm could not reach its registry (ECONNREFUSED)')
+  expect([code, without.npmCalls()]).toEqual([1, ['ci --offline']])
+  const withCache = await project(INSTALLS, refuses)
+  expect((await start(withCache)).code).toBe(0)
+})
+
+test('a registry that has no ping is no reason to stop', async () => {
+  const here = await project(INSTALLS, 'echo "npm error code E404" >&2; exit 1')
+  expect((await start(here)).code).toBe(0)
+})
+
+test('ended in mid-install (SIGTERM), it leaves no npm at work', async () => {
+  const here = await project('exec sleep 60')
+  const child = begin(here)
+  await expect.poll(() => here.npmCalls().length).toBe(1)
+  const owner = join(here.dir, '.cache', 'setup.lock', 'owner.json')
+  const npmPid = (JSON.parse(readFileSync(owner, 'utf8')) as { pids: number[] }).pids[1] as number
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([143, null])
+  await expect.poll(() => existsSync(`/proc/${npmPid}`)).toBe(false)
 })
 
 test('no npm: the sentence says what to install', async () => {

@@ -1,0 +1,81 @@
+/** npm, asked to install the lock file: bounded in time where its registry is away, and silent while all goes well. */
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { basename } from 'node:path'
+import { root, SetupError } from './say.mjs'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/**
+ * `npm ci`, quiet; its own words are shown only when it fails.
+ * @param {(pid: number | undefined) => void} started  told the process id of each npm
+ * @throws {SetupError} with a sentence for a person
+ */
+export async function npmCi(started) {
+  // Against a registry that does not answer, npm tries package after package for many minutes: ask once beforehand.
+  const ping = await npm(started, 'ping', '--fetch-retries=1', '--fetch-timeout=20000')
+  const away = ping.failure && networkTrouble(ping.output)
+  let result = await npm(started, 'ci', ...(away ? ['--offline'] : [])) // npm's cache may hold it all
+  // A lock file written against a registry that lacks some foreign platforms' packages does not list those, and then
+  // `npm ci` refuses it. They are optional: `npm install` takes the versions of the lock file and goes on without.
+  if (result.failure && lacksForeignPlatforms(result.output)) {
+    result = await npm(started, 'install', '--no-save', ...(away ? ['--offline'] : []))
+  }
+  if (result.failure) throw new SetupError(explain(result.failure, away ? ping.output : result.output))
+}
+
+/** The code of a failure that no retry by us would heal: no way to the registry, or none that is trusted. */
+function networkTrouble(output) {
+  const codes =
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_[A-Z_]+|CERT_HAS_EXPIRED)\b/
+  return codes.exec(output)?.[1]
+}
+
+function lacksForeignPlatforms(output) {
+  const out = output.split('\n').filter((line) => /^npm (error|ERR!) (Missing|Invalid): /.test(line))
+  return out.length > 0 && out.every((line) => / Missing: \S+@ from lock file$/.test(line)) // no version: not to be had
+}
+
+async function npm(started, ...task) {
+  const ours = basename(process.env.npm_execpath ?? '').startsWith('npm') // not yarn's or pnpm's
+  const [command, ...before] = ours ? [process.execPath, process.env.npm_execpath] : ['npm']
+  // Whatever the user's settings leave out, the tests need; EBADENGINE is expected under the machine's own Node.
+  const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
+  const patience = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
+  // Ended in the midst of it, we leave no npm at work behind us; the next start takes our lock over.
+  let told
+  const leave = (signal) => {
+    told = signal
+    child.kill(signal)
+  }
+  for (const signal of SIGNALS) process.on(signal, leave)
+  const child = spawn(command, [...before, ...task, ...options, ...patience], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started(child.pid)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  const failure = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(error))
+    child.once('close', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)))
+  })
+  for (const signal of SIGNALS) process.off(signal, leave)
+  if (told) process.exit(128 + constants.signals[told])
+  return { failure, output }
+}
+
+function explain(failure, output) {
+  if (failure.code === 'ENOENT') return 'npm was not found: install Node 24 together with npm, then try again'
+  if (failure instanceof Error) return `npm could not be started: ${failure.message}`
+  const network = networkTrouble(output)
+  if (network) {
+    return `npm could not reach its registry (${network}): check the network, the proxy and \`npm config get registry\``
+  }
+  const errors = output.split('\n').filter((line) => /^npm (error|ERR!)/.test(line) && !line.includes('complete log'))
+  return `npm ci failed (${failure}):\n${errors.slice(0, 6).join('\n') || output.trim().split('\n').slice(-6).join('\n')}`
+}
