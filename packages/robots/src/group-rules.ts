@@ -129,7 +129,8 @@ export class GroupRules {
         while (star < end && octets[star] !== STAR) star++
         let rest = star
         while (rest < end && octets[rest] === STAR) rest++
-        if (rest < end || (star < end && trailingStarCounts))
+        // Stars alone weigh one octet and have an empty key, so the longest key would not be the heaviest.
+        if (rest < end || (star < end && (trailingStarCounts || star === start)))
           wildcards.add(rule, weightOf(this.#patterns, rule, trailingStarCounts), false)
         else if (star === end && octets[end - 1] === DOLLAR) literals.add(rule, end - 1 - start, true)
         else literals.add(rule, star - start, false)

@@ -23,19 +23,18 @@ export function startPath(): void {
 
 /** Does the pattern match the whole path from its first octet? The empty pattern never does. */
 export function matchesPattern(octets: Uint8Array, start: number, end: number, path: Path): boolean {
+  if (end === start) return false
   const target = path.octets
+  const anchored = octets[end - 1] === DOLLAR
+  const stop = anchored ? end - 1 : end
   let at = 0
-  let i = start
-  for (; i < end; i++, at++) {
+  for (let i = start; i < stop; i++, at++) {
     const octet = octets[i] as number
-    if (octet !== target[at]) {
-      if (octet === STAR) return matchesFromStar(octets, i, end, path, at)
-      return octet === DOLLAR && i === end - 1 && at === path.length
-    }
-    // A star in the path is the wildcard's own octet under 'as-written'; elsewhere it was read as LITERAL_STAR.
+    // First the star: under 'as-written' a path may hold one too, and the pattern's is still a wildcard.
     if (octet === STAR) return matchesFromStar(octets, i, end, path, at)
+    if (octet !== target[at]) return false
   }
-  return end > start
+  return !anchored || at === path.length
 }
 
 /** The rest of a pattern, which starts with a star, against the path from `at`. */

@@ -80,7 +80,7 @@ export class PrefixIndex {
       const keyLength = table[entry * STRIDE + 1] as number
       if ((rule & ANCHORED) === 0 || keyLength === length) {
         best.rule = rule & RULE
-        best.weight = (rule & ANCHORED) === 0 ? Math.max(1, keyLength) : keyLength + 1
+        best.weight = (rule & ANCHORED) === 0 ? keyLength : keyLength + 1
         return
       }
       entry = (table[entry * STRIDE + 2] as number) - 1
