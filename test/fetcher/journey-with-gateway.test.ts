@@ -22,6 +22,7 @@ const settings = {
   MAX_ATTEMPTS: '2',
   BACK_OFF_MS: '300',
   LOG_LEVEL: 'silent',
+  FETCH_PROCESSES: '0', // in this process
   ARCHIVE_DIR: archive,
 }
 let services: Awaited<ReturnType<typeof fetcherMain>>[]

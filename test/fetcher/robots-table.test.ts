@@ -28,6 +28,7 @@ const settings = {
   DEFAULT_GAP_MS: '0',
   FETCH_DEADLINE_MS: '1500',
   LOG_LEVEL: 'silent',
+  FETCH_PROCESSES: '0', // in this process
 }
 function nameOf(profile: ProfileName): string {
   return `bot-${profile.replace(/[^a-z]/g, '')}${profile === 'google-2022' ? '-then' : ''}`

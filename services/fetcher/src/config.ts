@@ -21,6 +21,7 @@ const Config = z.object({
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics
   FETCH_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(100), // requests at once in this process
+  FETCH_PROCESSES: z.coerce.number().int().min(0).max(64).default(1), // under a parent that kills what is silent; 0: none
   PAGE_MAX_BYTES: z.coerce
     .number()
     .int()

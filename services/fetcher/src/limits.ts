@@ -36,3 +36,8 @@ export const SPOOL_MEMORY_BYTES = 128 * 1024
 export const MAX_RATIO = 100
 /** Decoded octets below which the relation is not judged: short texts pack extremely well. */
 export const RATIO_FREE_BYTES = 1024 * 1024
+
+/** Supervision: a child beats so often, is looked at so often, and is killed after so long a silence, far inside a lease. */
+export const BEAT_EVERY_MS = 500
+export const WATCH_EVERY_MS = 250
+export const SILENCE_MS = 5 * SECOND

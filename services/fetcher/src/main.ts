@@ -1,107 +1,55 @@
-/** The fetcher: connects, takes orders, stops in order. The only part of Decorum that touches the outside. */
-import { randomUUID } from 'node:crypto'
-import { openLedger } from '@decorum/ledger'
-import { SECOND } from '@decorum/protocol'
-import { openDoor, queueConnection, type RunningService } from '@decorum/service'
-import pLimit from 'p-limit'
-import { pino } from 'pino'
-import { carryOut } from './carry-out.ts'
-import { readConfig } from './config.ts'
-import { openConnections } from './connections.ts'
-import { openLookup } from './lookup.ts'
-import { openOrdersIn } from './orders-in.ts'
-import { openSink } from './sink.ts'
-import { openStats } from './stats.ts'
+/** The fetcher, the only part of Decorum that touches the outside: a parent and its fetching processes. */
+import { openDoor, type RunningService } from '@decorum/service'
+import { type Logger, pino } from 'pino'
+import { type Config, readConfig } from './config.ts'
+import { startFetching } from './fetching.ts'
+import { supervise } from './supervisor.ts'
 
 /**
- * Starts one fetching process.
+ * Starts the fetching processes under this one, or, with FETCH_PROCESSES=0, fetches in this process itself, without a
+ * supervisor (tests; containers whose own supervisor kills what does not answer /livez).
  * @throws SettingsError for wrong settings, LedgerUnfitError or LedgerUnavailableError when Redis will not do
  */
 export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
   const config = readConfig(env)
   const log = pino({ level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
-  const { agents, guard } = config
-  const ledger = await openLedger({
-    redis: config.REDIS_URL,
-    partitions: config.DECORUM_PARTITIONS,
-    leaseMs: config.LEASE_MS,
-    quarantineMs: config.QUARANTINE_MS,
-    backOffMs: config.BACK_OFF_MS,
-  })
-  const sink = await openSink(config.PAGE_SINK, { folder: config.ARCHIVE_DIR, agents })
-  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
-  const slots = pLimit(config.FETCH_CONCURRENCY)
-  const stats = openStats({
-    size: config.FETCH_CONCURRENCY,
-    used: () => slots.activeCount,
-    waiting: () => slots.pendingCount,
-  })
-  let stopping = false
-  const tools = {
-    ledger,
-    connections,
-    agents,
-    sink,
-    stats,
-    log,
-    pageMaxBytes: config.PAGE_MAX_BYTES,
-    maxAttempts: config.MAX_ATTEMPTS,
-    fetchDeadlineMs: config.FETCH_DEADLINE_MS,
-    leaseMs: config.LEASE_MS,
-    isStopping: () => stopping,
-  }
-
+  const fetching = config.FETCH_PROCESSES === 0 ? await startFetching(config, log) : await supervise(config, env, log)
   const door = await openDoor({
     port: config.PORT,
     host: config.HOST,
-    registry: stats.registry,
-    ready: () => !stopping && ledger.isReady(),
+    registry: fetching.registry,
+    ready: () => fetching.isReady(),
+  }).catch(async (error: unknown) => {
+    await fetching.stop()
+    throw error
   })
-
-  const id = randomUUID()
-  const member = { id, role: 'fetcher', slots: config.FETCH_CONCURRENCY }
-  const announce = () => void ledger.announce(member).catch(() => {}) // silence is its own message
-  announce()
-  const pulse = setInterval(announce, SECOND)
-
-  const connection = queueConnection(config.REDIS_URL, log)
-  const orders = openOrdersIn({
-    tags: ledger.tags,
-    connection,
-    slots,
-    stats,
-    carryOut: (order) => carryOut(order, tools),
-    log,
-  })
-  log.info(
-    {
-      port: door.port,
-      slots: config.FETCH_CONCURRENCY,
-      partitions: ledger.tags.length,
-      agents: agents.list.map(({ name }) => name),
-      opened: guard.opened,
-    },
-    'ready',
-  )
-  for (const warning of ledger.warnings) log.warn(warning)
-  if (guard.opened.length > 0) log.warn({ opened: guard.opened }, 'these addresses are exempt from the address guard')
-  if (!agents.list.every(({ hasContact }) => hasContact))
-    log.warn('no contact is set (DECORUM_CONTACT): only opened addresses are visited')
-
+  sayReady(config, door.port, log)
   return {
     port: door.port,
-    /** No new permits; what was begun ends; then everything is closed. */
     async stop() {
-      stopping = true
-      clearInterval(pulse)
-      await ledger.announce(member, 0).catch(() => {})
-      await orders.stop()
-      await connections.close()
-      await sink.close()
-      connection.disconnect()
-      await ledger.close()
+      await fetching.stop()
       await door.close()
       log.info('stopped')
     },
   }
+}
+
+function sayReady(
+  { FETCH_CONCURRENCY, FETCH_PROCESSES, DECORUM_PARTITIONS, agents, guard }: Config,
+  port: number,
+  log: Logger,
+): void {
+  const names = agents.list.map(({ name }) => name)
+  const said = {
+    port,
+    slots: FETCH_CONCURRENCY,
+    processes: FETCH_PROCESSES,
+    partitions: DECORUM_PARTITIONS,
+    agents: names,
+    opened: guard.opened,
+  }
+  log.info(said, 'ready')
+  if (guard.opened.length > 0) log.warn({ opened: guard.opened }, 'these addresses are exempt from the address guard')
+  if (!agents.list.every(({ hasContact }) => hasContact))
+    log.warn('no contact is set (DECORUM_CONTACT): only opened addresses are visited')
 }

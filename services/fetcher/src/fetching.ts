@@ -1,0 +1,87 @@
+/** One fetching process: ledger, connections, slots, sink, orders. Its HTTP door is opened by whoever starts it. */
+import { randomUUID } from 'node:crypto'
+import { openLedger } from '@decorum/ledger'
+import { SECOND } from '@decorum/protocol'
+import { queueConnection } from '@decorum/service'
+import pLimit from 'p-limit'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { carryOut } from './carry-out.ts'
+import type { Config } from './config.ts'
+import { openConnections } from './connections.ts'
+import { openLookup } from './lookup.ts'
+import { openOrdersIn } from './orders-in.ts'
+import { openSink } from './sink.ts'
+import { openStats } from './stats.ts'
+
+export type Fetching = {
+  registry: Registry
+  /** the ledger answers, and nobody has asked to stop */
+  isReady(): boolean
+  /** No new permits; what was begun ends; then everything is closed. */
+  stop(): Promise<void>
+}
+
+/** @throws SettingsError for a sink that is none, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
+export async function startFetching(config: Config, log: Logger): Promise<Fetching> {
+  const { agents, guard } = config
+  const sink = await openSink(config.PAGE_SINK, { folder: config.ARCHIVE_DIR, agents })
+  const ledger = await openLedger({
+    redis: config.REDIS_URL,
+    partitions: config.DECORUM_PARTITIONS,
+    leaseMs: config.LEASE_MS,
+    quarantineMs: config.QUARANTINE_MS,
+    backOffMs: config.BACK_OFF_MS,
+  })
+  for (const warning of ledger.warnings) log.warn(warning)
+  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
+  const slots = pLimit(config.FETCH_CONCURRENCY)
+  const stats = openStats({
+    size: config.FETCH_CONCURRENCY,
+    used: () => slots.activeCount,
+    waiting: () => slots.pendingCount,
+  })
+  let stopping = false
+  const tools = {
+    ledger,
+    connections,
+    agents,
+    sink,
+    stats,
+    log,
+    pageMaxBytes: config.PAGE_MAX_BYTES,
+    maxAttempts: config.MAX_ATTEMPTS,
+    fetchDeadlineMs: config.FETCH_DEADLINE_MS,
+    leaseMs: config.LEASE_MS,
+    isStopping: () => stopping,
+  }
+
+  const member = { id: randomUUID(), role: 'fetcher', slots: config.FETCH_CONCURRENCY }
+  const announce = () => void ledger.announce(member).catch(() => {}) // silence is its own message
+  announce()
+  const pulse = setInterval(announce, SECOND)
+
+  const connection = queueConnection(config.REDIS_URL, log)
+  const orders = openOrdersIn({
+    tags: ledger.tags,
+    connection,
+    slots,
+    stats,
+    carryOut: (order) => carryOut(order, tools),
+    log,
+  })
+  return {
+    registry: stats.registry,
+    isReady: () => !stopping && ledger.isReady(),
+    async stop() {
+      stopping = true
+      clearInterval(pulse)
+      await ledger.announce(member, 0).catch(() => {})
+      await orders.stop()
+      await connections.close()
+      await sink.close()
+      connection.disconnect()
+      await ledger.close()
+    },
+  }
+}

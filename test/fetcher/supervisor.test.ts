@@ -1,0 +1,111 @@
+/** A parent and its fetching processes on a real Redis: frozen, blocked, killed and stopped. */
+import { openLedger } from '@decorum/ledger'
+import { pino } from 'pino'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../services/fetcher/src/config.ts'
+import { main } from '../../services/fetcher/src/main.ts'
+import { supervise } from '../../services/fetcher/src/supervisor.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+afterAll(() => ledger.close())
+const settings = {
+  ...process.env,
+  REDIS_URL: redis.url,
+  DECORUM_CONTACT: 'https://example.com/bot',
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  FETCH_PROCESSES: '2',
+  FETCH_CONCURRENCY: '101',
+  LOG_LEVEL: 'warn',
+}
+async function family(over: Record<string, string> = {}) {
+  const lines: { msg: string; level: number }[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const env = { ...settings, ...over }
+  const fetching = await supervise(readConfig(env), env, log)
+  afterAll(() => fetching.stop())
+  return { fetching, lines, said: () => lines.map(({ msg }) => msg) }
+}
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+const slots = async () =>
+  (await ledger.members())
+    .filter(({ role }) => role === 'fetcher')
+    .map((member) => member.slots)
+    .toSorted((a, b) => a - b)
+
+test('children share the slots; figures are sums; a frozen one is killed within six seconds and started again', {
+  timeout: 40_000,
+}, async () => {
+  const { fetching, said } = await family()
+  expect(fetching.isReady()).toBe(true)
+  await expect.poll(slots).toEqual([50, 51])
+  expect(await fetching.registry.metrics()).toContain('\ndecorum_fetcher_slots 101\n')
+  const [first = 0, second = 0] = fetching.pids()
+
+  process.kill(first, 'SIGSTOP')
+  const frozenAt = performance.now()
+  await expect.poll(() => isAlive(first), { timeout: 10_000 }).toBe(false)
+  expect(performance.now() - frozenAt).toBeGreaterThan(4_000)
+  expect(performance.now() - frozenAt).toBeLessThan(6_500)
+  expect(said()).toContain('a fetching process is silent: killed')
+  await expect.poll(() => fetching.isReady(), { timeout: 10_000 }).toBe(true)
+  expect(fetching.pids()).toContain(second)
+  expect(fetching.pids()).not.toContain(first)
+
+  process.kill(second, 'SIGKILL')
+  await expect.poll(() => fetching.pids().includes(second)).toBe(false)
+  await expect.poll(() => fetching.isReady(), { timeout: 10_000 }).toBe(true)
+  expect(await fetching.registry.metrics()).toMatch(/decorum_fetcher_restarts_total 2\n/)
+
+  const last = fetching.pids()
+  await fetching.stop()
+  expect(last.map(isAlive)).toEqual([false, false])
+  // the killed ones are forgotten after a while, the others have said goodbye
+  await expect.poll(slots, { timeout: 8_000 }).toEqual([])
+})
+
+test('what stops the first start of a child stops the parent, in the same words', async () => {
+  const env = { ...settings, REDIS_URL: 'redis://127.0.0.1:1' }
+  await expect(supervise(readConfig(env), env, pino({ level: 'silent' }))).rejects.toMatchObject({
+    name: 'LedgerUnavailableError',
+    code: 'LEDGER_UNAVAILABLE',
+  })
+  const sink = { ...settings, PAGE_SINK: './no-such-module.mjs' }
+  await expect(supervise(readConfig(sink), sink, pino({ level: 'silent' }))).rejects.toMatchObject({
+    name: 'SettingsError',
+    message: expect.stringContaining('PAGE_SINK'),
+  })
+})
+
+test('the whole role: a door, ready when its children are, gone when it stops', async () => {
+  const service = await main({ ...settings, LOG_LEVEL: 'silent', FETCH_PROCESSES: '1' })
+  const get = async (path: string) => (await fetch(`http://127.0.0.1:${service.port}${path}`)).status
+  expect([await get('/livez'), await get('/readyz'), await get('/metrics')]).toEqual([200, 200, 200])
+  await service.stop()
+  await expect(get('/livez')).rejects.toThrow()
+})
+
+test('wrong settings stop the start before any child', async () => {
+  for (const [wrong, word] of [
+    [{ FETCH_PROCESSES: '-1' }, 'FETCH_PROCESSES'],
+    [{ FETCH_CONCURRENCY: '0' }, 'FETCH_CONCURRENCY'],
+    [{ DECORUM_ALLOW_ADDRESSES: '127.0.0.1/99' }, 'DECORUM_ALLOW_ADDRESSES'],
+    [{ DECORUM_ALLOW_PORTS: 'x' }, 'DECORUM_ALLOW_PORTS'],
+    [{ LEASE_MS: '1000' }, 'FETCH_DEADLINE_MS'],
+    [{ DECORUM_AGENTS: '[{"name":"a b"}]' }, 'DECORUM_AGENTS'],
+    [{ REDIS_URL: '' }, 'REDIS_URL'],
+  ] as const) {
+    await expect(main({ ...settings, ...wrong })).rejects.toMatchObject({
+      code: 'SETTINGS',
+      message: expect.stringContaining(word),
+    })
+  }
+})
