@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import type { Report } from '../../packages/cli/src/audit/index.ts'
+import type { Report, RequestLine } from '../../packages/cli/src/audit/index.ts'
 
 const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -48,23 +48,38 @@ test('the demo: every URL has the outcome to be expected, and the sites saw no v
   expect(report.seconds).toBeLessThan(75)
 })
 
-test('its record, judged again by `decorum audit`: the same verdict; with a mutilated line it is seen', async () => {
+test('its record, judged again by `decorum audit`: the same verdict; one line mutilated, and it is seen', async () => {
   const record = join(folder, 'visits.ndjson')
-  const audit = (...more: string[]) =>
-    run(process.execPath, [CLI, 'audit', record, '--agents', join(folder, 'agents.json'), '--json', ...more]).then(
+  const audit = (log: string, ...more: string[]) =>
+    run(process.execPath, [CLI, 'audit', log, '--agents', join(folder, 'agents.json'), '--json', ...more]).then(
       ({ stdout }) => ({ code: 0, stdout }),
       (error: { code: number; stdout: string }) => error,
     )
-  const fine = await audit('--robots-retry-ms', '2500')
+  const fine = await audit(record, '--robots-retry-ms', '2500')
   expect(fine.code).toBe(0)
   expect((JSON.parse(fine.stdout) as Report).total).toBe(0)
   // The demo asks for robots.txt faster than the profile's own schedule: judged by that, it is rude.
-  const strict = await audit()
+  const strict = await audit(record)
   expect(strict.code).toBe(1)
   expect((JSON.parse(strict.stdout) as Report).violations).toMatchObject({
     overlap: 0,
     'short-silence': 0,
     forbidden: 0,
   })
-  expect((await readFile(record, 'utf8')).startsWith('{"kind":')).toBe(true)
+
+  // One request moved to half of the silence that it kept: the only thing wrong in the whole record.
+  const lines = (await readFile(record, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as RequestLine)
+  const moved = lines.find(({ path }) => path === '/page-2')!
+  const before = lines.findLast(({ origin, end }) => origin === moved.origin && end < moved.start)!
+  moved.start = before.end + 100
+  const mutilated = join(folder, 'mutilated.ndjson')
+  await writeFile(mutilated, lines.map((line) => JSON.stringify(line)).join('\n'))
+  const seen = await audit(mutilated, '--robots-retry-ms', '2500')
+  expect(seen.code).toBe(1)
+  expect((JSON.parse(seen.stdout) as Report).examples).toMatchObject([
+    { offence: 'short-silence', origin: moved.origin, path: '/page-2' },
+  ])
 })
