@@ -1,7 +1,7 @@
 /** ① Candidates out of a stranger's JSON: what is accepted, and how a refusal names its reason. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { candidatesOf, MAX_BATCH, MAX_META_CHARS, readCandidate } from '../../packages/protocol/src/index.ts'
+import { candidatesOf, MAX_BATCH, MAX_META_BYTES, readCandidate } from '../../packages/protocol/src/index.ts'
 
 const good = { url: 'http://a.test/x' }
 /** JSON that is nested deeper than JSON.stringify can follow. */
@@ -36,7 +36,7 @@ test.each([
   ['an expiry without end', { ...good, expiresAt: Number.POSITIVE_INFINITY }, 'bad-candidate', /^expiresAt: /],
   ['meta that is a list', { ...good, meta: [1] }, 'bad-candidate', /^meta: /],
   ['an eleventh hop', { ...good, hops: 11 }, 'bad-candidate', /^hops: /],
-  ['meta that is too large', { ...good, meta: { a: 'x'.repeat(MAX_META_CHARS) } }, 'meta-too-large', /4096/],
+  ['meta that is too large', { ...good, meta: { a: 'x'.repeat(MAX_META_BYTES) } }, 'meta-too-large', /4096/],
   ['meta nested without end', { ...good, meta: { deep } }, 'meta-too-large', /4096/],
   ['a url that is none', { url: 'nonsense' }, 'not-a-url', undefined],
 ])('refused: %s', (_, data, reason, detail) => {
@@ -45,9 +45,11 @@ test.each([
   if (!read.ok && detail !== undefined) expect(read.refusal.detail).toMatch(detail)
 })
 
-test('meta of exactly 4096 characters is kept', () => {
-  const meta = { a: 'x'.repeat(MAX_META_CHARS - '{"a":""}'.length) }
+test('meta of exactly 4096 octets is kept, one more is not, whatever the characters', () => {
+  const meta = { a: 'x'.repeat(MAX_META_BYTES - '{"a":""}'.length) }
   expect(readCandidate({ ...good, meta })).toMatchObject({ ok: true, candidate: { meta } })
+  const wide = { a: 'é'.repeat(MAX_META_BYTES / 2) }
+  expect(readCandidate({ ...good, meta: wide })).toMatchObject({ ok: false, refusal: { reason: 'meta-too-large' } })
 })
 
 test('a refusal saves what can be saved of id, url, agent and meta, and nothing that is too large', () => {

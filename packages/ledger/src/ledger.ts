@@ -192,7 +192,11 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
       void (ids.length > 0 && (await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox'))),
     trimOutcomes: (partition) => timed(trimOutcomes(redis, of(partition).keys), 'trimOutcomes'),
     announce: async ({ role, id, slots }, lifeMs = MEMBER_LIFE_MS) => {
-      return membersOf(await of(0).scripts.call('fleet', `${role} ${id} ${slots}`, lifeMs))
+      // Every partition hears from every process: one that lost its data learns which epoch the living remember.
+      const [first] = await Promise.all(
+        partitions.map(({ scripts }, at) => scripts.call('fleet', at === 0 ? `${role} ${id} ${slots}` : '', lifeMs)),
+      )
+      return membersOf(first ?? [])
     },
     members: async () => membersOf(await of(0).scripts.call('fleet', '', 0)),
     async onWake(listener) {

@@ -6,8 +6,8 @@ import { type CrawlUrl, readUrl } from './origin.ts'
 export const MAX_BATCH = 1_000
 /** Longest id, in characters. */
 export const MAX_ID_CHARS = 128
-/** Largest meta, as JSON, in characters. */
-export const MAX_META_CHARS = 4_096
+/** Largest meta, as JSON in UTF-8, octets. */
+export const MAX_META_BYTES = 4_096
 
 /** A candidate as a frontier writes it: design §5. */
 export const Candidate = z.object({
@@ -44,7 +44,7 @@ export function readCandidate(data: unknown): ReadCandidate {
   if (candidate.meta !== undefined && !isSmall(candidate.meta)) {
     return refuse(
       { ...candidate, meta: undefined },
-      { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_CHARS} characters` },
+      { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} octets` },
     )
   }
   const at = readUrl(candidate.url)
@@ -72,7 +72,7 @@ function isSmallRecord(value: unknown): value is Record<string, unknown> {
 /** JSON.stringify gives up on what is nested some thousand levels deep; JSON.parse does not. */
 function isSmall(value: object): boolean {
   try {
-    return JSON.stringify(value).length <= MAX_META_CHARS
+    return Buffer.byteLength(JSON.stringify(value)) <= MAX_META_BYTES
   } catch {
     return false
   }

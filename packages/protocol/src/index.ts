@@ -6,7 +6,7 @@ export {
   candidatesOf,
   MAX_BATCH,
   MAX_ID_CHARS,
-  MAX_META_CHARS,
+  MAX_META_BYTES,
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'

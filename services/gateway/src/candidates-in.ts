@@ -4,6 +4,7 @@
  */
 import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark } from '@decorum/ledger'
 import { CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import { type Job, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
@@ -19,32 +20,38 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   log: Logger
   concurrency: number
+  /** how long a job is this gateway's own without a sign of life, ms */
+  lockMs: number
 }
 
 /** Parking waits for Redis as long as it takes: a job given back would only be delivered again. */
 const AGAIN_MS = 500
 
 export function startIntake(options: IntakeOptions): Worker {
-  const { ledger, partition, connection, metrics, log, concurrency } = options
+  const { ledger, partition, connection, metrics, log, concurrency, lockMs } = options
   const tag = ledger.tags[partition] as string
   let closing = false
   const work = async (job: Job<unknown>): Promise<void> => {
     const chunks = chunksOf(options, job)
     for (const { target, items, mark } of chunks) {
+      crashPoint('intake.before-park')
       const result = await untilDone(
         () => ledger.park(target, items, mark),
         () => closing,
       )
+      crashPoint('intake.after-park')
       metrics.intake.inc({ what: 'parked' }, result.parked)
       metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)
     }
+    crashPoint('intake.done')
   }
   const worker = new Worker(CANDIDATES, work, {
     connection,
     ...queueOptions(tag),
     concurrency,
-    lockDuration: 30_000,
+    lockDuration: lockMs,
+    stalledInterval: lockMs,
     maxStalledCount: 1_000, // a job is given up by nobody: what it carries is either stored or has an outcome
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 1_000 },

@@ -8,6 +8,8 @@ const Settings = z.object({
   HOST: z.string().default('127.0.0.1'),
   /** jobs of `candidates` in work at once, per partition */
   INTAKE_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(4),
+  /** a job of `candidates` whose gateway died is delivered again after this, at the latest after twice this */
+  INTAKE_LOCK_MS: z.coerce.number().int().min(1_000).default(30_000),
 })
 
 export type GatewayConfig = ReturnType<typeof readConfig>

@@ -4,6 +4,7 @@
  */
 import { type Ledger, MAX_ITEMS, type Resolution, type TakenLane } from '@decorum/ledger'
 import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type OrdersJob } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
@@ -55,10 +56,10 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       metrics.waits.inc({ why: taken.why })
       if (taken.why === 'slots-full') return SLOTS_FULL_MS
       if (taken.why === 'outcomes-full') return TROUBLE_MS
-      return taken.waitMs === undefined
-        ? LONGEST_SLEEP_MS
-        : taken.waitMs - (taken.why === 'held' ? 0 : AHEAD_MS - ROUND_MS)
+      if (taken.waitMs === undefined) return LONGEST_SLEEP_MS
+      return taken.why === 'held' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
     }
+    crashPoint('take.after')
     const left = await handOut(options, taken.lanes)
     peek = left ? PEEK_DEEP : PEEK
     return taken.more || left ? 0 : ROUND_MS
@@ -97,6 +98,7 @@ async function handOut(options: DispatchOptions, lanes: TakenLane[]): Promise<bo
   const words = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
   // Heads must have left before an order speaks of the one behind them.
   const stale = await resolveAll(ledger, partition, words)
+  if (words.length > 0) crashPoint('resolve.after')
   const orders = decisions.flatMap((one) => (one.order !== undefined && !stale.has(one) ? [one.order] : []))
   await addOrders(options, orders)
   for (const { resolution } of decisions) for (const { kind } of resolution.dropped) metrics.dropped.inc({ kind })
@@ -151,7 +153,9 @@ async function addOrders({ orders: queue, metrics, fleet }: DispatchOptions, ord
   for (let at = 0; at < orders.length; at += size) {
     jobs.push({ name: JOB_NAMES.orders, data: { orders: orders.slice(at, at + size) }, opts: JOB_OPTIONS })
   }
+  crashPoint('orders.before-add')
   await queue.addBulk(jobs)
+  crashPoint('orders.after-add')
   for (const { kind } of orders) metrics.orders.inc({ kind })
 }
 

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import type { Ledger, Member } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
+import { crashPoint } from '@decorum/service'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -73,7 +74,9 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
     const { begun, unbegun, questions } = await ledger.reap(partition)
     metrics.reaped.inc({ what: 'begun' }, begun)
     metrics.reaped.inc({ what: 'reserved' }, unbegun)
+    if (begun + unbegun > 0) crashPoint('reap.after')
     for (const question of questions) {
+      crashPoint('reap.before-learn')
       const state = step(
         question.state,
         { kind: 'unanswered', reason: 'timeout', jitter: randomInt(1_000) / 1_000 },
@@ -92,9 +95,11 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     const { origin, item } = admit(candidate, candidate.id)
     const target = origin === undefined ? partition : ledger.partitionOf(origin)
     await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
+    crashPoint('outbox.after-park')
   }
   await ledger.clearOutbox(
     partition,
     entries.map(({ id }) => id),
   )
+  if (entries.length > 0) crashPoint('outbox.after-clear')
 }

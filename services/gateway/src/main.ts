@@ -74,7 +74,16 @@ export async function main(env: Record<string, string | undefined> = process.env
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())
   const intakes = ledger.tags.map((_, partition) =>
-    startIntake({ ledger, partition, connection, admit, metrics, log, concurrency: config.INTAKE_CONCURRENCY }),
+    startIntake({
+      ledger,
+      partition,
+      connection,
+      admit,
+      metrics,
+      log,
+      concurrency: config.INTAKE_CONCURRENCY,
+      lockMs: config.INTAKE_LOCK_MS,
+    }),
   )
 
   log.info(
