@@ -120,7 +120,7 @@ test('a second `up` on the same data says where the first one is', { timeout: TI
 })
 
 test('role processes end when their parent is killed', { timeout: TIMEOUT }, async () => {
-  const { running } = await up(await folder())
+  const { running } = await up(await folder(), { FETCH_DEADLINE_MS: '1000', LEASE_MS: '3000' })
   const pids = [...running.said().matchAll(/"event":"ready","name":"[a-z0-9-]+","pid":(\d+)/g)].map(([, pid]) =>
     Number(pid),
   )

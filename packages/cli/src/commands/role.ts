@@ -2,8 +2,9 @@
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
-/** Longest drain: above any fetch deadline that fits a lease of default length. */
-const DRAIN_MS = 60_000
+/** Time to settle and to close; a fetcher also waits for what is in flight. */
+const CLOSE_MS = 10_000
+const FETCH_DEADLINE_MS = 30_000 // as the setting's default
 
 /** What a service's main() answers. */
 type RunningService = { port: number; stop(): Promise<void> }
@@ -30,11 +31,16 @@ export async function runRole(role: Role): Promise<ExitCode> {
     process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)
   }
   await asked.promise
-  // Redis may be gone together with the parent: draining must end all the same
-  setTimeout(() => process.exit(FAILED), DRAIN_MS).unref()
+  // Redis may be gone, together with the parent or before: stopping must end all the same
+  setTimeout(() => process.exit(FAILED), longestStopMs(role)).unref()
   await service.stop()
   if (process.connected) process.disconnect() // the channel would keep this process alive
   return DONE
+}
+
+function longestStopMs(role: Role): number {
+  if (role !== 'fetcher') return CLOSE_MS
+  return CLOSE_MS + (Number(process.env.FETCH_DEADLINE_MS) || FETCH_DEADLINE_MS)
 }
 
 async function start(role: Role): Promise<RunningService> {
