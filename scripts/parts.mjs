@@ -1,11 +1,12 @@
 /** What `npm run check` and `npm test` are made of: judges of the source, and suites of tests. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { root } from './say.mjs'
 
 /** Each reads the whole project and answers with its exit code; the slow one first. */
-export const judges = [
+const judges = [
   { name: 'dead code', command: ['knip', '--no-progress'] },
   { name: 'types', command: ['tsc', '--noEmit', '-p', 'tsconfig.json'] },
   { name: 'promises', command: ['oxlint', '--type-aware', '--deny-warnings'] },
@@ -14,8 +15,19 @@ export const judges = [
 
 /** @typedef {{ name: string, ok: boolean, seconds: number, passed?: number, failed?: number, skipped?: number }} Result */
 
-/** Runs one judge; silent when it is content. @returns {Promise<Result>} */
-export async function runJudge({ name, command }, env) {
+/** Runs the judges side by side, as many as there are cores. @returns {Promise<Result[]>} */
+export async function runJudges(env) {
+  const results = []
+  const waiting = judges.values()
+  const worker = async () => {
+    for (const judge of waiting) results.push(await runJudge(judge, env))
+  }
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), judges.length) }, worker))
+  return results
+}
+
+/** Silent when it is content. @returns {Promise<Result>} */
+async function runJudge({ name, command }, env) {
   const { code, seconds, output } = await run(command, env, { show: false })
   if (code !== 0) process.stdout.write(`\n--- ${name} ---\n${output.trimEnd()}\n\n`)
   return told({ name, ok: code === 0, seconds })
@@ -37,17 +49,6 @@ export async function runSuite(project, env, { show }) {
   const counts = countsIn(counted) ?? { passed: 0, failed: 1, skipped: 0 }
   rmSync(counted, { force: true })
   return told({ name: `tests: ${project}`, ok: code === 0 && counts.failed === 0, seconds, ...counts })
-}
-
-/** Runs tasks, at most `atOnce` of them side by side, in their order. */
-export async function sideBySide(atOnce, tasks) {
-  const results = []
-  const waiting = tasks.entries()
-  const worker = async () => {
-    for (const [index, task] of waiting) results[index] = await task()
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker))
-  return results
 }
 
 /** The last line of a run, alone on it, and the exit code that goes with it. */

@@ -1,16 +1,11 @@
 /** `npm test`: what check judges, then every test: real Redis, real HTTP servers, whole processes. */
-import { availableParallelism } from 'node:os'
-import { close, judges, runJudge, runSuite, sideBySide } from './parts.mjs'
+import { close, runJudges, runSuite } from './parts.mjs'
 import { prepare } from './prepare.mjs'
 import { main } from './say.mjs'
 
 await main(async () => {
   const { env } = await prepare()
-  const atOnce = Math.min(availableParallelism(), judges.length)
-  const results = await sideBySide(
-    atOnce,
-    judges.map((judge) => () => runJudge(judge, env)),
-  )
+  const results = await runJudges(env)
   // One after the other: what a suite measures, another must not disturb.
   for (const project of ['unit', 'redis', 'fetcher', 'journey']) {
     results.push(await runSuite(project, env, { show: true }))
