@@ -1,0 +1,106 @@
+/** The folder of a crawl: what can be begun in it, what can go on from it, and what a crash may have left in it. */
+import { appendFile, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Outcome } from '@decorum/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { type OutFolderRequest, openOutFolder } from '../../../packages/cli/src/crawl/out-folder.ts'
+import { OutcomeFile, outcomesIn } from '../../../packages/cli/src/crawl/outcome-file.ts'
+
+async function place(): Promise<{
+  dir: string
+  list: string
+  ask(over?: Partial<OutFolderRequest>): OutFolderRequest
+}> {
+  const dir = await mkdtemp(join(tmpdir(), 'decorum-out-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const list = join(dir, 'urls.txt')
+  await writeFile(list, 'http://a.example/\n')
+  const ask = (over: Partial<OutFolderRequest> = {}): OutFolderRequest => ({
+    out: join(dir, 'a/b'),
+    file: list,
+    resume: false,
+    agent: undefined,
+    redis: undefined,
+    ...over,
+  })
+  return { dir, list, ask }
+}
+const RESUME = { resume: true, file: undefined }
+
+test('a folder that was only opened is not begun; a begun one is unfinished until it is finished', async () => {
+  const { ask } = await place()
+  await openOutFolder(ask())
+  const begun = await openOutFolder(ask())
+  await begun.begin()
+  await expect(openOutFolder(ask())).rejects.toThrow(
+    /holds an unfinished crawl of .*urls\.txt: go on with it by --resume/,
+  )
+  const resumed = await openOutFolder(ask(RESUME))
+  expect([resumed.resumed, resumed.note]).toEqual([true, begun.note])
+  await resumed.finish()
+  await expect(openOutFolder(ask(RESUME))).rejects.toThrow('there is no unfinished crawl')
+  expect((await openOutFolder(ask())).note.run).not.toBe(begun.note.run)
+})
+
+test('the outcomes of a finished crawl are set aside under the name of its run', async () => {
+  const { ask } = await place()
+  const first = await openOutFolder(ask())
+  await first.begin()
+  await writeFile(first.outcomes, '{}\n')
+  await first.finish()
+  await (await openOutFolder(ask())).begin()
+  expect(await readdir(first.dir)).toEqual(['crawl.json', `outcomes-${first.note.run}.ndjson`])
+})
+
+test('what cannot be gone on with says why', async () => {
+  const { list, ask } = await place()
+  const redis = 'redis://user:secret@10.0.0.1:6379/2'
+  const first = await openOutFolder(ask({ redis }))
+  await first.begin()
+  await expect(openOutFolder(ask(RESUME))).rejects.toThrow('set REDIS_URL to that address')
+  await expect(openOutFolder(ask({ redis, resume: true, file: '/other.txt' }))).rejects.toThrow('not of /other.txt')
+  expect(await openOutFolder(ask({ ...RESUME, redis }))).toMatchObject({ resumed: true })
+  await utimes(list, 1, 1)
+  await expect(openOutFolder(ask({ ...RESUME, redis }))).rejects.toThrow('has changed since the crawl began')
+  await rm(list)
+  await expect(openOutFolder(ask({ ...RESUME, redis }))).rejects.toThrow('is not there any more')
+  expect(await readFile(join(first.dir, 'crawl.json'), 'utf8')).not.toContain('secret')
+})
+
+test("somebody else's crawl.json is left alone", async () => {
+  const { dir, ask } = await place()
+  await writeFile(join(dir, 'crawl.json'), '{"name":"mine"}')
+  await expect(openOutFolder(ask({ out: dir }))).rejects.toThrow("is not a crawl's note")
+})
+
+test('an outcome is told written after it is written; a line that a crash has cut is cut off', async () => {
+  const { dir } = await place()
+  const path = join(dir, 'outcomes.ndjson')
+  const outcome = (id: string): Outcome => ({
+    id,
+    url: 'http://a.example/',
+    agent: 'a',
+    at: 0,
+    attempts: 0,
+    kind: 'invalid',
+    reason: 'x',
+    meta: { own: 1 },
+  })
+  const file = await OutcomeFile.open(path)
+  const written: string[] = []
+  file.add(outcome('1'), 7, () => written.push('1'))
+  expect(written).toEqual([])
+  await file.flush()
+  expect(written).toEqual(['1'])
+  await file.close()
+  await appendFile(path, `{"id":"2","long":"${'x'.repeat(200_000)}`)
+
+  const again = await OutcomeFile.open(path)
+  again.add(outcome('3'), undefined, () => undefined)
+  await again.flush()
+  await again.close()
+  const kept: Outcome[] = []
+  for await (const one of outcomesIn(path)) kept.push(one)
+  expect(kept).toEqual([{ ...outcome('1'), meta: { own: 1, line: 7 } }, outcome('3')])
+})
