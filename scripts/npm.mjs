@@ -15,12 +15,7 @@ export async function npmCi(started) {
   // Against a registry that does not answer, npm tries package after package for many minutes: ask once beforehand.
   const ping = await npm(started, 'ping', '--fetch-retries=1', '--fetch-timeout=20000')
   const away = ping.failure && networkTrouble(ping.output)
-  let result = await npm(started, 'ci', ...(away ? ['--offline'] : [])) // npm's cache may hold it all
-  // A lock file written against a registry that lacks some foreign platforms' packages does not list those, and then
-  // `npm ci` refuses it. They are optional: `npm install` takes the versions of the lock file and goes on without.
-  if (result.failure && lacksForeignPlatforms(result.output)) {
-    result = await npm(started, 'install', '--no-save', ...(away ? ['--offline'] : []))
-  }
+  const result = await npm(started, 'ci', ...(away ? ['--offline'] : [])) // npm's cache may hold it all
   if (result.failure) throw new SetupError(explain(result.failure, away ? ping.output : result.output))
 }
 
@@ -29,11 +24,6 @@ function networkTrouble(output) {
   const codes =
     /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_[A-Z_]+|CERT_HAS_EXPIRED)\b/
   return codes.exec(output)?.[1]
-}
-
-function lacksForeignPlatforms(output) {
-  const out = output.split('\n').filter((line) => /^npm (error|ERR!) (Missing|Invalid): /.test(line))
-  return out.length > 0 && out.every((line) => / Missing: \S+@ from lock file$/.test(line)) // no version: not to be had
 }
 
 async function npm(started, ...task) {
