@@ -90,6 +90,44 @@ test('the partition as a whole: lanes, due, in flight, waiting, unread, next due
   })
 })
 
+test('lanes as they open, the latest first, or by the end of their lease; each with its origin', async () => {
+  const { ledger, clock, take, beginPage } = await emptyLedger(redis)
+  const sites = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.test`)
+  for (const [at, origin] of sites.entries()) {
+    await ledger.park(0, [url(`${at}`, { origin })])
+    clock.pass(1)
+  }
+  const shown = async (order: 'soonest' | 'latest' | 'in-flight', limit = 200, skip = 0) =>
+    (await ledger.viewLanes(0, { order, limit, skip })).map(({ lane }) => lane.origin)
+  expect(await shown('soonest')).toEqual(sites)
+  expect(await shown('latest')).toEqual(sites.toReversed())
+  expect(await shown('soonest', 2, 1)).toEqual(sites.slice(1, 3))
+  expect(await shown('soonest', 0)).toEqual([])
+  const [first] = await take({ limit: 1 })
+  await beginPage(first!)
+  expect(await shown('in-flight')).toEqual([sites[0]])
+  expect(await shown('soonest')).toEqual(sites.slice(1))
+  await ledger.operate(
+    { origin: sites[2]!, action: 'pause', until: clock.now + 60_000, by: 'ann', reason: 'they asked' },
+    [AGENT],
+  )
+  for (const { lane, origin } of await ledger.viewLanes(0, { order: 'soonest', limit: 9 }))
+    expect(origin, 'the same as asked for by name').toEqual(await ledger.viewOrigin(lane.origin, [lane.agent]))
+})
+
+test('however many are asked for, 200 lanes are shown at most', async () => {
+  const { ledger } = await emptyLedger(redis)
+  for (const part of [0, 1, 2])
+    await ledger.park(
+      0,
+      Array.from({ length: 100 }, (_, n) => url(`${part}-${n}`, { origin: `http://${part}-${n}.test` })),
+    )
+  const listed = await ledger.viewLanes(0, { order: 'soonest', limit: 1_000 })
+  expect(listed).toHaveLength(200)
+  const rest = await ledger.viewLanes(0, { order: 'soonest', limit: 1_000, skip: 200 })
+  expect(new Set([...listed, ...rest].map(({ lane }) => lane.origin)).size).toBe(300)
+})
+
 test('a hold is shown while it lasts', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   expect((await ledger.viewPartition(0)).heldUntil).toBe(clock.now + 1_000)

@@ -8,6 +8,8 @@ export { makeGroup } from './outcomes.ts'
 export type {
   BeginRequest,
   Entry,
+  LaneInOrigin,
+  LaneList,
   LaneRef,
   LaneView,
   Lesson,

@@ -13,6 +13,8 @@ import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts
 import type {
   BeginRequest,
   Entry,
+  LaneInOrigin,
+  LaneList,
   LaneRef,
   Lesson,
   Operation,
@@ -71,6 +73,8 @@ export type Ledger = {
   /** of origins of one partition, in order */
   robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
   viewOrigin(origin: string, agents: string[]): Promise<OriginView>
+  /** lanes as they come up, a bounded number of them; an emptied lane is listed until its clock has run down */
+  viewLanes(partition: number, list: LaneList): Promise<LaneInOrigin[]>
   viewPartition(partition: number): Promise<PartitionView>
   operate(operation: Operation, agents: string[]): Promise<void>
   /** what operators did, newest first */
@@ -172,6 +176,7 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
     body: (partition, hash) => of(partition).origins.body(hash),
     robotsStates: (partition, origins) => of(partition).origins.states(origins),
     viewOrigin: (origin, agents) => of(place(origin)).origins.view(origin, agents),
+    viewLanes: (partition, list) => of(partition).origins.viewLanes(list),
     viewPartition: (partition) => of(partition).origins.viewPartition(tags[partition] as string),
     operate: (operation, agents) => of(place(operation.origin)).operations.operate(operation, agents),
     operations: (partition, most) => of(partition).operations.list(most),

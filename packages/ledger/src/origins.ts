@@ -4,7 +4,16 @@ import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
 import { readState, withQuestion } from './lanes.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
-import type { Gate, LaneView, Lesson, OriginView, PartitionView, SettleResult } from './types.ts'
+import type {
+  Gate,
+  LaneInOrigin,
+  LaneList,
+  LaneView,
+  Lesson,
+  OriginView,
+  PartitionView,
+  SettleResult,
+} from './types.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
@@ -14,6 +23,7 @@ export type Origins = {
   body(hash: string): Promise<Uint8Array | undefined>
   states(origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
   view(origin: string, agents: string[]): Promise<OriginView>
+  viewLanes(list: LaneList): Promise<LaneInOrigin[]>
   viewPartition(tag: string): Promise<PartitionView>
 }
 
@@ -36,6 +46,7 @@ export function originsOf(redis: Redis, keys: Keys, scripts: Scripts, callDeadli
       })
     },
     view: (origin, agents) => viewOrigin(scripts, origin, agents),
+    viewLanes: (list) => viewLanes(scripts, list),
     viewPartition: (tag) => viewPartition(scripts, tag),
   }
 }
@@ -61,10 +72,33 @@ async function learn(scripts: Scripts, lesson: Lesson): Promise<SettleResult> {
 
 async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): Promise<OriginView> {
   const answer = await scripts.call('view', 'origin', origin, ...agents)
-  const size = Number(answer[2])
-  const fields = new Map<string, string>()
-  for (let at = 3; at < 3 + size; at += 2) fields.set(answer[at] as string, answer[at + 1] as string)
+  const behind = 3 + Number(answer[2])
+  const lanes: LaneView[] = []
+  for (let at = behind; at < answer.length; at += LANE_ROW) lanes.push(laneView(answer.slice(at, at + LANE_ROW)))
+  return originView(origin, answer.slice(3, behind), lanes, Number(answer[1]))
+}
+
+/** Lanes of one call: about 1 ms of Redis. */
+const MAX_LANES = 200
+
+async function viewLanes(scripts: Scripts, { order, limit, skip = 0 }: LaneList): Promise<LaneInOrigin[]> {
+  if (limit < 1) return []
+  const answer = await scripts.call('view', 'lanes', order, skip, Math.min(limit, MAX_LANES))
   const now = Number(answer[1])
+  const found: LaneInOrigin[] = []
+  for (let at = 2; at < answer.length; ) {
+    const lane = laneView(answer.slice(at, at + LANE_ROW))
+    const fields = at + LANE_ROW + 1
+    at = fields + Number(answer[fields - 1])
+    found.push({ lane, origin: originView(lane.origin, answer.slice(fields, at), [lane], now) })
+  }
+  return found
+}
+
+/** @param flat  fields of the origin's hash and their values, by turns */
+function originView(origin: string, flat: string[], lanes: LaneView[], now: number): OriginView {
+  const fields = new Map<string, string>()
+  for (let at = 0; at < flat.length; at += 2) fields.set(flat[at] as string, flat[at + 1] as string)
   const until = (name: string): number | undefined => {
     const value = Number(fields.get(name) ?? 0)
     return value > now ? value : undefined
@@ -73,8 +107,6 @@ async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): P
   const paused = until('pu')
   const blocked = until('ku')
   const override = until('oe')
-  const lanes: LaneView[] = []
-  for (let at = 3 + size; at < answer.length; at += 8) lanes.push(laneView(answer.slice(at, at + 8)))
   return {
     origin,
     version: Number(fields.get('v') ?? 0),
@@ -97,6 +129,9 @@ function gapView(agent: string, gapMs: string, fields: Map<string, string>): Ori
   const clamped = fields.get(`w:${agent}`)
   return { agent, gapMs: Number(gapMs), ...(clamped === undefined ? {} : { clampedFrom: Number(clamped) }) }
 }
+
+/** Columns that view.lua shows of a lane. */
+const LANE_ROW = 8
 
 function laneView(row: string[]): LaneView {
   const [lane, waiting, due, lease, tries, heldBy, head, list] = row as [

@@ -178,6 +178,17 @@ export type OriginView = {
   now: Instant
 }
 
+/** Which lanes are listed: waiting ones by the instant they open, or those with a lease by the instant it ends. */
+export type LaneList = {
+  order: 'soonest' | 'latest' | 'in-flight'
+  /** at most 200 */
+  limit: number
+  /** so many of that order first */
+  skip?: number
+}
+/** One lane, and what is known of its origin; `origin.lanes` holds this lane alone. */
+export type LaneInOrigin = { lane: LaneView; origin: OriginView }
+
 export type PartitionView = {
   tag: string
   now: Instant

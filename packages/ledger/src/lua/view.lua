@@ -1,21 +1,30 @@
 --[[
-  view: one origin with its lanes, or the partition as a whole. Reads only; every part is O(1), O(log n) or bounded.
-  ARGV[4] 'partition', or 'origin' with [5] origin and then agents
+  view: one origin with its lanes, lanes in the order of the lists that hold them, or the partition as a whole. Reads only;
+  every part is O(1), O(log n) or bounded.
+  ARGV[4] 'partition', or 'origin' with [5] origin and then agents, or 'lanes' with
+      [5] order   soonest, latest: waiting lanes by the instant they open · in-flight: leases by the instant they end
+      [6] skip    so many of that order first     [7] limit   most lanes shown (≤ 200)
   Returns partition: {epoch, now, holdUntil, due now, lanes, in flight, unread, next due or '', counts…}
-          origin:    {epoch, now, n, n × fields and values of the origin, then per agent:
-                      lane, waiting, due or '', lease or '', tries or '', why, head or '', its list}
+          origin:    {epoch, now, origin, then per agent a lane}
+          lanes:     {epoch, now, then per lane: lane, origin}
+          with lane:   name, waiting, due or '', lease or '', tries or '', why, head or '', its list
+          and origin:  n, n × fields and values of the origin
 ]]
+local out = { epochId, ms(now) }
 if ARGV[4] == 'partition' then
-  local out = { epochId, ms(now), ms(holdUntil), tostring(redis.call('ZCOUNT', DUE, '-inf', ms(now))), tostring(redis.call('ZCARD', DUE)),
+  out = { epochId, ms(now), ms(holdUntil), tostring(redis.call('ZCOUNT', DUE, '-inf', ms(now))), tostring(redis.call('ZCARD', DUE)),
     tostring(redis.call('ZCARD', INFLIGHT)), tostring(redis.call('XLEN', P .. 'outcomes')), redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or '' }
   for _, value in ipairs(redis.call('HGETALL', COUNTS)) do out[#out + 1] = value end
   return out
 end
-local origin = redis.call('HGETALL', P .. 'o:' .. ARGV[5])
-local out = { epochId, ms(now), tostring(#origin) }
-for _, value in ipairs(origin) do out[#out + 1] = value end
-for i = 6, #ARGV do
-  local lane = ARGV[i] .. ' ' .. ARGV[5]
+
+local function showOrigin(origin)
+  local fields = redis.call('HGETALL', P .. 'o:' .. origin)
+  out[#out + 1] = tostring(#fields)
+  for _, value in ipairs(fields) do out[#out + 1] = value end
+end
+
+local function showLane(lane)
   local tries, list, _, why = memOf(lane)
   local high, normal = redis.call('LLEN', P .. 'h:' .. lane), redis.call('LLEN', P .. 'q:' .. lane)
   if list == '' then list = high > 0 and 'h' or 'q' end
@@ -23,10 +32,29 @@ for i = 6, #ARGV do
   out[at + 1] = lane
   out[at + 2] = tostring(high + normal)
   out[at + 3] = redis.call('ZSCORE', DUE, lane) or ''
-  out[at + 4] = redis.call('HGET', LEASES, lane) or ''
+  out[at + 4] = recordOf(LEASES, leaseRead, lane) or ''
   out[at + 5] = tries
   out[at + 6] = why
   out[at + 7] = redis.call('LINDEX', P .. list .. ':' .. lane, 0) or ''
   out[at + 8] = list
+end
+
+if ARGV[4] == 'origin' then
+  showOrigin(ARGV[5])
+  for i = 6, #ARGV do showLane(ARGV[i] .. ' ' .. ARGV[5]) end
+  return out
+end
+
+local first = tonumber(ARGV[6])
+local last = first + math.min(tonumber(ARGV[7]), 200) - 1
+local found
+if ARGV[5] == 'in-flight' then found = redis.call('ZRANGE', INFLIGHT, first, last)
+elseif ARGV[5] == 'latest' then found = redis.call('ZRANGE', DUE, first, last, 'REV')
+else found = redis.call('ZRANGE', DUE, first, last) end
+readAll(MEM, memRead, found)
+readAll(LEASES, leaseRead, found)
+for i = 1, #found do
+  showLane(found[i])
+  showOrigin(originOf(found[i]))
 end
 return out
