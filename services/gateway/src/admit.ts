@@ -17,14 +17,12 @@ import type { RobotsGate } from './robots-gate.ts'
 /** A candidate that nobody gave an end waits this long at most. */
 const DEFAULT_LIFE_MS = DAY
 
-export type Admit = {
-  /**
-   * @param data   one candidate, as a stranger wrote it
-   * @param id     what it is called when it does not say
-   * @returns      the origin whose partition stores it (undefined: that of the queue it came in by) and what is stored
-   */
-  (data: unknown, id: string): { origin: string | undefined; item: ParkItem }
-}
+/**
+ * @param data   one candidate, as a stranger wrote it
+ * @param id     what it is called when it does not say
+ * @returns      the origin whose partition stores it (undefined: that of the queue it came in by) and what is stored
+ */
+export type Admit = (data: unknown, id: string) => { origin: string | undefined; item: ParkItem }
 
 export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGate, now: () => number): Admit {
   const mayVisit = contactRule(allowAddresses)

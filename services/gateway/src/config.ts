@@ -10,6 +10,8 @@ const Settings = z.object({
   INTAKE_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(4),
   /** a job of `candidates` whose gateway died is delivered again after this, at the latest after twice this */
   INTAKE_LOCK_MS: z.coerce.number().int().min(1_000).default(30_000),
+  /** a lane that was taken and that no fetcher has begun is free again after this */
+  RESERVE_MS: z.coerce.number().int().min(1_000).default(30_000),
 })
 
 export type GatewayConfig = ReturnType<typeof readConfig>

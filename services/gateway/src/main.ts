@@ -25,6 +25,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     partitions: config.DECORUM_PARTITIONS,
     leaseMs: config.LEASE_MS,
     quarantineMs: config.QUARANTINE_MS,
+    reserveMs: config.RESERVE_MS,
     laneLimit: config.LANE_LIMIT,
     outcomesLimit: config.OUTCOMES_LIMIT,
     backOffMs: config.BACK_OFF_MS,
