@@ -1,17 +1,17 @@
 /**
  * The rules of one group under one policy: which of them decides about a path (RFC 9309 §2.2.2).
  *
- * A few rules are tried one by one. Many are indexed on first use. Literals by prefix: the longest one that starts the
- * path beats all others unseen (`prefix-index.ts`). Patterns with a wildcard by the rarest pair of neighbouring octets in
+ * A few rules are tried one by one. Many are indexed on first use. Literals by their octets: the longest one that starts
+ * the path beats all others unseen (`literal-index.ts`). Patterns with a wildcard by the rarest pair of neighbouring octets in
  * them: a path is only tried against those whose pair it holds (`gram-index.ts`).
  */
 import { GramIndex } from './gram-index.ts'
+import { LiteralIndex } from './literal-index.ts'
 import { matchesPattern } from './match.ts'
 import { DOLLAR, STAR } from './octets.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns, weightOf } from './patterns.ts'
 import type { Policy } from './policies.ts'
-import { PrefixIndex } from './prefix-index.ts'
 
 /** Up to here looking at each rule is as fast as an index, and needs no memory. */
 const FEW_RULES = 24
@@ -31,7 +31,7 @@ export class GroupRules {
   readonly #ranges: readonly number[]
   readonly #few: boolean
   #masks: number[] | undefined
-  #literals: PrefixIndex | undefined
+  #literals: LiteralIndex | undefined
   #wildcards: GramIndex | undefined
 
   constructor(patterns: Patterns, policy: Policy, ranges: readonly number[]) {
@@ -119,7 +119,7 @@ export class GroupRules {
   #index(): void {
     const { octets, marks } = this.#patterns
     const { trailingStarCounts, indexOpensFolder } = this.#policy
-    const literals = new PrefixIndex(this.#patterns)
+    const literals = new LiteralIndex(this.#patterns)
     const wildcards = new GramIndex(this.#patterns)
     for (let i = 0; i < this.#ranges.length; i += 2)
       for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++) {
@@ -132,11 +132,11 @@ export class GroupRules {
         // Stars alone weigh one octet and have an empty key, so the longest key would not be the heaviest.
         if (rest < end || (star < end && (trailingStarCounts || star === start)))
           wildcards.add(rule, weightOf(this.#patterns, rule, trailingStarCounts), false)
-        else if (star === end && octets[end - 1] === DOLLAR) literals.add(rule, end - 1 - start, true)
-        else literals.add(rule, star - start, false)
+        else if (star === end && octets[end - 1] === DOLLAR) literals.add(rule, end - 1, true)
+        else literals.add(rule, star, false)
         if (!indexOpensFolder || !this.allows(rule)) continue
         const folder = folderEnd(this.#patterns, rule)
-        if (folder >= 0 && star >= folder) literals.add(rule, folder - start, true)
+        if (folder >= 0 && star >= folder) literals.add(rule, folder, true)
         else if (folder >= 0) wildcards.add(rule, folder - start + 1, true)
       }
     literals.build()

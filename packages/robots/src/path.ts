@@ -8,32 +8,14 @@ function pathStart(url: string): number {
   const first = url.charCodeAt(0)
   if (first === SLASH && url.charCodeAt(1) !== SLASH) return 0
   // The usual beginnings need no search.
-  if (startsWithHttp(url)) {
-    const colon = url.charCodeAt(4) === COLON ? 4 : 5
-    const isScheme = colon === 4 || (url.charCodeAt(4) | 32) === 115
-    if (
-      isScheme &&
-      url.charCodeAt(colon) === COLON &&
-      url.charCodeAt(colon + 1) === SLASH &&
-      url.charCodeAt(colon + 2) === SLASH
-    )
-      return authorityEnd(url, colon + 3, length)
-  }
+  const usual = url.startsWith('https://') ? 8 : url.startsWith('http://') ? 7 : 0
+  if (usual > 0) return authorityEnd(url, usual, length)
   const searchStart = first === SLASH ? 2 : 0
   const at = authorityEnd(url, searchStart, length)
   // '://' is where the authority starts, if nothing of a path came before it.
   if (at > searchStart && url.charCodeAt(at - 1) === COLON && url.startsWith('//', at))
     return authorityEnd(url, at + 2, length)
   return at
-}
-
-function startsWithHttp(url: string): boolean {
-  return (
-    (url.charCodeAt(0) | 32) === 104 &&
-    (url.charCodeAt(1) | 32) === 116 &&
-    (url.charCodeAt(2) | 32) === 116 &&
-    (url.charCodeAt(3) | 32) === 112
-  )
 }
 
 /** The first '/', '?' or ';' at `at` or later; -1 when a fragment or the end comes first. */
@@ -112,9 +94,9 @@ export class Path {
       if (code === HASH) break
       if (code < 0x80) octets[length++] = code
       else {
-        const point = scalarAt(url, at)
-        if (point > 0xffff) at++
-        length = putUtf8(octets, length, point)
+        const character = characterAt(url, at)
+        at += character.length - 1
+        for (const octet of encoder.encode(character)) octets[length++] = octet
       }
     }
     this.length = length
@@ -147,9 +129,9 @@ export class Path {
         octets[length++] = code
         if (code !== DOT || octets[length - 2] === SLASH) doubtful = true
       } else {
-        const point = scalarAt(url, at)
-        if (point > 0xffff) at++
-        length = putPercentUtf8(octets, length, point)
+        const character = characterAt(url, at)
+        at += character.length - 1
+        for (const octet of encoder.encode(character)) length = putPercent(octets, length, octet)
       }
     }
     this.length = length
@@ -160,35 +142,15 @@ export class Path {
   }
 }
 
-/** The code point at an index; a lone surrogate is U+FFFD, as UTF-8 encoders have it. */
-function scalarAt(text: string, at: number): number {
-  const point = text.codePointAt(at) as number
-  return point >= 0xd800 && point <= 0xdfff ? 0xfffd : point
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+/** The whole character at an index; the encoder makes U+FFFD of a lone surrogate. */
+function characterAt(text: string, at: number): string {
+  return String.fromCodePoint(text.codePointAt(at) as number)
 }
 
-function putUtf8(octets: Uint8Array, at: number, point: number): number {
-  if (point < 0x800) octets[at++] = 0xc0 | (point >> 6)
-  else {
-    if (point < 0x10000) octets[at++] = 0xe0 | (point >> 12)
-    else {
-      octets[at++] = 0xf0 | (point >> 18)
-      octets[at++] = 0x80 | ((point >> 12) & 0x3f)
-    }
-    octets[at++] = 0x80 | ((point >> 6) & 0x3f)
-  }
-  octets[at++] = 0x80 | (point & 0x3f)
-  return at
-}
-
-const encoded = /* @__PURE__ */ new Uint8Array(4)
-
-function putPercentUtf8(octets: Uint8Array, at: number, point: number): number {
-  const size = putUtf8(encoded, 0, point)
-  for (let i = 0; i < size; i++) at = putPercent(octets, at, encoded[i] as number)
-  return at
-}
-
-function putPercent(octets: Uint8Array, at: number, value: number): number {
+/** An octet as %XX. */
+export function putPercent(octets: Uint8Array, at: number, value: number): number {
   octets[at++] = PERCENT
   octets[at++] = hexDigit(value >> 4)
   octets[at++] = hexDigit(value & 15)

@@ -1,7 +1,7 @@
 /** Patterns in the form in which they are compared with a path (RFC 9309 §2.2.2). */
 import { matchesPattern } from './match.ts'
-import { DOLLAR, hexDigit, hexValue, PERCENT, STAR } from './octets.ts'
-import { type Path, putEncoded } from './path.ts'
+import { DOLLAR, hexValue, PERCENT, STAR } from './octets.ts'
+import { type Path, putEncoded, putPercent } from './path.ts'
 import type { Policy } from './policies.ts'
 import type { RobotsFile } from './robots-file.ts'
 
@@ -28,9 +28,7 @@ export function normalised(file: RobotsFile, encoding: Policy['encoding']): Patt
     for (let at = file.marks[2 * rule] as number; at < end; at++) {
       const octet = source[at] as number
       if (octet >= 0x80) {
-        octets[used++] = PERCENT
-        octets[used++] = hexDigit(octet >> 4)
-        octets[used++] = hexDigit(octet & 15)
+        used = putPercent(octets, used, octet)
         continue
       }
       const high = octet === PERCENT && at + 2 < end ? hexValue(source[at + 1]) : -1
@@ -44,11 +42,7 @@ export function normalised(file: RobotsFile, encoding: Policy['encoding']): Patt
         used = putEncoded(octets, used, high * 16 + low)
         // A literal dollar at the end is no end anchor; a star behind it changes nothing but that.
         if (octets[used - 1] === DOLLAR && at === end - 1) octets[used++] = STAR
-      } else {
-        octets[used++] = PERCENT
-        octets[used++] = hexDigit(high)
-        octets[used++] = hexDigit(low)
-      }
+      } else used = putPercent(octets, used, high * 16 + low)
     }
   }
   marks[2 * file.rules] = used

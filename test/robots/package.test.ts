@@ -1,0 +1,160 @@
+/** The package as strangers get it: packed, installed in a folder of its own, run by Node 20 and later, bundled. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const repo = join(import.meta.dirname, '../..')
+const bin = join(repo, 'node_modules/.bin')
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}`, npm_config_update_notifier: 'false' }
+
+let folder: string
+let packed: string
+let installed: string
+
+function run(command: string, args: string[], cwd: string): string {
+  return execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'robots-package-'))
+  const source = join(folder, 'source')
+  // A copy: packing changes the manifest for a moment, and others may be reading it here.
+  cpSync(join(repo, 'packages/robots'), source, {
+    recursive: true,
+    filter: (path) => !/node_modules|\/dist$/.test(path),
+  })
+  run('npm', ['pack', '--offline', '--silent', '--pack-destination', folder], source)
+  packed = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) as string)
+  const user = join(folder, 'user')
+  mkdirSync(user)
+  writeFileSync(join(user, 'package.json'), '{ "name": "user", "private": true, "type": "module" }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', packed], user)
+  installed = join(user, 'node_modules/@decorum/robots')
+}, 60_000)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Nodes on this machine: ours, and those of the PATH from 20 on. */
+function nodes(): string[] {
+  const found = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((path) => join(path, 'node'))
+    .filter((path) => existsSync(path) && !path.startsWith(repo))
+  return [process.execPath, ...new Set(found)].filter(
+    (node) => Number(/^v(\d+)/.exec(run(node, ['--version'], folder))?.[1]) >= 20,
+  )
+}
+
+describe('the tarball', () => {
+  test('holds plain JavaScript with declarations, maps and the sources they point to, a README and the licence', () => {
+    const dist = readdirSync(join(installed, 'dist'))
+    for (const name of readdirSync(join(repo, 'packages/robots/src')).map((file) => file.slice(0, -3)))
+      for (const ending of ['.js', '.js.map', '.d.ts', '.d.ts.map']) expect(dist).toContain(`${name}${ending}`)
+    for (const name of ['README.md', 'LICENSE', 'package.json']) expect(existsSync(join(installed, name))).toBe(true)
+    const { sources } = JSON.parse(readFileSync(join(installed, 'dist/parse.js.map'), 'utf8')) as { sources: string[] }
+    for (const source of sources) expect(existsSync(join(installed, 'dist', source))).toBe(true)
+  })
+  test('its manifest points to the JavaScript, asks for nothing and runs nothing', () => {
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, unknown>
+    expect(manifest).toMatchObject({ type: 'module', sideEffects: false, dependencies: {}, engines: { node: '>=20' } })
+    expect(manifest.exports).toEqual({
+      '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+      './package.json': './package.json',
+    })
+    expect(manifest.scripts).toBeUndefined()
+    expect(manifest.private).toBeUndefined()
+  })
+  test('packing leaves the manifest of the workspace as it was', () => {
+    const before = readFileSync(join(repo, 'packages/robots/package.json'), 'utf8')
+    expect(readFileSync(join(folder, 'source/package.json'), 'utf8')).toBe(before)
+    expect(existsSync(join(folder, 'source/.package.workspace.json'))).toBe(false)
+  })
+  test('no module of it imports anything but its neighbours', () => {
+    for (const name of readdirSync(join(repo, 'packages/robots/src'))) {
+      const text = readFileSync(join(repo, 'packages/robots/src', name), 'utf8')
+      for (const [, from] of text.matchAll(/^(?:import|export)[^']* from '([^']+)'/gm))
+        expect(from).toMatch(/^\.\/[\w-]+\.ts$/)
+      expect(text).not.toMatch(/\b(?:process|Buffer|require|setTimeout|Date\.now|Math\.random|console)\b[.(]/)
+    }
+  })
+  test('publint has nothing to say', { timeout: 30_000 }, () => {
+    expect(run('publint', ['--strict', packed], folder)).toContain('All good!')
+  })
+  test('are the types wrong? no', { timeout: 60_000 }, () => {
+    expect(run('attw', ['--profile', 'esm-only', packed], folder)).toContain('No problems found')
+  })
+})
+
+describe('in use', () => {
+  const program = `import { judge, needsRules, parseRobots, parseRetryAfter, policies, productToken, step, unknownOrigin } from '@decorum/robots'
+const robots = parseRobots('User-agent: *\\nDisallow: /a*c$\\nCrawl-delay: 2', { policy: policies.rfc9309 })
+const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'h', jitter: 0 }, 1000)
+console.log(JSON.stringify([robots.isAllowed('https://h.example/abc', 'me'), robots.explain('/abc', 'me').rule, robots.crawlDelay('me'),
+  needsRules(state, policies.decorum, 1001), judge({ ...state, rules: robots }, '/abc', 'me', policies.decorum, 1001).kind, parseRetryAfter('5', 0), productToken('A/1')]))
+`
+  const expected = [false, { type: 'disallow', pattern: '/a*c$', line: 2 }, 2, 'h', 'refused', 5000, 'a']
+
+  test('every Node of this machine from 20 on runs it', { timeout: 30_000 }, () => {
+    const user = join(folder, 'user')
+    writeFileSync(join(user, 'use.mjs'), program)
+    const used = nodes()
+    for (const node of used) expect(JSON.parse(run(node, ['use.mjs'], user))).toEqual(expected)
+    console.info(`ran by ${used.map((node) => run(node, ['--version'], folder).trim()).join(', ')}`)
+  })
+  test.each(['nodenext', 'bundler'])(
+    'TypeScript reads its declarations (moduleResolution %s), without types of Node',
+    { timeout: 60_000 },
+    (resolution) => {
+      const user = join(folder, 'user')
+      writeFileSync(
+        join(user, 'use.ts'),
+        `${program.replace('console.log', 'export const all = ')}\nexport const kind: 'allowed' | 'refused' | 'wait' | 'ask' = judge(state, '/', ['a', 'b'], { ...policies.decorum, firstRetryMs: 1 }, 0).kind\n`,
+      )
+      const module = resolution === 'nodenext' ? 'nodenext' : 'esnext'
+      run(
+        'tsc',
+        [
+          '--noEmit',
+          '--strict',
+          '--exactOptionalPropertyTypes',
+          '--lib',
+          'es2022',
+          '--types',
+          '',
+          '--module',
+          module,
+          '--moduleResolution',
+          resolution,
+          'use.ts',
+          '--ignoreConfig',
+        ],
+        user,
+      )
+    },
+  )
+  test('bundled for a browser, minified and gzipped, all of it is at most 12 KB, and a part of it is a part', async () => {
+    const size = async (code: string): Promise<number> => {
+      const { outputFiles } = await build({
+        stdin: { contents: code, resolveDir: dirname(dirname(dirname(installed))) },
+        bundle: true,
+        minify: true,
+        format: 'esm',
+        platform: 'neutral',
+        write: false,
+        mainFields: ['module', 'main'],
+      })
+      return gzipSync(outputFiles[0]?.contents as Uint8Array, { level: 9 }).length
+    }
+    const all = await size("export * from '@decorum/robots'")
+    const retryAfter = await size("export { parseRetryAfter } from '@decorum/robots'")
+    const states = await size("export { step } from '@decorum/robots'")
+    console.info(`gzipped: all ${all}, step ${states}, parseRetryAfter ${retryAfter} octets`)
+    expect(all).toBeLessThan(12_000)
+    expect(retryAfter).toBeLessThan(600)
+    expect(states).toBeLessThan(1_600)
+  })
+})
