@@ -196,7 +196,8 @@ test('two crawls on one Redis: each counts its own URLs alone', { timeout: TIMEO
   const crawls = ['a', 'b'].map(async (name) => {
     const dir = await folder()
     const input = Array.from({ length: 20 }, (_, n) => `${origin}/${name}${n}`).join('\n')
-    const { code, stdout } = await decorum(['crawl', '-', '--json', '--no-archive'], { cwd: dir, env, input })
+    const { code, stdout, stderr } = await decorum(['crawl', '-', '--json', '--no-archive'], { cwd: dir, env, input })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
     const own = outcomes.every(({ url }) => url.startsWith(`${origin}/${name}`))
     return {

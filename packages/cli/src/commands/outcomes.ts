@@ -8,12 +8,16 @@ import { readCliSettings } from '../settings.ts'
 
 export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
 
+/** Acknowledgements on their way: one round trip for all of them. */
+const ACKS_AT_ONCE = 200
+
 /** A line is acknowledged when stdout has taken it; a reader that goes away in between sees it again. */
 export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
   const interrupt = catchInterrupt(() => process.exit(1))
   const ending = aborted(interrupt.signal).then(() => frontier.close())
+  const acks: Promise<void>[] = []
   try {
     if (options.forget) {
       await frontier.removeGroup(options.group)
@@ -27,8 +31,10 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
     })
     for await (const { outcome, ack } of reading) {
       if (!process.stdout.write(`${JSON.stringify(outcome)}\n`)) await once(process.stdout, 'drain')
-      await ack()
+      acks.push(ack().catch(() => undefined)) // Redis is away: it comes again at the next call
+      if (acks.length >= ACKS_AT_ONCE) await Promise.all(acks.splice(0))
     }
+    await Promise.all(acks)
     return DONE
   } finally {
     interrupt.release()
