@@ -3,6 +3,7 @@
  * TLS, headers and body, and ends the socket in whatever phase it hangs. The permit is checked once more in
  * `onRequestStart`, the tick in which the bytes leave: a process that slept since then sends nothing.
  */
+import { crashPoint, crashPointSoon } from '@decorum/service'
 import type { Dispatcher } from 'undici'
 import { Body } from './body.ts'
 import type { Connection, Phase, Way } from './connections.ts'
@@ -142,6 +143,7 @@ class Visit implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer)
     const left = Math.max(1, this.#ask.deadlineMs - (this.#sentAt - this.#start))
     this.#timer = setTimeout(() => this.#late(this.#ask.deadlineMs), left)
+    crashPointSoon('request.written')
   }
 
   onResponseStarted(): void {
@@ -163,11 +165,13 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#statusText = statusText ?? ''
     this.#headers = readHeaders(controller.rawHeaders)
     this.#body = new Body(this.#ask.keepBody)
+    crashPoint('answer.head')
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const body = this.#body
     if (this.#done || body === undefined) return
+    crashPoint('body.mid')
     const room = this.#ask.maxBytes - body.bytes
     if (chunk.length > room) {
       if (room > 0) void body.write(chunk.subarray(0, room))

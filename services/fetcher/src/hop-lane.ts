@@ -5,6 +5,7 @@
  */
 import type { Ledger } from '@decorum/ledger'
 import type { Agent } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import { later } from './lease.ts'
 
 export type HopLane = {
@@ -24,7 +25,10 @@ export function hopLanes(ledger: Pick<Ledger, 'enter' | 'settle'>): EnterHop {
     const until = performance.now() + deadlineMs
     for (;;) {
       const entry = await ledger.enter(lane, agent.minGapMs).catch(() => undefined)
-      if (entry?.kind === 'granted') return { leave: (endedAt) => leave(ledger, lane, entry, endedAt) }
+      if (entry?.kind === 'granted') {
+        crashPoint('hop.entered')
+        return { leave: (endedAt) => leave(ledger, lane, entry, endedAt) }
+      }
       const waitMs = entry?.waitMs ?? LEAVE_AGAIN_MS
       if (performance.now() + waitMs >= until) return undefined
       await later(waitMs)
@@ -42,6 +46,7 @@ async function leave(
     try {
       const restedMs = Math.max(0, performance.now() - endedAt)
       await ledger.settle({ ...lane, fence, gapMs, mood: { kind: 'fine' }, restedMs, entered: true })
+      crashPoint('hop.left')
       return
     } catch {
       await later(LEAVE_AGAIN_MS)

@@ -2,6 +2,7 @@
 import { type Gap, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
+import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
 import type { EnterHop } from './hop-lane.ts'
@@ -33,6 +34,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const partition = ledger.partitionOf(order.origin)
   const [known] = await ledger.robotsStates(partition, [order.origin])
   const state: RobotsState = known?.state ?? {}
+  crashPoint('robots.fetching')
   const answer = await fetchRobots(order.origin, order.path, agent, state, lease, { ...tools, gapMs: order.gapMs })
   await keep(order.origin, answer, agent, sink, tools.onSinkError)
   if (answer.event === undefined) return { answer, state }

@@ -4,6 +4,7 @@
  * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
  */
 import { ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { LimitFunction } from 'p-limit'
 import type { Stats } from './stats.ts'
@@ -46,7 +47,9 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
           const [issue] = read.error.issues
           throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
         }
+        crashPoint('orders.received')
         await Promise.all(read.data.orders.map((order) => place(order)))
+        crashPoint('orders.placed')
       },
       {
         ...queueOptions(tag),

@@ -237,6 +237,22 @@ test('a robots.txt behind redirects is one exchange; its rules bind the origin f
   expect(found(within.judge())).toEqual({ 'short-silence': 1 }) // counted from the end of the last hop, not before
 })
 
+test('a redirect of robots.txt that its visitor did not live to follow is not taken to be open until another follows it', () => {
+  const elsewhere = 'http://elsewhere.test'
+  const asked = { status: 302, location: `${elsewhere}/rules.txt` }
+  const scene = new Scene()
+    .visit(0, '/robots.txt', asked)
+    .visit(70_000, '/robots.txt', asked)
+    .robots(70_010, '', { origin: elsewhere, path: '/rules.txt' })
+  expect(found(scene.judge())).not.toHaveProperty('robots-overlap')
+  const both = new Scene()
+    .visit(0, '/robots.txt', asked)
+    .visit(20, '/robots.txt', asked)
+    .robots(30, '', { origin: elsewhere, path: '/rules.txt' })
+    .robots(1_040, '', { origin: elsewhere, path: '/rules.txt' })
+  expect(found(both.judge())).toHaveProperty('robots-overlap')
+})
+
 test('more than five redirects of robots.txt read as no restriction', () => {
   const scene = new Scene()
   for (let hop = 0; hop < 6; hop++)

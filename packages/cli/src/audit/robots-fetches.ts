@@ -39,31 +39,28 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /** Finds all fetches, in order of start, and marks their later hops in `visits` (sorted by start). */
 export function robotsFetches(visits: Visit[], evidence: Evidence): RobotsFetch[] {
-  const wanted = new Map<string, Visit[]>() // what redirects may lead to, by visitor + URL
-  const targets = new Set<string>()
-  for (const { line } of visits) if (REDIRECTS.has(line.status)) targets.add(locationOf(line) ?? '')
-  for (const visit of visits) {
-    const url = visit.line.origin + visit.line.path
-    if (targets.has(url))
-      wanted.set(keyOf(visit.visitor, url), [...(wanted.get(keyOf(visit.visitor, url)) ?? []), visit])
-  }
+  /** redirects that nobody has followed yet, by visitor + URL that they lead to */
+  const leading = new Map<string, Visit[]>()
+  const fetchOf = new Map<Visit, RobotsFetch>()
   const fetches: RobotsFetch[] = []
   for (const visit of visits) {
-    if (visit.line.path !== '/robots.txt' || visit.hop) continue
     const { line, visitor } = visit
-    const fetch: RobotsFetch = { first: visit, start: line.start, end: line.end, answers: [], requests: [line] }
-    let last = line
-    while (REDIRECTS.has(last.status) && !last.cut && fetch.requests.length <= MOST_HOPS) {
-      const next = nextHop(last, wanted.get(keyOf(visitor, locationOf(last) ?? '')))
-      if (next === undefined) break
-      next.hop = fetch
-      last = next.line
-      fetch.requests.push(last)
-      fetch.end = Math.max(fetch.end, last.end)
-    }
-    fetch.answers = answersOf(last, fetch, evidence)
-    fetches.push(fetch)
+    const from = followed(line, leading.get(keyOf(visitor, line.origin + line.path)))
+    let fetch = from && fetchOf.get(from)
+    if (fetch !== undefined) {
+      visit.hop = fetch
+      fetch.requests.push(line)
+      fetch.end = Math.max(fetch.end, line.end)
+    } else if (line.path === '/robots.txt') {
+      fetch = { first: visit, start: line.start, end: line.end, answers: [], requests: [line] }
+      fetches.push(fetch)
+    } else continue
+    fetchOf.set(visit, fetch)
+    if (!REDIRECTS.has(line.status) || line.cut || fetch.requests.length > MOST_HOPS) continue
+    const key = keyOf(visitor, locationOf(line) ?? '')
+    leading.set(key, [...(leading.get(key) ?? []), visit])
   }
+  for (const fetch of fetches) fetch.answers = answersOf(fetch.requests.at(-1) as RequestLine, fetch, evidence)
   return fetches
 }
 
@@ -74,10 +71,23 @@ function locationOf(line: RequestLine): string | undefined {
   return url === null ? undefined : url.origin + url.pathname + url.search
 }
 
-function nextHop(from: RequestLine, candidates: Visit[] = []): Visit | undefined {
-  return candidates.find(
-    ({ line, hop }) => !hop && line !== from && line.start >= from.end && line.start - from.end <= HOP_WITHIN_MS,
-  )
+/**
+ * Whose hop a request is, taken out of those that led there: who waits longest; of several redirects by one URL the last,
+ * for who asks again has given up before (a dead visitor follows nothing).
+ */
+function followed(line: RequestLine, redirects: Visit[] | undefined): Visit | undefined {
+  if (redirects === undefined) return undefined
+  const lastOf = new Map<string, Visit>()
+  for (const visit of redirects) {
+    const { end, origin, path } = visit.line
+    if (end <= line.start && line.start - end <= HOP_WITHIN_MS) {
+      const other = lastOf.get(origin + path)
+      if (other === undefined || other.line.end <= end) lastOf.set(origin + path, visit)
+    }
+  }
+  const [found] = [...lastOf.values()].sort((a, b) => a.line.end - b.line.end)
+  if (found !== undefined) redirects.splice(redirects.indexOf(found), 1)
+  return found
 }
 
 /** What a fetch may have come to in the visitor's eyes. Two answers when the record leaves it open. */

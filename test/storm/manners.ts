@@ -1,0 +1,81 @@
+/** The times of a fleet under fire, and the environment that says them to its processes. */
+import { common } from '@decorum/protocol'
+import { type JudgeOptions, visitorsOf } from '../../packages/cli/src/audit/index.ts'
+
+export type Times = {
+  gapMs: number
+  capMs: number
+  deadlineMs: number
+  leaseMs: number
+  quarantineMs: number
+  robotsRetryMs: number
+  backOffMs: number
+  /** a taken lane that nobody begins, and a candidates job of a dead gateway, come back after this */
+  reserveMs: number
+  intakeLockMs: number
+  /** fetching processes under a supervisor, whose patience is 5 s whatever the lease; 0: none */
+  fetchProcesses: number
+}
+
+/** A lost lease comes back within seconds; too short for a supervisor to be of use. */
+export const SCALED: Times = {
+  gapMs: 150,
+  capMs: 2_000,
+  deadlineMs: 1_200,
+  leaseMs: 2_000,
+  quarantineMs: 300,
+  robotsRetryMs: 1_000,
+  backOffMs: 500,
+  reserveMs: 2_000,
+  intakeLockMs: 2_000,
+  fetchProcesses: 0,
+}
+
+/** As the product comes. */
+export const DEFAULTS: Times = {
+  gapMs: 1_000,
+  capMs: 10_000,
+  deadlineMs: 30_000,
+  leaseMs: 45_000,
+  quarantineMs: 10_000,
+  robotsRetryMs: 60_000,
+  backOffMs: 60_000,
+  reserveMs: 30_000,
+  intakeLockMs: 30_000,
+  fetchProcesses: 1,
+}
+
+const AGENT = { name: 'stormbot', userAgent: 'Mozilla/5.0 (compatible; stormbot/1.0; +https://example.com/bot)' }
+/** Settings that single services read beside the common ones. */
+const OTHERS = ['HOST', 'FETCH_CONCURRENCY', 'PAGE_MAX_BYTES', 'ARCHIVE_DIR', 'PAGE_SINK', 'DNS_SERVERS']
+
+/** Loopback open, and nothing of the user's own settings. */
+export function environment(redisUrl: string, times: Times, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !(name in common) && !OTHERS.includes(name))
+  return {
+    ...Object.fromEntries(own),
+    REDIS_URL: redisUrl,
+    DECORUM_AGENTS: JSON.stringify([AGENT]),
+    DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+    DEFAULT_GAP_MS: String(times.gapMs),
+    MAX_GAP_MS: String(times.capMs),
+    FETCH_DEADLINE_MS: String(times.deadlineMs),
+    LEASE_MS: String(times.leaseMs),
+    QUARANTINE_MS: String(times.quarantineMs),
+    ROBOTS_RETRY_MS: String(times.robotsRetryMs),
+    BACK_OFF_MS: String(times.backOffMs),
+    RESERVE_MS: String(times.reserveMs),
+    INTAKE_LOCK_MS: String(times.intakeLockMs),
+    FETCH_PROCESSES: String(times.fetchProcesses),
+    PAGE_SINK: 'none',
+    LOG_LEVEL: 'warn',
+    ...more,
+  }
+}
+
+/** By what the auditor knows this fleet, and what it owes; every violation is kept. */
+export const judgedBy = (times: Times): JudgeOptions => ({
+  visitors: visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: times.gapMs, capMs: times.capMs }),
+  robotsRetryMs: times.robotsRetryMs,
+  examples: 100_000,
+})

@@ -1,0 +1,212 @@
+/**
+ * One half of the sweep: a small fleet that stays, and one process after the other beside it that is told to die at a
+ * crash point. Each run has sites of its own; the next begins as soon as the last victim is dead, and all is judged at the end.
+ */
+import { openFrontier } from '@decorum/client'
+import { CANDIDATES, JOB_NAMES, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
+import type { CrashPoint } from '@decorum/service'
+import { Queue } from 'bullmq'
+import { judgeRecord, type Report } from '../../packages/cli/src/audit/index.ts'
+import { recordedWeb, type Site } from '../support/origins/index.ts'
+import { type Again, extraRequests } from './again.ts'
+import { diceOf } from './dice.ts'
+import { environment, judgedBy, SCALED } from './manners.ts'
+import { type Death, Worker } from './worker.ts'
+
+export type Role = 'gateway' | 'fetcher'
+export type SweepOptions = { role: Role; points: readonly CrashPoint[]; seeds: number[]; redisUrl: string }
+
+export type SweepRun = { point: CrashPoint; seed: number; passes: number; how: string; batches: number; ms: number }
+
+export type SweepResult = {
+  runs: SweepRun[]
+  /** processes that were killed, victims and others */
+  killedFetchers: number
+  accepted: Set<string>
+  /** id → outcomes, the same entry once */
+  outcomes: Map<string, Outcome[]>
+  report: Report
+  extra: Again[]
+  requests: number
+  troubles: string[]
+}
+
+const SITES = 10
+const PARTITIONS = 2
+/** Jobs of one batch: enough that two gateways share them. */
+const JOBS = 6
+/** A batch that the victim got nothing of is followed by another. */
+const BATCH_MS = 2_000
+const MOST_BATCHES = 8
+const PATIENCE_MS = 60_000
+/** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
+const SELDOM: readonly CrashPoint[] = [
+  'robots.fetching',
+  'learn.before',
+  'learn.after',
+  'hop.entered',
+  'hop.left',
+  'outbox.after-park',
+  'outbox.after-clear',
+  'reap.after',
+  'reap.before-learn',
+  'intake.done',
+]
+/** What is reaped must have died before. */
+const AFTER_DEATHS: readonly CrashPoint[] = ['reap.after', 'reap.before-learn']
+
+const nameOf = (run: number, site: number): string => `run${run}-${site}`
+
+function sitesOf(run: number): Site[] {
+  const pages = { delayMs: 15 }
+  return Array.from({ length: SITES }, (_, site): Site => {
+    const name = nameOf(run, site)
+    switch (site) {
+      case 0: // slow to say its rules, so that a fetcher can be killed while it asks
+        return { name, robots: { body: '', delayMs: 60 }, pages, announce: true }
+      case 6:
+      case 7: {
+        const go = Array.from({ length: MOST_BATCHES }, (_, batch) => [
+          `/go-${batch}`,
+          { status: 302, location: `{origin:${nameOf(run, 13 - site)}}/landed-${batch}` },
+        ])
+        return { name, robots: { status: 404 }, paths: Object.fromEntries(go), pages }
+      }
+      case 8:
+        return { name, robots: { status: 302, location: `{origin:${nameOf(run, 9)}}/rules.txt` }, pages }
+      case 9:
+        return {
+          name,
+          robots: { status: 302, location: `{origin:${nameOf(run, 5)}}/rules.txt` },
+          paths: { '/rules.txt': { body: 'User-agent: *\nDisallow: /no', type: 'text/plain' } },
+          pages: { ...pages, dribbleMs: 15 },
+        }
+      default:
+        return { name, robots: { body: 'User-agent: *\nDisallow: /*-1$' }, pages }
+    }
+  })
+}
+
+/** Redirects on both sides of a partition's border, forbidden paths, pages. */
+function candidatesOf(origins: Record<string, string>, run: number, batch: number) {
+  return Array.from({ length: SITES }, (_, site) => {
+    const origin = origins[nameOf(run, site)]
+    const paths = [`/b${batch}-1`, `/b${batch}-2`, ...(site === 6 || site === 7 ? [`/go-${batch}`] : [])]
+    return paths.map((path) => ({ id: `${run}.${site}${path}`, url: `${origin}${path}` }))
+  }).flat()
+}
+
+export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Promise<SweepResult> {
+  const plan = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
+  const web = await recordedWeb(plan.flatMap((_, run) => sitesOf(run)))
+  const troubles: string[] = []
+  const onTrouble = (name: string, text: string): void => void troubles.push(`${name}: ${text}`)
+  const env = environment(redisUrl, SCALED, { DECORUM_PARTITIONS: String(PARTITIONS), FETCH_CONCURRENCY: '1' })
+  const steady = (one: Role, n: number): Worker => new Worker({ role: one, name: `${one}-${n}`, env, onTrouble })
+  const staying = [
+    ...Array.from({ length: role === 'gateway' ? 1 : 2 }, (_, n) => steady('gateway', n + 1)),
+    ...Array.from({ length: role === 'fetcher' ? 1 : 2 }, (_, n) => steady('fetcher', n + 1)),
+  ]
+  let killedFetchers = 0
+  const accepted = new Set<string>()
+  const outcomes = new Map<string, Outcome[]>()
+  const runs: SweepRun[] = []
+  try {
+    await Promise.all(staying.map((worker) => worker.start()))
+    const frontier = await openFrontier({ redis: redisUrl })
+    const [tag = ''] = partitionTags(PARTITIONS)
+    // Each job is for both partitions: what belongs to the other one is marked there.
+    const queue = new Queue(CANDIDATES, { connection: { url: redisUrl }, ...queueOptions(tag) })
+    const collecting = collect(frontier.outcomes({ group: 'sweep' }), outcomes)
+    for (const [run, { point, seed }] of plan.entries()) {
+      const began = performance.now()
+      const passes = diceOf(seed * 1_009 + run).whole(1, SELDOM.includes(point) ? 1 : 3)
+      const { promise: death, resolve: died } = Promise.withResolvers<Death>()
+      const victim = new Worker({
+        role,
+        name: `${role}-${point}`,
+        env: { ...env, DECORUM_CRASH_AT: `${point}:${passes}` },
+        once: true,
+        onDeath: died,
+        onTrouble,
+      })
+      await victim.start().catch((error: Error) => {
+        if (!error.message.includes('SIGKILL')) throw error // it may pass the point before it has said that it is ready
+      })
+      let ended: Death | undefined
+      let batch = 0
+      for (; batch < MOST_BATCHES && ended === undefined; batch++) {
+        const candidates = candidatesOf(web.origins, run, batch)
+        await queue.addBulk(
+          Array.from({ length: JOBS }, (_, job) => ({
+            name: JOB_NAMES.candidates,
+            data: { candidates: candidates.filter((_, n) => n % JOBS === job) },
+            opts: { jobId: `run${run}-${batch}-${job}`, removeOnComplete: true },
+          })),
+        )
+        for (const { id } of candidates) accepted.add(id)
+        if (AFTER_DEATHS.includes(point)) {
+          const path = batch === 0 ? '/robots.txt' : `/b${batch}-1`
+          await web.heard((word) => word.kind === 'began' && word.site === nameOf(run, 0) && word.path === path)
+          for (const worker of staying) {
+            if (worker.role !== 'fetcher') continue
+            worker.kill()
+            killedFetchers++
+          }
+        }
+        ended = await within(AFTER_DEATHS.includes(point) ? BATCH_MS * 4 : BATCH_MS, death)
+      }
+      if (role === 'fetcher') killedFetchers++
+      victim.end()
+      runs.push({ point, seed, passes, how: ended?.how ?? 'lives', batches: batch, ms: performance.now() - began })
+    }
+    await untilAll(accepted, outcomes)
+    await queue.close()
+    await frontier.close()
+    await collecting
+    await Promise.all(staying.map((worker) => worker.stop(5_000)))
+    const evidence = await web.evidence()
+    const isHop = (path: string): boolean => path === '/rules.txt'
+    return {
+      runs,
+      killedFetchers,
+      accepted,
+      outcomes,
+      report: judgeRecord(evidence, judgedBy(SCALED)),
+      extra: extraRequests(evidence.requests, SCALED.deadlineMs, ({ path }) => isHop(path)),
+      requests: evidence.requests.length,
+      troubles,
+    }
+  } finally {
+    for (const worker of staying) worker.end()
+    await web.close()
+  }
+}
+
+async function collect(
+  deliveries: AsyncIterable<{ outcome: Outcome; ack: () => Promise<void> }>,
+  outcomes: Map<string, Outcome[]>,
+): Promise<void> {
+  for await (const { outcome, ack } of deliveries) {
+    outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
+    await ack().catch(() => undefined)
+  }
+}
+
+/** Each accepted id and each redirect's target has an outcome, or patience ends: what is missing is the judge's to say. */
+async function untilAll(accepted: Set<string>, outcomes: Map<string, Outcome[]>): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    for (const [outcome] of outcomes.values()) if (outcome?.kind === 'redirected') accepted.add(outcome.candidate)
+    if ([...accepted].every((id) => outcomes.has(id)) || performance.now() > until) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,157 @@
+/**
+ * One role process that may be shot at: started with the `decorum` command like any other, started again when it dies,
+ * frozen and thawed with all its children. Unlike the product's own parent it does not wait longer after each death.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { clock } from './clock.ts'
+
+const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
+const READY_MS = 60_000
+const AGAIN_MS = 300
+const LAST_WORDS = 20
+
+export type Death = { name: string; at: number; how: string /** by kill() of this class */; wanted: boolean }
+
+export type WorkerOptions = {
+  role: 'gateway' | 'fetcher'
+  name: string
+  /** read at each start: what is deleted from it is gone with the next life */
+  env: NodeJS.ProcessEnv
+  onDeath?: (death: Death) => void
+  /** JSON lines of level error, and whatever is no JSON */
+  onTrouble?: (name: string, text: string) => void
+  /** stays dead (default false) */
+  once?: boolean
+}
+
+const everyone = new Set<Worker>()
+// A frozen process cannot notice that its parent is gone.
+process.on('exit', () => {
+  for (const worker of everyone) worker.end()
+})
+
+export class Worker {
+  readonly role: 'gateway' | 'fetcher'
+  readonly name: string
+  state: 'starting' | 'running' | 'frozen' | 'dead' = 'dead'
+  readonly #options: WorkerOptions
+  #child: ChildProcess | undefined
+  #frozen: number[] = []
+  #shot = false
+  #over = false
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.role = options.role
+    this.name = options.name
+  }
+
+  /** @throws Error with its last words when it ends before it is ready */
+  async start(): Promise<void> {
+    const { role, name, env, onTrouble, onDeath } = this.#options
+    this.state = 'starting'
+    this.#shot = false
+    const child = fork(CLI, [role], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true })
+    this.#child = child
+    everyone.add(this)
+    const words: string[] = []
+    const ready = new Promise<void>((resolve, reject) => {
+      const hear = (text: string): void => {
+        if (text.startsWith('{"started":')) resolve()
+        if (words.push(text) > LAST_WORDS) words.shift()
+        if (isTrouble(text)) onTrouble?.(name, text)
+      }
+      for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
+      child.once('exit', (code, signal) => {
+        this.state = 'dead'
+        const how = signal ?? `exit code ${code}`
+        onDeath?.({ name, at: clock(), how, wanted: this.#shot || this.#over })
+        reject(new Error(`${name} ended before it was ready (${how}): ${words.join(' | ')}`))
+        if (!this.#over && this.#options.once !== true) void this.#again()
+      })
+      setTimeout(() => reject(new Error(`${name} was not ready in time`)), READY_MS).unref()
+    })
+    await ready
+    if (this.state === 'starting') this.state = 'running'
+  }
+
+  async #again(): Promise<void> {
+    await sleep(AGAIN_MS)
+    if (this.#over) return
+    await this.start().catch((error: Error) => this.#options.onTrouble?.(this.name, error.message))
+  }
+
+  /** Its process and the children of it. */
+  pids(): number[] {
+    const pid = this.#child?.pid
+    return pid === undefined || this.#child?.exitCode !== null || this.#child.signalCode !== null
+      ? []
+      : [...childrenOf(pid), pid]
+  }
+
+  /** SIGKILL to all of it at once; it comes back by itself. */
+  kill(): void {
+    this.#shot = true
+    for (const pid of this.pids()) signal(pid, 'SIGKILL')
+  }
+
+  /** SIGSTOP. `child`: only the children, where there are any, so that their parent sees it. */
+  freeze(whom: 'family' | 'child' = 'family'): void {
+    const pids = this.pids()
+    this.#frozen = whom === 'child' && pids.length > 1 ? pids.slice(0, -1) : pids
+    for (const pid of this.#frozen) signal(pid, 'SIGSTOP')
+    this.state = 'frozen'
+  }
+
+  thaw(): void {
+    for (const pid of this.#frozen.splice(0)) signal(pid, 'SIGCONT')
+    if (this.state === 'frozen') this.state = 'running'
+  }
+
+  /** Drains by SIGTERM, killed after `graceMs`; it does not come back. */
+  async stop(graceMs: number): Promise<void> {
+    this.#over = true
+    const child = this.#child
+    if (child === undefined || this.pids().length === 0) return
+    this.thaw()
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    const patience = setTimeout(() => this.kill(), graceMs)
+    await gone
+    clearTimeout(patience)
+    everyone.delete(this)
+  }
+
+  /** At once and for good. */
+  end(): void {
+    this.#over = true
+    this.kill()
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {} // it died meanwhile
+}
+
+function isTrouble(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { level?: number }).level !== undefined && JSON.parse(text).level >= 50
+  } catch {
+    return true
+  }
+}
