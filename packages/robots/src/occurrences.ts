@@ -3,15 +3,15 @@
  *
  * A suffix automaton of the path: each of its states stands for all substrings that end at the same set of places. A
  * segment is walked in as many steps as it has octets, however often it occurs; the next place after a given one is then
- * read from the ends of its first and last occurrence, or from a bitmap that is made once per state. So a pattern costs
+ * read from the ends of its first and last occurrence, or from a bitmap of all its ends. So a pattern costs
  * O(its octets), whatever the path; 500 KiB of patterns against 2 KB of path stay within a few milliseconds, where a
  * plain search takes seconds. Ordinary files never get here: `match.ts` searches plainly until a budget is spent.
  */
 
 const ROOT = 1
 
-/** Longer paths would need more room than a verdict is worth (states × alphabet); they are searched plainly. */
-export const MAX_INDEXED_PATH = 16_384
+/** Longer paths would need more room than a verdict is worth (states × bitmap); they are searched plainly. */
+export const MAX_INDEXED_PATH = 8_192
 
 export class Occurrences {
   readonly #symbols: number
@@ -20,15 +20,12 @@ export class Occurrences {
   readonly #next: Uint16Array
   readonly #firstEnd: Int32Array
   readonly #lastEnd: Int32Array
-  /** Per state: where its ends start in #ends, and how many there are. */
-  readonly #from: Int32Array
-  readonly #count: Int32Array
-  readonly #ends: Int32Array
-  /** Per state: where its bitmap starts in #bits, 0 for none yet. */
-  readonly #bitmap: Int32Array
-  readonly #words: number
-  #bits: Int32Array
-  #bitsUsed = 1
+  /**
+   * Per state a bitmap of its ends, in two levels: bit w of the first words says whether word w of the others is not 0.
+   */
+  readonly #bits: Int32Array
+  readonly #summaries: number
+  readonly #stride: number
 
   constructor(path: Uint8Array, length: number) {
     let symbols = 1
@@ -75,46 +72,39 @@ export class Occurrences {
     this.#next = next
     this.#firstEnd = firstEnd
 
-    // States by size, so that a state comes after its link: ends are counted upwards and dealt out downwards.
-    const bySize = new Int32Array(length + 2)
-    for (let state = ROOT; state < states; state++) (bySize[(size[state] as number) + 1] as number)++
-    for (let at = 1; at < bySize.length; at++) bySize[at] = (bySize[at] as number) + (bySize[at - 1] as number)
-    const order = new Int32Array(states - ROOT)
-    for (let state = ROOT; state < states; state++) order[(bySize[size[state] as number] as number)++] = state
-    const count = new Int32Array(states)
+    const words = (length >> 5) + 1
+    const summaries = (words >> 5) + 1
+    const stride = summaries + words
+    const bits = new Int32Array(states * stride)
     const lastEnd = new Int32Array(states)
-    for (let at = order.length - 1; at >= 0; at--) {
-      const state = order[at] as number
-      const up = link[state] as number
-      if (own[state] !== 0) {
-        count[state] = (count[state] as number) + 1
-        lastEnd[state] = Math.max(lastEnd[state] as number, own[state] as number)
-      }
-      count[up] = (count[up] as number) + (count[state] as number)
-      lastEnd[up] = Math.max(lastEnd[up] as number, lastEnd[state] as number)
+    // States by size, largest first: each hands its ends up to its link, which is smaller.
+    const sizes = new Int32Array(length + 2)
+    for (let state = ROOT; state < states; state++)
+      sizes[length - (size[state] as number) + 1] = (sizes[length - (size[state] as number) + 1] as number) + 1
+    for (let at = 1; at < sizes.length; at++) sizes[at] = (sizes[at] as number) + (sizes[at - 1] as number)
+    const order = new Int32Array(states)
+    for (let state = ROOT; state < states; state++) {
+      const rank = length - (size[state] as number)
+      order[sizes[rank] as number] = state
+      sizes[rank] = (sizes[rank] as number) + 1
     }
-    const from = new Int32Array(states)
-    const dealt = new Int32Array(states)
-    const ends = new Int32Array(length)
-    for (let at = 0; at < order.length; at++) {
+    for (let at = 0; at < states - ROOT; at++) {
       const state = order[at] as number
+      const end = own[state] as number
+      if (end > 0) {
+        set(bits, state * stride, end >> 10, end >> 5)
+        set(bits, state * stride + summaries, end >> 5, end)
+        lastEnd[state] = Math.max(lastEnd[state] as number, end)
+      }
       const up = link[state] as number
-      if (state !== ROOT) {
-        from[state] = (from[up] as number) + (dealt[up] as number)
-        dealt[up] = (dealt[up] as number) + (count[state] as number)
-      }
-      if (own[state] !== 0) {
-        ends[from[state] as number] = own[state] as number
-        dealt[state] = 1
-      }
+      lastEnd[up] = Math.max(lastEnd[up] as number, lastEnd[state] as number)
+      for (let i = 0; i < stride; i++)
+        bits[up * stride + i] = (bits[up * stride + i] as number) | (bits[state * stride + i] as number)
     }
     this.#lastEnd = lastEnd
-    this.#from = from
-    this.#count = count
-    this.#ends = ends
-    this.#bitmap = new Int32Array(states)
-    this.#words = (length >> 5) + 1
-    this.#bits = new Int32Array(0)
+    this.#bits = bits
+    this.#summaries = summaries
+    this.#stride = stride
   }
 
   /**
@@ -139,48 +129,25 @@ export class Occurrences {
 
   /** The least end of a state that is not below `least`; the caller knows that there is one. */
   #endFrom(state: number, least: number): number {
-    const from = this.#from[state] as number
-    const count = this.#count[state] as number
-    if (count <= 16) {
-      let best = 0x7fffffff
-      for (let i = from; i < from + count; i++) {
-        const end = this.#ends[i] as number
-        if (end >= least && end < best) best = end
-      }
-      return best
-    }
-    // Two levels: bit w of the summary says whether word w holds any end.
-    const summaries = (this.#words >> 5) + 1
-    let base = this.#bitmap[state] as number
-    if (base === 0) {
-      base = this.#bitsUsed
-      this.#bitsUsed += summaries + this.#words
-      if (this.#bitsUsed > this.#bits.length) {
-        const grown = new Int32Array(Math.max(this.#bitsUsed * 2, 16_384))
-        grown.set(this.#bits)
-        this.#bits = grown
-      }
-      this.#bitmap[state] = base
-      for (let i = from; i < from + count; i++) {
-        const end = this.#ends[i] as number
-        const word = end >> 5
-        this.#bits[base + summaries + word] = (this.#bits[base + summaries + word] as number) | (1 << (end & 31))
-        this.#bits[base + (word >> 5)] = (this.#bits[base + (word >> 5)] as number) | (1 << (word & 31))
-      }
-    }
     const bits = this.#bits
+    const base = state * this.#stride
     let word = least >> 5
-    let found = (bits[base + summaries + word] as number) & (-1 << (least & 31))
+    let found = (bits[base + this.#summaries + word] as number) & (-1 << (least & 31))
     if (found === 0) {
       word++
       let summary = word >> 5
       let any = (bits[base + summary] as number) & (-1 << (word & 31))
       while (any === 0) any = bits[base + ++summary] as number
       word = (summary << 5) + lowestBit(any)
-      found = bits[base + summaries + word] as number
+      found = bits[base + this.#summaries + word] as number
     }
     return (word << 5) + lowestBit(found)
   }
+}
+
+/** Sets bit `bit & 31` of a word. */
+function set(bits: Int32Array, base: number, word: number, bit: number): void {
+  bits[base + word] = (bits[base + word] as number) | (1 << (bit & 31))
 }
 
 function lowestBit(bits: number): number {

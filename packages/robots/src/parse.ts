@@ -88,22 +88,6 @@ const USER_AGENT = /* @__PURE__ */ octetsOf('user-agent:')
 const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
 const ALLOW = /* @__PURE__ */ octetsOf('allow:')
 
-/** An empty list that is never written to: most files have no delay, no sitemap, nothing to warn of. */
-const NONE: never[] = []
-
-/** Below this a loop is faster than a call that makes a view of its source. */
-const FEW = 64
-
-function copyNumbers(from: Int32Array, count: number, to: Int32Array, at: number): void {
-  if (count > FEW) to.set(from.subarray(0, count), at)
-  else for (let i = 0; i < count; i++) to[at + i] = from[i] as number
-}
-
-function copyOctets(from: Uint8Array, count: number, to: Uint8Array, at: number): void {
-  if (count > FEW) to.set(from.subarray(0, count), at)
-  else for (let i = 0; i < count; i++) to[at + i] = from[i] as number
-}
-
 class Reader {
   readonly #length: number
   #line = 0
@@ -119,12 +103,12 @@ class Reader {
   /** First name that the next crawl-delay binds. */
   #delayFrom = 0
   #delayed = false
-  #delays: Delay[] = NONE
+  #delays: Delay[] = []
   /** Does the block have a name that a crawler can have? */
   #reachable = false
   #blockLine = 0
-  #sitemaps: string[] = NONE
-  #records: ReadRecord[] = NONE
+  #sitemaps: string[] = []
+  #records: ReadRecord[] = []
   readonly #warnings = new Warnings()
 
   constructor(length: number, cut: boolean) {
@@ -137,7 +121,7 @@ class Reader {
     this.#lines(at)
     this.#endBlock()
     if (cut) {
-      const text = `only the first ${ROBOTS_MAX_BYTES} octets are read; this line and all below are ignored`
+      const text = `only ${ROBOTS_MAX_BYTES} octets are read, from this line on none`
       this.#warnings.add(this.#line + 1, 'over-limit', text)
     }
   }
@@ -152,15 +136,15 @@ class Reader {
     const room = new ArrayBuffer(4 * numbers + used + this.#nameOctets)
     const all = new Int32Array(room, 0, numbers)
     const octets = new Uint8Array(room, 4 * numbers)
-    copyNumbers(marks, 2 * rules, all, 0)
-    copyNumbers(nameMarks, 2 * this.#names, all, 2 * rules)
+    all.set(marks.subarray(0, 2 * rules))
+    all.set(nameMarks.subarray(0, 2 * this.#names), 2 * rules)
     for (let n = rules; n < entries; n++) all[2 * n] = (all[2 * n] as number) + used
     all[2 * entries] = used + this.#nameOctets
-    copyNumbers(starts, 2 * blocks, all, 2 * entries + 1)
+    all.set(starts.subarray(0, 2 * blocks), 2 * entries + 1)
     all[numbers - 2] = this.#names
     all[numbers - 1] = rules
-    copyOctets(patterns, used, octets, 0)
-    copyOctets(names, this.#nameOctets, octets, used)
+    octets.set(patterns.subarray(0, used))
+    octets.set(names.subarray(0, this.#nameOctets), used)
     return {
       octets,
       marks: all,
@@ -226,7 +210,7 @@ class Reader {
   /** Keeps the pattern that stands in `patterns` [start, used), or drops it for one of the known reasons. */
   #endRule(start: number, used: number, allows: 0 | 1): void {
     if (this.#blocks === 0) {
-      this.#warnings.add(this.#line, 'rule-before-group', 'a rule above the first user-agent line binds nobody')
+      this.#warnings.add(this.#line, 'rule-before-group', 'no user-agent line above')
       return
     }
     this.#open = false
@@ -234,11 +218,7 @@ class Reader {
     const rule = this.#rules
     if (rule === MAX_RULES) {
       if (!this.#full)
-        this.#warnings.add(
-          this.#line,
-          'too-many-rules',
-          `only the first ${MAX_RULES} rules are kept; from this one on, none`,
-        )
+        this.#warnings.add(this.#line, 'too-many-rules', `only ${MAX_RULES} rules are kept, from this one on none`)
       this.#full = true
       return
     }
@@ -246,7 +226,7 @@ class Reader {
       this.#warnings.add(
         this.#line,
         'pattern-without-slash',
-        () => `${quote(patterns, start, used)} starts with neither '/' nor '*', so it matches no URL`,
+        () => `${quote(patterns, start, used)} has no '/' in front`,
       )
     if (2 * rule + 2 > marks.length) marks = grown(marks)
     marks[2 * rule] = start
@@ -319,19 +299,11 @@ class Reader {
         return
       case 'sitemap': {
         const url = textOf(input, start, end)
-        if (isSitemapUrl(url)) {
-          if (this.#sitemaps === NONE) this.#sitemaps = []
-          this.#sitemaps.push(url)
-        } else
-          this.#warnings.add(
-            this.#line,
-            'sitemap-unusable',
-            () => `a sitemap must be an absolute http(s) URL, not ${quote(input, start, end)}`,
-          )
+        if (isSitemapUrl(url)) this.#sitemaps.push(url)
+        else this.#warnings.add(this.#line, 'sitemap-unusable', () => `${quote(input, start, end)} is not http(s)`)
         return
       }
       case 'other':
-        if (this.#records === NONE) this.#records = []
         if (this.#records.length < MAX_RECORDS)
           this.#records.push({
             field: textOf(input, nameAt, nameEnd).toLowerCase(),
@@ -388,11 +360,7 @@ class Reader {
   /** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
   #endBlock(): void {
     if (this.#blocks > 0 && !this.#reachable)
-      this.#warnings.add(
-        this.#blockLine,
-        'unreachable-group',
-        'no crawler can have a name of this group, so its rules bind nobody',
-      )
+      this.#warnings.add(this.#blockLine, 'unreachable-group', 'no crawler can have a name of this group')
   }
 
   /** A user-agent line that is not a bare token: [start, letters) of [start, stop) is the token. */
@@ -405,31 +373,21 @@ class Reader {
         'agent-with-extra',
         () => `of ${quote(input, start, stop)} only ${quote(input, start, Math.max(letters, start + 1))} counts`,
       )
-    else
-      this.#warnings.add(
-        this.#line,
-        'agent-without-name',
-        () => `${quote(input, start, stop)} names no crawler: letters, '-' and '_' do`,
-      )
+    else this.#warnings.add(this.#line, 'agent-without-name', () => `${quote(input, start, stop)} names no crawler`)
   }
 
   #delay(text: string): void {
     if (this.#blocks === 0) {
-      this.#warnings.add(this.#line, 'delay-before-group', 'a crawl-delay above the first user-agent line binds nobody')
+      this.#warnings.add(this.#line, 'delay-before-group', 'no user-agent line above')
       return
     }
     const seconds = delaySeconds(text)
     if (seconds === undefined) {
-      this.#warnings.add(
-        this.#line,
-        'crawl-delay-unusable',
-        () => `${JSON.stringify(text.slice(0, 60))} is no number of seconds`,
-      )
+      this.#warnings.add(this.#line, 'crawl-delay-unusable', () => `${JSON.stringify(text.slice(0, 60))} is no number`)
       return
     }
     this.#delayed = true
     const delay: Delay = { seconds, line: this.#line, written: text, from: this.#delayFrom, upTo: this.#names }
-    if (this.#delays === NONE) this.#delays = []
     const last = this.#delays.at(-1)
     // Several for the same names: the largest counts (slower, never ruder).
     if (last?.from !== delay.from || last.upTo !== delay.upTo) this.#delays.push(delay)
@@ -437,7 +395,7 @@ class Reader {
   }
 
   #warnTooLong(): void {
-    this.#warnings.add(this.#line, 'line-too-long', `only the first ${MAX_LINE_OCTETS} octets of a line count`)
+    this.#warnings.add(this.#line, 'line-too-long', `only ${MAX_LINE_OCTETS} octets of a line are read`)
   }
 }
 

@@ -40,6 +40,10 @@ export function isRobotsTxt(url: string): boolean {
 /** '.', '..' (also as %2e) as a segment of the path, or what WHATWG reads as something else: back-slash, tab, line end. */
 const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|[\\\t\n\r]/i
 
+function isUntidy(url: string): boolean {
+  return UNTIDY.test(url.split('?', 1)[0] as string)
+}
+
 /** The URL in WHATWG form when it is not already: a rule for /b must hold for /a/../b, which is what would be fetched. */
 function tidied(url: string): string {
   try {
@@ -54,66 +58,50 @@ function tidied(url: string): string {
 const END = 0xfe
 
 const DOT = 46
+const BACKSLASH = 92
 
-/** 1 for the octets of a URL that are compared as they stand, whatever stands beside them. */
-const ORDINARY = /* @__PURE__ */ Uint8Array.from({ length: 128 }, (_, code) =>
-  code < 32 || code === HASH || code === PERCENT || code === STAR || code === DOT || code === 92 ? 0 : 1,
-)
+/** 1 for the octets of a URL that are compared as they stand, whatever stands beside them, per encoding. */
+const ORDINARY = /* @__PURE__ */ tableWithout(32, [HASH, PERCENT, STAR, DOT, BACKSLASH])
+const AS_WRITTEN = /* @__PURE__ */ tableWithout(0, [HASH])
+
+function tableWithout(first: number, special: readonly number[]): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => (code < first || special.includes(code) ? 0 : 1))
+}
 
 /** One path at a time, in octets that are used again for the next one. */
 export class Path {
   octets: Uint8Array = new Uint8Array(512)
   length = 0
 
-  /** Reads the path of a URL, in the manner of a policy. Cost: one pass over the URL, and no allocation. */
+  /**
+   * Reads the path of a URL. 'unreserved', as RFC 9309 §2.2.2: octets outside ASCII encoded, unreserved ones decoded,
+   * hexadecimal digits in upper case. 'as-written', as google/robotstxt: the octets of the URL, untouched.
+   * Cost: one pass over the URL, and no allocation.
+   */
   read(url: string, encoding: Policy['encoding']): void {
     const start = pathStart(url)
-    const room = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
-    if (room > this.octets.length) this.octets = new Uint8Array(room * 2)
-    if (encoding === 'as-written') this.#readAsWritten(url, start)
-    else this.#readUnreserved(url, start)
-    this.octets[this.length] = END
-  }
-
-  /** As it is compared, for people. */
-  toString(): string {
-    return textOf(
-      this.octets.slice(0, this.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet)),
-      0,
-      this.length,
-    )
-  }
-
-  /** As google/robotstxt: the octets of the URL, untouched. */
-  #readAsWritten(url: string, start: number): void {
+    const end = start < 0 ? 0 : url.length
+    const most = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
+    if (most > this.octets.length) this.octets = new Uint8Array(most * 2)
     const { octets } = this
+    const raw = encoding === 'as-written'
+    const ordinary = raw ? AS_WRITTEN : ORDINARY
+    let doubtful = !raw && start < 0 && url.includes('\\')
     octets[0] = SLASH
     let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
-    for (let at = start < 0 ? url.length : start; at < url.length; at++) {
+    for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
-      if (code === HASH) break
-      if (code < 0x80) octets[length++] = code
-      else {
-        const character = characterAt(url, at)
-        at += character.length - 1
-        for (const octet of encoder.encode(character)) octets[length++] = octet
-      }
-    }
-    this.length = length
-  }
-
-  /** As RFC 9309 §2.2.2: octets outside ASCII encoded, unreserved ones decoded, hexadecimal digits in upper case. */
-  #readUnreserved(url: string, start: number): void {
-    const { octets } = this
-    const end = url.length
-    octets[0] = SLASH
-    let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
-    let doubtful = start < 0 && url.includes('\\')
-    for (let at = start < 0 ? end : start; at < end; at++) {
-      const code = url.charCodeAt(at)
-      if (code < 0x80 && ORDINARY[code] === 1) octets[length++] = code
+      if (code < 0x80 && ordinary[code] === 1) octets[length++] = code
       else if (code === HASH) break
-      else if (code === STAR) octets[length++] = LITERAL_STAR
+      else if (code >= 0x80) {
+        // The whole character; the encoder makes U+FFFD of a lone surrogate.
+        const character = String.fromCodePoint(url.codePointAt(at) as number)
+        at += character.length - 1
+        for (const octet of encoder.encode(character)) {
+          if (raw) octets[length++] = octet
+          else length = putPercent(octets, length, octet)
+        }
+      } else if (code === STAR) octets[length++] = LITERAL_STAR
       else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
@@ -124,30 +112,31 @@ export class Path {
           if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true
           at += 2
         }
-      } else if (code < 0x80) {
+      } else {
         // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
         octets[length++] = code
         if (code !== DOT || octets[length - 2] === SLASH) doubtful = true
-      } else {
-        const character = characterAt(url, at)
-        at += character.length - 1
-        for (const octet of encoder.encode(character)) length = putPercent(octets, length, octet)
       }
     }
     this.length = length
-    if (doubtful && UNTIDY.test(url.split('?', 1)[0] as string)) {
+    octets[length] = END
+    if (doubtful && isUntidy(url)) {
       const tidy = tidied(url)
-      if (tidy !== url && !UNTIDY.test(tidy.split('?', 1)[0] as string)) this.read(tidy, 'unreserved')
+      if (!isUntidy(tidy)) this.read(tidy, encoding)
     }
+  }
+
+  /** As it is compared, for people. */
+  toString(): string {
+    return textOf(
+      this.octets.map((octet) => (octet === LITERAL_STAR ? STAR : octet)),
+      0,
+      this.length,
+    )
   }
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder()
-
-/** The whole character at an index; the encoder makes U+FFFD of a lone surrogate. */
-function characterAt(text: string, at: number): string {
-  return String.fromCodePoint(text.codePointAt(at) as number)
-}
 
 /** An octet as %XX. */
 export function putPercent(octets: Uint8Array, at: number, value: number): number {

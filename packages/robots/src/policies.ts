@@ -151,18 +151,14 @@ export const policies: Readonly<Record<ProfileName, Policy>> = {
     ...rfc9309,
     name: 'coccoc',
     agentFallback: 'dashes',
+    // "Any answer other than 200 OK": no restriction. No answer: the site is set aside for a while.
     answers: {
-      ok: 'obey', // "any answer other than 200 OK": no restriction; no answer: the site is set aside for a while
+      ...answersByRfc,
       success: 'open',
       partial: 'open',
-      forbidden: 'open',
-      missing: 'open',
-      'too-many-requests': 'open',
       'server-error': 'open',
       busy: 'open',
       other: 'open',
-      'no-answer': 'unreachable',
-      'too-many-redirects': 'open',
       'bad-redirect': 'open',
     },
     denyForMs: FOREVER,

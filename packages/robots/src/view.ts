@@ -57,7 +57,7 @@ export class RobotsView implements RobotsTxt {
       allowed: rule.type === 'allow',
       why: 'rule',
       rule,
-      group: groupOf(this.#file, this.#blockOf(blocks, winner)),
+      group: groupOf(this.#file, this.#blockOf(blocks, winner, 1)),
     }
   }
 
@@ -99,7 +99,7 @@ export class RobotsView implements RobotsTxt {
     }
     if (largest === undefined) return undefined
     const { seconds, written, line, from } = largest
-    return { seconds, written, line, token, group: groupOf(this.#file, this.#blockOfName(blocks, from)) }
+    return { seconds, written, line, token, group: groupOf(this.#file, this.#blockOf(blocks, from, 0)) }
   }
 
   get sitemaps(): string[] {
@@ -175,15 +175,9 @@ export class RobotsView implements RobotsTxt {
     return { key, token, blocks, rules: new GroupRules(this.#patterns, this.policy, ranges) }
   }
 
-  /** The block that holds a rule: a group may be spread over several. */
-  #blockOf(blocks: readonly number[], rule: number): number {
+  /** The block that holds a name, or (offset 1) a rule: a group may be spread over several. */
+  #blockOf(blocks: readonly number[], index: number, offset: 0 | 1): number {
     const { marks, startsAt } = this.#file
-    return blocks.find((block) => rule < (marks[startsAt + 2 * block + 3] as number)) as number
-  }
-
-  /** The block that holds a name. */
-  #blockOfName(blocks: readonly number[], name: number): number {
-    const { marks, startsAt } = this.#file
-    return blocks.find((block) => name < (marks[startsAt + 2 * block + 2] as number)) as number
+    return blocks.find((block) => index < (marks[startsAt + 2 * block + 2 + offset] as number)) as number
   }
 }

@@ -6,38 +6,29 @@ import type { Warning, WarningKind } from './robots-txt.ts'
 /** A piece of a hostile line, short enough to be printed. */
 const MAX_QUOTE = 60
 
-const NONE: never[] = []
-
 export class Warnings {
-  #list: Warning[] = NONE
+  readonly list: Warning[] = []
   #inAll = 0
 
   /** `text` as a function is only called while there is room: a hundred thousand messages must not be made in vain. */
   add(line: number, kind: WarningKind, text: string | (() => string)): void {
-    if (this.#inAll++ < MAX_WARNINGS) this.#room().push({ line, kind, text: typeof text === 'string' ? text : text() })
+    if (this.#inAll++ < MAX_WARNINGS) this.list.push({ line, kind, text: typeof text === 'string' ? text : text() })
   }
 
   /** Closes the list with the count of those left out. */
   close(): readonly Warning[] {
-    const left = this.#inAll - this.#list.length
-    if (left > 0) this.#list.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
-    return this.#list
-  }
-
-  #room(): Warning[] {
-    if (this.#list === NONE) this.#list = []
-    return this.#list
+    const left = this.#inAll - this.list.length
+    if (left > 0) this.list.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
+    return this.list
   }
 }
 
 /** A piece of the source in quotes, with control characters and turns of direction shown as what they are. */
 export function quote(octets: Uint8Array, start: number, end: number): string {
   const text = textOf(octets, start, Math.min(end, start + MAX_QUOTE))
-  const shown = PLAIN.test(text) ? `"${text}"` : JSON.stringify(text).replace(TRICKY, escaped)
-  return end - start > MAX_QUOTE ? `${shown}…` : shown
+  return JSON.stringify(text).replace(TRICKY, escaped) + (end - start > MAX_QUOTE ? '…' : '')
 }
 
-const PLAIN = /^[ !#-[\]-~]*$/
 const TRICKY = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g
 
 function escaped(character: string): string {
@@ -49,10 +40,9 @@ export function warnOfContent(warnings: Warnings, octets: Uint8Array, start: num
   const a = octets[start] as number
   const b = octets[start + 1] as number
   if (end - start < 2 || (a > 0x20 && a < 0x7f && a !== 0x3c)) return
-  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff))
-    warnings.add(1, 'not-text', 'this is UTF-16; robots.txt is UTF-8')
-  else if (a === 0x1f && b === 0x8b) warnings.add(1, 'not-text', 'this is gzip without a Content-Encoding that says so')
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) warnings.add(1, 'not-text', 'this is UTF-16')
+  else if (a === 0x1f && b === 0x8b) warnings.add(1, 'not-text', 'this is gzip')
   else if (a === 0x89 && b === 0x50) warnings.add(1, 'not-text', 'this is an image')
   else if (/^\s*<(?:!doctype|html|head|\?xml|!--)/i.test(textOf(octets, start, Math.min(end, start + 200))))
-    warnings.add(1, 'looks-like-html', 'this looks like a page rather than a robots.txt; lines that parse still count')
+    warnings.add(1, 'looks-like-html', 'this looks like a page of HTML')
 }
