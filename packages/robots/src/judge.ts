@@ -48,7 +48,7 @@ export function judge(
   if (inForce.kind === 'open')
     return { kind: 'allowed', why: inForce.why, refresh: inForce.refresh, stale: inForce.why !== 'unavailable' }
   if (inForce.kind !== 'copy') return inForce
-  if (state.rules === undefined) throw new Error(`judge needs the rules of the body ${inForce.copy.hash}`)
+  if (state.rules === undefined) throw new Error(`no rules given for ${inForce.copy.hash}`)
   const { refresh, stale } = inForce
   const { allowed, why, rule, group } = state.rules.under(policy).decide(url, agent)
   if (!allowed && rule && group) return { kind: 'refused', rule, group, refresh, stale }

@@ -178,7 +178,7 @@ function answered(state: RobotsState, event: Answered, now: Instant): RobotsStat
   if (!isGood(kind)) return next
 
   const hash = renewed ? renewed.hash : event.hash
-  if (hash === undefined) throw new TypeError(`an answer ${event.status} to robots.txt needs the hash of its body`)
+  if (hash === undefined) throw new TypeError(`answer ${event.status} lacks the hash of its body`)
   const etag = event.etag ?? renewed?.etag
   const lastModified = event.lastModified ?? renewed?.lastModified
   const copy: Copy = {
@@ -210,7 +210,7 @@ function lifted(state: RobotsState): RobotsState {
 
 /** A length of time that JSON keeps: a header may say anything, and `Infinity` would be stored as null. */
 function bounded(ms: number): number {
-  return ms > 0 ? Math.min(ms, Number.MAX_SAFE_INTEGER) : 0
+  return ms > 0 ? Math.min(ms, 1e15) : 0
 }
 
 function share(jitter: number): number {
