@@ -360,7 +360,7 @@ class Reader {
   /** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
   #endBlock(): void {
     if (this.#blocks > 0 && !this.#reachable)
-      this.#warnings.add(this.#blockLine, 'unreachable-group', 'no crawler can have a name of this group')
+      this.#warnings.add(this.#blockLine, 'unreachable-group', 'nobody has such a name')
   }
 
   /** A user-agent line that is not a bare token: [start, letters) of [start, stop) is the token. */
@@ -373,7 +373,7 @@ class Reader {
         'agent-with-extra',
         () => `of ${quote(input, start, stop)} only ${quote(input, start, Math.max(letters, start + 1))} counts`,
       )
-    else this.#warnings.add(this.#line, 'agent-without-name', () => `${quote(input, start, stop)} names no crawler`)
+    else this.#warnings.add(this.#line, 'agent-without-name', () => `${quote(input, start, stop)} is no name`)
   }
 
   #delay(text: string): void {
