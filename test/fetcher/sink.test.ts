@@ -61,25 +61,37 @@ test('a folder of files: the decoded body, and what was said about it', async ()
   expect((await readdir(join(dir, host ?? ''))).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('a sink of one’s own: a module path', async () => {
+test('a sink of one’s own: the module in the README does what it says', async () => {
+  const readme = await readFile(new URL('../../services/fetcher/README.md', import.meta.url), 'utf8')
+  const [, code = ''] = /```js\n(.*?)```/s.exec(readme) ?? []
   const path = join(folder, 'own.mjs')
-  await writeFile(
-    path,
-    `export const pages = []
-     export async function openSink({ folder, agents }) {
-       return { keepsBodies: true, async store({ url, answer }) {
-         let text = ''
-         for await (const chunk of answer.body.read()) text += Buffer.from(chunk).toString()
-         pages.push([url, answer.status, text])
-       }, async close() {} }
-     }`,
-  )
-  const sink = await openSink(path, options)
+  await writeFile(path, code)
+  const sink = await openSink(path, { ...options, folder })
   const site = await rawOrigin(answerOf(200, {}, 'mine').toString('latin1'))
-  const { outcome } = await page(connections, pageOrder(site.origin, '/x'), { sink })
+  const { outcome } = await page(connections, pageOrder(site.origin, '/x', { meta: { depth: 1 } }), { sink })
   expect(outcome).toMatchObject({ kind: 'fetched' })
   expect(outcome).not.toHaveProperty('archive')
-  expect((await import(path)).pages).toEqual([[`${site.origin}/x`, 200, 'mine']])
+  await sink.close()
+  const lines = (await readFile(join(folder, 'pages.ndjson'), 'utf8')).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    { url: `${site.origin}/x`, status: 200, bytes: 4, meta: { depth: 1 } },
+  ])
+})
+
+test('the README names each setting of the fetcher with its default', async () => {
+  const readme = await readFile(new URL('../../services/fetcher/README.md', import.meta.url), 'utf8')
+  const config = readConfig({ REDIS_URL: 'redis://127.0.0.1', DECORUM_CONTACT: 'a@b.example' })
+  for (const name of [
+    'FETCH_CONCURRENCY',
+    'FETCH_PROCESSES',
+    'PAGE_MAX_BYTES',
+    'ARCHIVE_DIR',
+    'PAGE_SINK',
+    'HOST',
+  ] as const) {
+    const [, said = ''] = new RegExp(`\\| \`${name}\` \\| ([^|]+) \\|`).exec(readme) ?? []
+    expect([name, said.replaceAll('`', '')]).toEqual([name, config[name] === '' ? 'empty' : String(config[name])])
+  }
 })
 
 test.each([

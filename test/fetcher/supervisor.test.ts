@@ -1,4 +1,10 @@
 /** A parent and its fetching processes on a real Redis: frozen, blocked, killed and stopped. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as passes } from 'node:timers/promises'
 import { openLedger } from '@decorum/ledger'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
@@ -70,6 +76,43 @@ test('children share the slots; figures are sums; a frozen one is killed within 
   expect(last.map(isAlive)).toEqual([false, false])
   // the killed ones are forgotten after a while, the others have said goodbye
   await expect.poll(slots, { timeout: 8_000 }).toEqual([])
+})
+
+/** A sink stands in for whatever might block: half a second after the start the loop never turns again. */
+async function blockingSink(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-blocked-'))
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'sink.mjs')
+  const block = 'setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0), 500)'
+  await writeFile(
+    path,
+    `export const openSink = async () => (${block}, { keepsBodies: false, store() {}, close() {} })`,
+  )
+  return path
+}
+
+test('a loop that is blocked counts as silence', { timeout: 30_000 }, async () => {
+  const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
+  const [blocked = 0] = fetching.pids()
+  await expect.poll(() => isAlive(blocked), { timeout: 10_000 }).toBe(false)
+})
+
+test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', {
+  timeout: 30_000,
+}, async () => {
+  const orphansOf = async (over: Record<string, string>): Promise<number[]> => {
+    const parent = fork(new URL('./support/parent.ts', import.meta.url).pathname, { env: { ...settings, ...over } })
+    const [pids] = (await once(parent, 'message')) as [number[]]
+    await passes(1_000) // by then the blocking one is blocked
+    parent.kill('SIGKILL')
+    return pids
+  }
+  const [turning, blocked] = await Promise.all([
+    orphansOf({}),
+    orphansOf({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
+  ])
+  await expect.poll(() => turning.some(isAlive), { timeout: 2_000 }).toBe(false)
+  await expect.poll(() => blocked.some(isAlive), { timeout: 12_000 }).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {

@@ -4,11 +4,13 @@
  */
 import { type Ledger, LedgerUnavailableError, type Settlement, type SettleResult } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
 import { fetchPage } from './fetch-page.ts'
 import { hopLanes } from './hop-lane.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
+import { GRANT_AHEAD_MS } from './limits.ts'
 import type { Sink } from './sink.ts'
 import type { Stats } from './stats.ts'
 
@@ -48,7 +50,7 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
       )
       return
     }
-    const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin))
+    const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
     if (tools.isStopping()) return stats.refused('stopping')
     const begun = await beginLease(tools.ledger, order, tools.fetchDeadlineMs, tools.leaseMs - tools.fetchDeadlineMs)
@@ -73,7 +75,7 @@ async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Pro
     sink: tools.sink,
     pageMaxBytes: tools.pageMaxBytes,
     maxAttempts: tools.maxAttempts,
-    now: () => tools.ledger.now(),
+    now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   const { mood, outcome, candidate, endedAt, what, bytes } = result
@@ -81,7 +83,9 @@ async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Pro
   const settlement: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood }
   if (outcome !== undefined) settlement.outcome = outcome
   if (candidate !== undefined) settlement.candidate = candidate
+  crashPoint('settle.before')
   await handBack(lease, endedAt, tools, (restedMs) => tools.ledger.settle({ ...settlement, restedMs }))
+  crashPoint('settle.after')
 }
 
 async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
@@ -92,13 +96,16 @@ async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): P
     connections: tools.connections,
     agents: tools.agents,
     sink: tools.sink,
-    now: () => tools.ledger.now(),
+    // rounded up: an answer is never dated before it came, or its retry would come too early
+    now: () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1,
     jitter: Math.random,
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   tools.stats.exchanged('robots', answer.what, answer.bytes)
   if (lesson !== undefined) {
+    crashPoint('learn.before')
     await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.learn({ ...lesson, restedMs }))
+    crashPoint('learn.after')
     return
   }
   // Nothing was heard of the site. The waiting head ends when the agent may not go there at all; the question is

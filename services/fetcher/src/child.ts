@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { readConfig } from './config.ts'
 import { startFetching } from './fetching.ts'
 import { BEAT_EVERY_MS } from './limits.ts'
+import { startWatchdog } from './watchdog.ts'
 
 export type MetricsJson = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 export type ToChild = { kind: 'stop' } | { kind: 'metrics' }
@@ -35,7 +36,11 @@ try {
     if (word.kind === 'stop') void stop()
     else void fetching.registry.getMetricsAsJSON().then((metrics) => say({ kind: 'metrics', metrics }))
   })
-  const beat = (): void => say({ kind: 'beat', ready: fetching.isReady() })
+  const turned = startWatchdog()
+  const beat = (): void => {
+    turned()
+    say({ kind: 'beat', ready: fetching.isReady() })
+  }
   setInterval(beat, BEAT_EVERY_MS)
   beat()
   say({ kind: 'working' })

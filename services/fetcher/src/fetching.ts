@@ -9,6 +9,7 @@ import type { Registry } from 'prom-client'
 import { carryOut } from './carry-out.ts'
 import type { Config } from './config.ts'
 import { openConnections } from './connections.ts'
+import { GRANT_AHEAD_MS } from './limits.ts'
 import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
 import { openSink } from './sink.ts'
@@ -31,6 +32,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     partitions: config.DECORUM_PARTITIONS,
     leaseMs: config.LEASE_MS,
     quarantineMs: config.QUARANTINE_MS,
+    grantAheadMs: GRANT_AHEAD_MS,
     backOffMs: config.BACK_OFF_MS,
   })
   for (const warning of ledger.warnings) log.warn(warning)

@@ -5,6 +5,7 @@
 import type { Ledger, Permit } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Order } from '@decorum/protocol'
+import { crashPoint } from '@decorum/service'
 import { LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
 
 export type Lease = {
@@ -41,6 +42,7 @@ export async function beginLease(
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const monotonic = performance.now() // before the call: the reply may be late, the lease began without us
     const wall = Date.now()
+    crashPoint('begin.before')
     let permit: Permit
     try {
       permit = await ledger.begin({ kind, agent, origin, fence, version, gapMs })
@@ -49,8 +51,12 @@ export async function beginLease(
       if (error instanceof LedgerUnavailableError) return { kind: 'refused', why: 'ledger-unavailable' }
       throw error
     }
-    if (permit.kind === 'granted')
+    if (permit.kind === 'granted') {
+      crashPoint('begin.after')
+      // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
+      if (permit.waitMs !== undefined) await exactly(permit.waitMs)
       return { kind: 'lease', lease: lease(monotonic, wall, permit.leaseMs, fetchDeadlineMs, leaseSpanMs) }
+    }
     if (permit.kind === 'refused') return permit
     await later(permit.waitMs)
   }
@@ -74,3 +80,11 @@ function lease(monotonic: number, wall: number, leaseMs: number, fetchDeadlineMs
 /** Waits; a whole millisecond more than asked, since timers may fire a fraction early. */
 export const later = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.min(ms, 60_000))))
+
+/** Waits at least that long, and as little more as a timer of whole milliseconds allows. */
+async function exactly(ms: number): Promise<void> {
+  const until = performance.now() + ms
+  for (let left = ms; left > 0; left = until - performance.now()) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(1, Math.floor(left))))
+  }
+}

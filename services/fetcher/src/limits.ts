@@ -3,6 +3,8 @@ import { SECOND } from '@decorum/protocol'
 
 /** Oldest permit that may still be used: what the ledger said (rules, pauses, fence) is trusted no longer than this. */
 export const SEND_WINDOW_MS = 5 * SECOND
+/** A lane that opens this soon is begun already: the round trip to the ledger lies before the opening, not behind it. */
+export const GRANT_AHEAD_MS = 8
 /** One name's look-up, all addresses; part of the send window. */
 export const DNS_TIMEOUT_MS = 5 * SECOND
 /** Time kept free at the end of a lease, to hand it back: at most this, less when the lease itself is short. */

@@ -46,9 +46,9 @@ export async function supervise(
     pids: () => children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
     isReady: () => children.every((child) => child.isReady()),
     async stop() {
-      clearInterval(watch)
-      // An exchange that was begun may take its whole deadline, and settling a while more.
+      // An exchange that was begun may take its whole deadline, and settling a while more. Silence still counts.
       await Promise.all(children.map((child) => child.stop(config.LEASE_MS)))
+      clearInterval(watch)
     },
   }
 }
