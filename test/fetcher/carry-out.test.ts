@@ -4,6 +4,7 @@ import { step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
+import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
 import { noSink } from '../../services/fetcher/src/sink.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { NOW, pageOrder } from './support/orders.ts'
@@ -105,13 +106,15 @@ test('the time that a sink takes counts as silence', async () => {
   expect(settled[0]?.restedMs).toBeGreaterThanOrEqual(119)
 })
 
-test('begin waits until the lane opens, on the clock of Redis', async () => {
+test('begin is asked a moment before the lane opens, on the clock of Redis; the request leaves when it is open', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, begun } = rig()
+  const { run, begun } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, waitMs: 40 }] })
   const start = performance.now()
   await run(pageOrder(site.origin, '/', { notBefore: NOW + 150 }))
-  expect((begun[0] ?? 0) - start).toBeGreaterThanOrEqual(150)
-  expect((begun[0] ?? 0) - start).toBeLessThan(400)
+  const [asked = 0] = begun
+  expect(asked - start).toBeGreaterThanOrEqual(150 - GRANT_AHEAD_MS)
+  expect(asked - start).toBeLessThan(400)
+  expect((site.asked[0]?.at ?? 0) - asked).toBeGreaterThanOrEqual(40)
 })
 
 test('early: asked again when the ledger says so, and not for ever', async () => {

@@ -91,7 +91,7 @@ async function blockingSink(): Promise<string> {
   return path
 }
 
-test('a loop that is blocked counts as silence', { timeout: 30_000 }, async () => {
+test('a loop that is blocked counts as silence', { timeout: 60_000 }, async () => {
   const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
   const [blocked = 0] = fetching.pids()
   await expect.poll(() => isAlive(blocked), { timeout: 10_000 }).toBe(false)
@@ -112,7 +112,7 @@ test('children whose parent is killed do not outlive it: at once when they turn,
     orphansOf({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
   ])
   await expect.poll(() => turning.some(isAlive), { timeout: 2_000 }).toBe(false)
-  await expect.poll(() => blocked.some(isAlive), { timeout: 12_000 }).toBe(false)
+  await expect.poll(() => blocked.some(isAlive), { timeout: 25_000 }).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {
