@@ -10,9 +10,12 @@ const Settings = z.object({
   DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
   MAX_GAP_MS: common.MAX_GAP_MS,
   OUTCOMES_LIMIT: common.OUTCOMES_LIMIT,
+  LEASE_MS: common.LEASE_MS, //           whoever meets a restarted Redis first holds all grants for these two
+  QUARANTINE_MS: common.QUARANTINE_MS,
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // whoever reaches the console sees every URL and can add more
+  HEARTBEAT_MS: z.coerce.number().int().min(10).default(15_000), // proxies cut streams that are silent for 30 to 60 s
   CONSOLE_USER: z.string().default('decorum'),
   CONSOLE_PASSWORD: z.string().min(8, 'at least 8 characters').optional(), // required on a HOST beyond loopback
 })
@@ -22,6 +25,10 @@ export type ConsoleConfig = {
   partitions: number
   agents: Agents
   outcomesLimit: number
+  leaseMs: number
+  quarantineMs: number
+  /** a stream of outcomes that has nothing to tell says so this often, ms */
+  heartbeatMs: number
   host: string
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
@@ -42,6 +49,9 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     partitions: c.DECORUM_PARTITIONS,
     agents: readAgents(c),
     outcomesLimit: c.OUTCOMES_LIMIT,
+    leaseMs: c.LEASE_MS,
+    quarantineMs: c.QUARANTINE_MS,
+    heartbeatMs: c.HEARTBEAT_MS,
     host: c.HOST,
     port: c.PORT,
     logLevel: c.LOG_LEVEL,

@@ -7,10 +7,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from './config.ts'
 
 const OPEN = new Set(['/livez', '/readyz'])
+/** Reading that takes something away: what a group has been told is not told it again. */
+const TAKES = '/v1/outcomes'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
-  "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
+  "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 export type Login = { user: string; password: string }
 
@@ -20,7 +22,8 @@ export function doorkeeper(login: Login | undefined) {
     reply.headers({
       'content-security-policy': PAGE_POLICY,
       'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
+      // Our own forms must say where they come from: without a Referer their Origin would be 'null'
+      'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     })
     if (OPEN.has(request.url)) return undefined
@@ -43,8 +46,9 @@ export function doorkeeper(login: Login | undefined) {
 }
 
 /** Basic auth is sent by browsers unasked, and text/plain needs no preflight: a form elsewhere could post here. */
-function isForeignWrite({ method, headers }: FastifyRequest): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
+function isForeignWrite({ method, url, headers }: FastifyRequest): boolean {
+  const reads = method === 'GET' || method === 'HEAD'
+  if (reads && url.split('?')[0] !== TAKES) return false
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   const { origin } = headers

@@ -1,19 +1,16 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
-import type { LaneRef, LaneView, Member, OriginView, PartitionView } from '@decorum/ledger'
+import type { LaneInOrigin, Ledger, Member, PartitionView } from '@decorum/ledger'
 
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
 
-/** What the console needs to see: the ledger's views, and the names of the lanes that open soonest. */
-export type Eyes = {
-  readonly tags: string[]
-  viewPartition(partition: number): Promise<PartitionView>
-  viewOrigin(origin: string, agents: string[]): Promise<OriginView>
-  members(): Promise<Member[]>
-  soonest(partition: number, limit: number): Promise<LaneRef[]>
-}
+/** Of the lanes listed, at most one in three is in flight: the waiting ones are the question. */
+const IN_FLIGHT_SHARE = 3
 
-export type SoonLane = { partition: number; lane: LaneView; origin: OriginView }
+/** What the console needs to see: the ledger's views. */
+export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members'>
+
+export type SoonLane = LaneInOrigin & { partition: number }
 
 export type Look =
   | { kind: 'seen'; at: number; partitions: PartitionView[]; lanes: SoonLane[]; members: Member[] }
@@ -46,23 +43,23 @@ async function takeLook(eyes: Eyes): Promise<Look> {
   }
 }
 
+/** Lanes in flight whose leases end first, then waiting ones by their due time: two calls per partition. */
 async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
   // Twice as many as are shown: an emptied lane stays listed until its clock has run down.
   const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / eyes.tags.length))
   const listed = await Promise.all(
-    eyes.tags.map(async (_, partition) =>
-      (await eyes.soonest(partition, perPartition)).map(({ agent, origin }) => ({ partition, agent, origin })),
-    ),
-  )
-  const seen = await Promise.all(
-    listed.flat().map(async ({ partition, agent, origin: name }): Promise<SoonLane[]> => {
-      const origin = await eyes.viewOrigin(name, [agent])
-      return origin.lanes.flatMap((lane) => (lane.state === 'idle' ? [] : [{ partition, lane, origin }]))
+    eyes.tags.map(async (_, partition) => {
+      const lists = await Promise.all([
+        eyes.viewLanes(partition, { order: 'in-flight', limit: Math.ceil(perPartition / IN_FLIGHT_SHARE) }),
+        eyes.viewLanes(partition, { order: 'soonest', limit: perPartition }),
+      ])
+      return lists.flat().map((one) => ({ partition, ...one }))
     }),
   )
   const rank = ({ lane }: SoonLane): number => lane.due ?? 0 // a lane in flight has no due time: first
-  return seen
+  return listed
     .flat()
+    .filter(({ lane }) => lane.state !== 'idle')
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, LANES_SHOWN)
 }

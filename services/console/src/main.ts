@@ -8,8 +8,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './headline.ts'
-import { soonestLanes } from './listing.ts'
-import { type Eyes, type Look, looker } from './looks.ts'
+import { type Look, looker } from './looks.ts'
 import { Pace, SAMPLE_MS } from './pace.ts'
 import { buildServer } from './server.ts'
 
@@ -27,6 +26,8 @@ export async function main(env: Record<string, string | undefined> = process.env
     redis: config.redisUrl,
     partitions: config.partitions,
     outcomesLimit: config.outcomesLimit,
+    leaseMs: config.leaseMs,
+    quarantineMs: config.quarantineMs,
   })
   // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
   const redis = new Redis(config.redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 1, lazyConnect: true })
@@ -39,11 +40,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     }),
   )
   const pace = new Pace()
-  const eyes: Eyes = {
-    ...ledger,
-    soonest: (partition, limit) => soonestLanes(redis, ledger.tags[partition] ?? '', limit),
-  }
-  const look = looker(eyes)
+  const look = looker(ledger)
   const sampler = setInterval(() => void sample(look, pace), SAMPLE_MS)
   sampler.unref()
 
@@ -55,7 +52,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const server = await buildServer({ config, eyes, look, pace, queues, redisAnswers, log, version: version() })
+  const server = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {

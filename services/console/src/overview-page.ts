@@ -4,35 +4,18 @@ import type { Member, PartitionView } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { headline, type Totals, totalsOf } from './headline.ts'
 import { type Html, html, type Piece } from './html.ts'
+import { layout } from './layout.ts'
 import type { Look, SoonLane } from './looks.ts'
 import type { Pace } from './pace.ts'
-import { robotsWord, whyItWaits } from './why.ts'
+import { opensIn, robotsWord, whyItWaits } from './why.ts'
 import { clock, count, length, some } from './words.ts'
 
 export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; version: string }
 
 /** The whole document. The script replaces `<main>` by `/overview` every two seconds; without it the page reloads itself. */
 export function overviewPage(facts: PageFacts): string {
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Decorum</title>
-<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/console.css">
-<noscript><meta http-equiv="refresh" content="5"></noscript>
-<script src="/static/console.js" defer></script>
-</head>
-<body>
-<header><a class="name" href="/">Decorum</a><nav><a href="/queues">Queue board</a><a href="/metrics">Metrics</a><a href="/v1/partitions">API</a></nav><span class="live" title="this page follows the fleet">live</span></header>
-<main>${overviewMain(facts)}</main>
-<footer>Decorum ${facts.version} · every silence is counted on the clock of Redis</footer>
-</body>
-</html>
-`
-  return page.text
+  const body = html`<main data-follow="/overview">${overviewMain(facts)}</main>`
+  return layout({ title: 'Decorum', body, version: facts.version, reload: true })
 }
 
 /** What changes from look to look. */
@@ -80,10 +63,8 @@ function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Tota
     const part = partitions[partition]
     if (part === undefined) return []
     const why = whyItWaits(lane, origin, part)
-    const opens = why.until ?? lane.due
-    const left = opens === undefined || opens <= part.now ? 'now' : length(opens - part.now)
-    return html`<tr><td><a href="/v1/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a><small>${lane.head?.path.slice(0, 120) ?? ''}</small></td><td>${lane.agent}</td>
-<td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td>${why.sentence}</td><td>${robotsWord(origin.state)}</td><td class="n">${why.state === 'in flight' ? '–' : left}</td><td class="n">${count(lane.waiting)}</td></tr>`
+    return html`<tr><td><a href="/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a><small>${lane.head?.path.slice(0, 120) ?? ''}</small></td><td>${lane.agent}</td>
+<td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td>${why.sentence}</td><td>${robotsWord(origin.state)}</td><td class="n">${opensIn(lane, why, part.now)}</td><td class="n">${count(lane.waiting)}</td></tr>`
   })
   const more = totals.lanes > rows.length ? ` · ${count(totals.lanes - rows.length)} more open later` : ''
   return html`<section><h2>The soonest lanes, and why each waits<small>${count(rows.length)} of ${count(totals.lanes)}${more}</small></h2>

@@ -3,20 +3,35 @@
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
 import type { Gate, Instant } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import { count, length } from './words.ts'
+import { count, isForever, length } from './words.ts'
+
+export const WAIT_STATES = [
+  'in flight',
+  'silence',
+  'open',
+  'late',
+  'robots',
+  'back-off',
+  'paused',
+  'blocked',
+  'held',
+  'idle',
+] as const
+export type WaitState = (typeof WAIT_STATES)[number]
 
 export type Why = {
   /** what the lane is doing, one word for the eye; 'late' is the only one that asks for somebody */
-  state: 'in flight' | 'silence' | 'open' | 'late' | 'robots' | 'back-off' | 'paused' | 'held'
+  state: WaitState
   sentence: string
-  /** when this gate opens by itself; undefined when it is open */
+  /** when this gate opens by itself; undefined when it is open, or opens by hand alone */
   until?: Instant
 }
 
 /** An open lane that is later than this has waited for a slot longer than a busy fleet explains, ms. */
 export const LATE_MS = 2_000
 
-export function whyItWaits(lane: LaneView, origin: OriginView, part: PartitionView): Why {
+/** @param part  of the partition its clock and its hold are read */
+export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'heldUntil'>): Why {
   const now = part.now
   if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
   if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
@@ -24,9 +39,13 @@ export function whyItWaits(lane: LaneView, origin: OriginView, part: PartitionVi
     const sentence = 'all is held: leases from before the restart of Redis may still be out'
     return { state: 'held', sentence, until: part.heldUntil }
   }
-  const { paused, backOff } = origin
+  const { blocked, paused, backOff } = origin
+  if (blocked !== undefined) {
+    const sentence = `blocked by the operator: ${blocked.reason}; its URLs end as refused`
+    return { state: 'blocked', sentence, ...byItself(blocked.until) }
+  }
   if (paused !== undefined) {
-    return { state: 'paused', sentence: `paused by the operator: ${paused.reason}`, until: paused.until }
+    return { state: 'paused', sentence: `paused by the operator: ${paused.reason}`, ...byItself(paused.until) }
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${count(backOff.incidents)} times in a row` : ''
@@ -34,9 +53,24 @@ export function whyItWaits(lane: LaneView, origin: OriginView, part: PartitionVi
     return { state: 'back-off', sentence, until: backOff.until }
   }
   const due = lane.due ?? now
+  if (lane.state === 'idle') {
+    return due > now
+      ? { state: 'idle', sentence: 'no URL waits; a new one would wait for the silence still owed', until: due }
+      : { state: 'idle', sentence: 'no URL waits' }
+  }
   if (due <= now) return open(now - due)
   return { ...(lane.heldBy === undefined ? silence(lane, origin) : held(lane.heldBy)), until: due }
 }
+
+/** When a lane may be visited, in a word or two for a narrow column. */
+export function opensIn(lane: LaneView, why: Why, now: Instant): string {
+  if (why.state === 'in flight') return '–'
+  if ((why.state === 'paused' || why.state === 'blocked') && why.until === undefined) return 'by hand'
+  const opens = why.until ?? lane.due
+  return opens === undefined || opens <= now ? 'now' : length(opens - now)
+}
+
+const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {} : { until })
 
 function held(gate: Gate): Why {
   switch (gate) {

@@ -27,6 +27,23 @@ export function some(n: number, one: string, many = `${one}s`): string {
 /** 14:03:22 UTC */
 export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
+/** 20 Nov 14:03 UTC; instants of another year would be read wrong without it: 2027-01-05 14:03 UTC */
+export function day(at: number, now = Date.now()): string {
+  const iso = new Date(at).toISOString()
+  const time = `${iso.slice(11, 16)} UTC`
+  if (iso.slice(0, 4) !== new Date(now).toISOString().slice(0, 4)) return `${iso.slice(0, 10)} ${time}`
+  return `${Number(iso.slice(8, 10))} ${MONTHS[Number(iso.slice(5, 7)) - 1]} ${time}`
+}
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** What the ledger writes for "until somebody ends it": the year 2100. */
+export const FOREVER = 4_102_444_800_000
+export const isForever = (until: number): boolean => until >= FOREVER
+
+/** 'for another 3 min' · 'until somebody ends it' */
+export const lasting = (until: number, now: number): string =>
+  isForever(until) ? 'until somebody ends it' : `for another ${length(until - now)}`
+
 const trim = (text: string): string => text.replace(/\.0$/, '')
 const pair = (a: number, unit: string, b: number, small: string): string =>
   b === 0 ? `${a} ${unit}` : `${a} ${unit} ${b} ${small}`

@@ -1,14 +1,14 @@
-// Follows the fleet: replaces <main> every two seconds, unless nobody looks or somebody selects text in it.
+// Follows the fleet: replaces what is marked `data-follow` every two seconds, unless nobody looks or somebody selects text.
 const EVERY_MS = 2000
-const main = document.querySelector('main')
+const part = document.querySelector('[data-follow]')
 const live = document.querySelector('.live')
 
 async function refresh() {
   if (document.hidden || !getSelection().isCollapsed) return
   try {
-    const answer = await fetch('/overview', { signal: AbortSignal.timeout(5000) })
+    const answer = await fetch(part.dataset.follow, { signal: AbortSignal.timeout(5000) })
     if (!answer.ok) throw new Error(`status ${answer.status}`)
-    main.innerHTML = await answer.text()
+    part.innerHTML = await answer.text()
     live.textContent = 'live'
     live.classList.remove('lost')
   } catch {
@@ -22,5 +22,7 @@ async function follow() {
   setTimeout(follow, EVERY_MS)
 }
 
-setTimeout(follow, EVERY_MS)
-document.addEventListener('visibilitychange', () => void refresh())
+if (part) {
+  setTimeout(follow, EVERY_MS)
+  document.addEventListener('visibilitychange', () => void refresh())
+}

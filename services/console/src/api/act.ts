@@ -1,0 +1,118 @@
+/** The operator's hand over HTTP: what was asked becomes an operation of the ledger, which alone decides what it means. */
+import type { Ledger, OperationRecord } from '@decorum/ledger'
+import type { Agents } from '@decorum/protocol'
+import { isForever } from '../words.ts'
+import { OPERATIONS, type Operation } from './answers.ts'
+import type { Action } from './questions.ts'
+import { Refusal } from './route.ts'
+
+/** How long a drop may wait for a lane that is in flight, ms: its lease may last longer, whoever asks will not. */
+const DROP_MS = 20_000
+
+/**
+ * @param by  who it is when the request does not say
+ * @returns what a drop has ended; a Refusal when nothing, or not all, could be done
+ */
+export async function act(
+  ledger: Ledger,
+  agents: Agents,
+  origin: string,
+  action: Action,
+  by: string,
+): Promise<{ dropped?: number } | Refusal> {
+  const keys = agents.list.map((agent) => agent.key)
+  const base = { origin, by: action.by ?? by, reason: action.reason }
+  switch (action.action) {
+    case 'pause':
+    case 'block':
+    case 'gap': {
+      const until = endOf(action, ledger.now(ledger.partitionOf(origin)))
+      if (until instanceof Refusal) return until
+      if (action.action !== 'gap') {
+        await ledger.operate({ ...base, action: action.action, ...(until === undefined ? {} : { until }) }, keys)
+      } else if (until !== undefined) {
+        await ledger.operate({ ...base, action: 'gap', gapMs: action.gapMs, until }, keys)
+      }
+      return {}
+    }
+    case 'ungap':
+      // A gap of nothing that has ended already: the ledger keeps one word for both
+      await ledger.operate({ ...base, action: 'gap', gapMs: 0, until: ledger.now(ledger.partitionOf(origin)) }, keys)
+      return {}
+    case 'resume':
+    case 'unblock':
+    case 'refetch':
+      await ledger.operate({ ...base, action: action.action }, keys)
+      return {}
+    case 'drop': {
+      const only = action.agent === undefined ? undefined : agents.find(action.agent)
+      if (action.agent !== undefined && only === undefined) return unknownAgent(agents)
+      return drop(ledger, only === undefined ? keys : [only.key], base)
+    }
+    default:
+      return action satisfies never
+  }
+}
+
+async function drop(
+  ledger: Ledger,
+  keys: string[],
+  { origin, by, reason }: { origin: string; by: string; reason: string },
+): Promise<{ dropped: number } | Refusal> {
+  const signal = AbortSignal.timeout(DROP_MS)
+  const drops = await Promise.allSettled(keys.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
+  const failed = drops.find((one) => one.status === 'rejected')
+  if (failed !== undefined) {
+    if (!signal.aborted) throw failed.reason
+    const message = 'a lane stayed busy: what was dropped so far has its outcomes; ask again for the rest'
+    return new Refusal(503, 'lane-busy', message)
+  }
+  return { dropped: drops.reduce((n, one) => n + (one.status === 'fulfilled' ? one.value : 0), 0) }
+}
+
+function endOf({ until, forMs }: { until?: number | undefined; forMs?: number | undefined }, now: number) {
+  const end = forMs === undefined ? until : now + forMs
+  if (end === undefined || end > now) return end
+  return new Refusal(400, 'bad-request', 'until: has passed already')
+}
+
+export function unknownAgent(agents: Agents): Refusal {
+  const known = agents.list.map((agent) => agent.name).join(', ')
+  return new Refusal(400, 'unknown-agent', `agent: there is ${known}`)
+}
+
+/** What operators did, newest first, over all partitions or of one origin. */
+export async function listOperations(ledger: Ledger, most: number, origin?: string): Promise<Operation[]> {
+  if (origin !== undefined) {
+    const all = await ledger.operations(ledger.partitionOf(origin), AMONG)
+    return all.flatMap((one) => (one.origin === origin ? told(one) : [])).slice(0, most)
+  }
+  const all = await Promise.all(ledger.tags.map((_, partition) => ledger.operations(partition, most)))
+  return all
+    .flat()
+    .sort((a, b) => b.at - a.at)
+    .slice(0, most)
+    .flatMap(told)
+}
+
+/** Of one origin: found among so many of its partition. */
+const AMONG = 1_000
+const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'gap'])
+
+function told({ at, origin, action: written, by, reason, until, value }: OperationRecord): Operation[] {
+  const word = written === 'gap' && value === '0' ? 'ungap' : written
+  const action = OPERATIONS.find((one) => one === word)
+  if (action === undefined) return [] // of a newer ledger than this console
+  return [
+    {
+      at,
+      origin,
+      action,
+      by,
+      reason,
+      ...(ENDS.has(action) && !isForever(until) ? { until } : {}),
+      ...(action === 'gap' ? { gapMs: Number(value) } : {}),
+      ...(action === 'drop' ? { dropped: Number(value) } : {}),
+    },
+  ]
+}

@@ -1,0 +1,230 @@
+/** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
+import type { Outcome } from '@decorum/protocol'
+import { z } from 'zod'
+import { WAIT_STATES } from '../why.ts'
+import { FOREVER } from '../words.ts'
+
+const instant = z.number().meta({ description: 'ms since 1970 UTC' })
+const GATES = ['robots-unreachable', 'robots-being-asked', 'back-off', 'lane-busy', 'paused'] as const
+const meta = z.record(z.string(), z.unknown())
+
+export const ProblemAnswer = z
+  .strictObject({
+    error: z.string().meta({ description: 'a word for programs' }),
+    message: z.string().meta({ description: 'a sentence for people' }),
+    line: z.number().int().optional().meta({ description: 'of the body, from 1' }),
+    stored: z.number().int().optional().meta({ description: 'candidates stored before Redis went away' }),
+  })
+  .meta({ id: 'Problem' })
+
+const Why = z
+  .strictObject({
+    state: z.enum(WAIT_STATES),
+    sentence: z.string(),
+    until: instant.optional().meta({ description: 'when this gate opens by itself' }),
+  })
+  .meta({ id: 'Why' })
+
+const Gap = z
+  .strictObject({
+    gapMs: z.number(),
+    from: z.enum(['floor', 'crawl-delay', 'cap', 'operator']),
+    clampedFrom: z.number().optional().meta({ description: "the site's crawl-delay, seconds, cut by the cap" }),
+  })
+  .meta({ id: 'Gap' })
+
+const Lane = z
+  .strictObject({
+    agent: z.string(),
+    origin: z.string(),
+    waiting: z.number().int().meta({ description: 'URLs, the one in flight included' }),
+    state: z.enum(['idle', 'waiting', 'reserved', 'in-flight']),
+    due: instant.optional(),
+    heldBy: z.enum(GATES).optional(),
+    tries: z.number().int(),
+    head: z
+      .strictObject({
+        id: z.string(),
+        path: z.string(),
+        expiresAt: instant,
+        hops: z.number().int(),
+        priority: z.enum(['high', 'normal']),
+        meta: meta.optional(),
+      })
+      .optional(),
+    why: Why,
+    gap: Gap.optional(),
+  })
+  .meta({ id: 'Lane' })
+
+const Copy = z.strictObject({
+  kind: z.string(),
+  hash: z.string(),
+  at: instant,
+  etag: z.string().optional(),
+  lastModified: z.string().optional(),
+})
+const RobotsState = z
+  .strictObject({
+    question: z.strictObject({ fence: z.number(), until: instant }).optional(),
+    answer: z
+      .strictObject({
+        kind: z.string(),
+        at: instant,
+        status: z.number().int().optional(),
+        reason: z.string().optional(),
+        freshForMs: z.number().optional(),
+        jitter: z.number(),
+      })
+      .optional(),
+    notBefore: instant.optional(),
+    copy: Copy.optional(),
+    olderCopies: z.record(z.string(), Copy).optional(),
+    heard: z
+      .record(z.string(), z.strictObject({ at: instant, nextAt: instant.optional(), since: z.number().int() }))
+      .optional(),
+    first: z.strictObject({ at: instant, count: z.number().int() }).optional(),
+    siteAnsweredAt: instant.optional(),
+  })
+  .meta({ id: 'RobotsState', description: 'facts known of the robots.txt; policies read them' })
+
+const byHand = z.strictObject({
+  until: z.number().meta({ description: `ms since 1970 UTC; ${FOREVER}: until somebody ends it` }),
+  reason: z.string(),
+})
+export const OriginAnswer = z
+  .strictObject({
+    origin: z.string(),
+    version: z.number().int().meta({ description: 'of the robots state: rises with each answer' }),
+    state: RobotsState,
+    robots: z.string().meta({ description: 'the state in a word or two' }),
+    backOff: z.strictObject({ until: instant, incidents: z.number().int() }).optional(),
+    paused: byHand.optional(),
+    blocked: byHand.optional(),
+    override: byHand.extend({ gapMs: z.number() }).optional(),
+    gaps: z
+      .array(z.strictObject({ agent: z.string(), gapMs: z.number(), clampedFrom: z.number().optional() }))
+      .meta({ description: 'learned from the rules' }),
+    lanes: z.array(Lane),
+    now: instant.meta({ description: "Redis's clock" }),
+    dropped: z.number().int().optional().meta({ description: 'URLs that a drop has ended' }),
+  })
+  .meta({ id: 'Origin' })
+
+export const ListAnswer = z.strictObject({
+  origins: z.array(OriginAnswer),
+  looked: z.number().int().meta({ description: 'lanes looked at to find these' }),
+  complete: z.boolean().meta({ description: 'false: there are lanes that were not looked at' }),
+})
+
+export const OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'gap', 'ungap', 'refetch', 'drop'] as const
+const Operation = z
+  .strictObject({
+    at: instant,
+    origin: z.string(),
+    action: z.enum(OPERATIONS),
+    by: z.string(),
+    reason: z.string(),
+    until: instant.optional(),
+    gapMs: z.number().optional(),
+    dropped: z.number().int().optional(),
+  })
+  .meta({ id: 'Operation' })
+export type Operation = z.output<typeof Operation>
+export const OperationsAnswer = z.strictObject({ operations: z.array(Operation) })
+
+const RuleRef = z.strictObject({ type: z.enum(['allow', 'disallow']), pattern: z.string(), line: z.number().int() })
+const Group = z.strictObject({ agents: z.array(z.string()), line: z.number().int() })
+export const CheckAnswer = z
+  .strictObject({
+    url: z.string(),
+    origin: z.string(),
+    agent: z.string(),
+    profile: z.string(),
+    verdict: z.enum(['allowed', 'disallowed', 'ask-first', 'wait']).meta({
+      description: 'ask-first: the robots.txt must be fetched before; wait: it is being asked, or cannot be had',
+    }),
+    why: z.string(),
+    sentence: z.string(),
+    until: instant.optional().meta({ description: 'verdict wait: the answer may change then' }),
+    path: z.string().optional().meta({ description: 'as compared with the patterns' }),
+    rule: RuleRef.optional(),
+    group: Group.optional(),
+    token: z.string().optional().meta({ description: "whose group was taken; '*': everybody's" }),
+    losers: z
+      .array(RuleRef.extend({ why: z.enum(['shorter', 'tie-allow-wins', 'tie-line-above-wins']) }))
+      .optional()
+      .meta({ description: 'rules that matched and did not decide' }),
+    rules: z
+      .strictObject({
+        hash: z.string(),
+        at: instant,
+        stale: z.boolean().meta({ description: 'an old copy, kept through an outage' }),
+        refresh: z.boolean().meta({ description: 'the fleet is about to ask again' }),
+      })
+      .optional(),
+    gap: Gap.extend({
+      floorMs: z.number(),
+      capMs: z.number(),
+      site: z
+        .strictObject({ seconds: z.number(), written: z.string(), line: z.number().int(), honoured: z.boolean() })
+        .optional(),
+    }),
+    lane: Lane,
+    robots: z.string(),
+    state: RobotsState,
+    now: instant,
+  })
+  .meta({ id: 'Check' })
+export type CheckAnswer = z.output<typeof CheckAnswer>
+
+export const PartitionsAnswer = z.array(
+  z.strictObject({
+    tag: z.string(),
+    now: instant,
+    heldUntil: instant.optional(),
+    lanes: z.number().int(),
+    due: z.number().int(),
+    inFlight: z.number().int(),
+    waiting: z.number().int(),
+    unread: z.number().int(),
+    nextDue: instant.optional(),
+    counts: z.record(z.string(), z.number()),
+  }),
+)
+
+export const StoredAnswer = z.strictObject({ count: z.number().int().meta({ description: 'candidates stored' }) })
+
+const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
+  z.strictObject({
+    id: z.string(),
+    url: z.string(),
+    agent: z.string(),
+    kind: z.literal(kind),
+    at: instant,
+    attempts: z.number().int(),
+    meta: meta.optional(),
+    ...shape,
+  })
+/** Design §5; `data:` of an event `outcome`. */
+export const OutcomeEvent = z
+  .discriminatedUnion('kind', [
+    outcome('fetched', {
+      status: z.number().int(),
+      headers: z.array(z.tuple([z.string(), z.string()])),
+      bytes: z.number().int(),
+      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect'])]),
+      digest: z.string(),
+      startedAt: instant,
+      ms: z.number(),
+      address: z.string(),
+      archive: z.strictObject({ file: z.string(), offset: z.number().int(), length: z.number().int() }).optional(),
+    }),
+    outcome('redirected', { status: z.number().int(), to: z.string(), candidate: z.string() }),
+    outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
+    outcome('failed', { reason: z.string(), status: z.number().int().optional(), detail: z.string() }),
+    outcome('expired', { reason: z.enum(GATES) }),
+    outcome('invalid', { reason: z.string(), detail: z.string().optional() }),
+    outcome('refused', { reason: z.string() }),
+  ])
+  .meta({ id: 'Outcome' })

@@ -1,0 +1,103 @@
+/** May this URL be fetched now? Answered from what the fleet knows at this moment; nothing is fetched, nothing is changed. */
+import { type Ledger, type OriginView, tokensOf } from '@decorum/ledger'
+import type { Agent, CrawlUrl } from '@decorum/protocol'
+import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
+import { gapOwed } from '../gap-owed.ts'
+import { robotsWord, whyItWaits } from '../why.ts'
+import { length } from '../words.ts'
+import type { CheckAnswer } from './answers.ts'
+
+export async function check(ledger: Ledger, agent: Agent, { origin, path }: CrawlUrl): Promise<CheckAnswer> {
+  const partition = ledger.partitionOf(origin)
+  const [view, part] = await Promise.all([ledger.viewOrigin(origin, [agent.key]), ledger.viewPartition(partition)])
+  const { now, state } = view
+  const policy = policies[agent.profile]
+  const hash = needsRules(state, policy, now)
+  const body = hash === undefined ? undefined : await ledger.body(partition, hash)
+  const rules = body === undefined ? undefined : parseRobots(body, { policy })
+  const url = origin + path
+  // A body that the ledger has lost: nobody knows the rules, so the gateway asks again
+  const judgement: Judgement =
+    hash !== undefined && rules === undefined
+      ? { kind: 'ask' }
+      : judge(rules === undefined ? state : { ...state, rules }, url, tokensOf(agent), policy, now)
+  const lane = view.lanes[0] ?? { agent: agent.key, origin, waiting: 0, state: 'idle' as const, tries: 0 }
+  return {
+    url,
+    origin,
+    agent: agent.name,
+    profile: agent.profile,
+    ...verdictOf(judgement, now),
+    ...explained(rules, url, agent),
+    ...inForce(judgement, view, hash),
+    gap: { ...gapOwed(view, agent), floorMs: agent.minGapMs, capMs: agent.maxGapMs, ...siteDelay(rules, agent) },
+    lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), gap: gapOwed(view, agent) },
+    robots: robotsWord(state),
+    state,
+    now,
+  }
+}
+
+type Verdict = Pick<CheckAnswer, 'verdict' | 'why' | 'sentence' | 'until'>
+
+function verdictOf(judgement: Judgement, now: number): Verdict {
+  switch (judgement.kind) {
+    case 'allowed': {
+      const { why, rule } = judgement
+      const by = rule === undefined ? ALLOWED[why] : `by line ${rule.line}, ${rule.type}: ${rule.pattern}`
+      return { verdict: 'allowed', why, sentence: `allowed: ${by}${old(judgement.stale)}` }
+    }
+    case 'refused': {
+      const { rule, group } = judgement
+      const sentence = `disallowed by line ${rule.line}, ${rule.type}: ${rule.pattern} (group of ${group.agents.join(', ')}, line ${group.line})`
+      return { verdict: 'disallowed', why: 'rule', sentence: sentence + old(judgement.stale) }
+    }
+    case 'wait': {
+      const { why, until } = judgement
+      const what = why === 'being-asked' ? 'its robots.txt is being asked for' : 'its robots.txt cannot be had'
+      return { verdict: 'wait', why, until, sentence: `not now: ${what}; looked at again in ${length(until - now)}` }
+    }
+    case 'ask':
+      return { verdict: 'ask-first', why: 'unknown', sentence: 'not before its robots.txt has been asked for' }
+    default:
+      return judgement satisfies never
+  }
+}
+
+const old = (stale: boolean): string => (stale ? '; by what was known before it stopped answering' : '')
+
+const ALLOWED: Record<Extract<Judgement, { kind: 'allowed' }>['why'], string> = {
+  'robots.txt': 'robots.txt itself may always be fetched',
+  rule: 'a rule allows it',
+  'no-match': 'no rule of its group matches',
+  'no-group': 'no group names this agent, and there is none for everybody',
+  unavailable: 'the site has no robots.txt',
+  'outage-without-copy': 'its robots.txt cannot be had, and this profile then opens the site',
+}
+
+function explained(rules: RobotsTxt | undefined, url: string, agent: Agent): Partial<CheckAnswer> {
+  if (rules === undefined) return {}
+  const { path, rule, group, token, losers } = rules.explain(url, tokensOf(agent))
+  return {
+    path,
+    ...(rule === undefined ? {} : { rule: { ...rule } }),
+    ...(group === undefined ? {} : { group: { line: group.line, agents: [...group.agents] } }),
+    ...(token === undefined ? {} : { token }),
+    losers: losers.map((loser) => ({ ...loser })),
+  }
+}
+
+/** The copy that the verdict rests on. */
+function inForce(judgement: Judgement, { state }: OriginView, hash: string | undefined): Pick<CheckAnswer, 'rules'> {
+  const copies = [state.copy, ...Object.values(state.olderCopies ?? {})]
+  const copy: Copy | undefined = copies.find((one) => one !== undefined && one.hash === hash)
+  if (copy === undefined || !('stale' in judgement)) return {}
+  return { rules: { hash: copy.hash, at: copy.at, stale: judgement.stale, refresh: judgement.refresh } }
+}
+
+function siteDelay(rules: RobotsTxt | undefined, agent: Agent): Pick<CheckAnswer['gap'], 'site'> {
+  const delay = rules?.explainDelay(tokensOf(agent))
+  if (delay === undefined) return {}
+  const { seconds, written, line } = delay
+  return { site: { seconds, written, line, honoured: agent.honourCrawlDelay } }
+}

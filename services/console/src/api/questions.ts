@@ -1,0 +1,130 @@
+/** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
+import { Candidate, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { z } from 'zod'
+import { WAIT_STATES } from '../why.ts'
+import { FOREVER } from '../words.ts'
+import { complain } from './route.ts'
+
+const DAY = 86_400_000
+
+const Origin = z
+  .string()
+  .max(MAX_URL_CHARS)
+  .meta({
+    description: 'scheme://host[:port], percent-encoded as one path segment',
+    examples: ['https%3A%2F%2Fexample.com'],
+  })
+  .transform((text, context) => {
+    const at = readUrl(text)
+    if ('refused' in at) {
+      return complain(
+        context,
+        at.refused,
+        `an origin such as https://example.com is needed, URL-encoded: ${at.refused}`,
+      )
+    }
+    if (at.path !== '/') return complain(context, 'not-an-origin', `an origin has no path: did you mean ${at.origin}?`)
+    return at.origin
+  })
+export const OriginPath = z.strictObject({ origin: Origin })
+
+const CrawlUrl = z
+  .string()
+  .meta({ description: 'an absolute http or https URL' })
+  .transform((text, context) => {
+    const at = readUrl(text)
+    if (!('refused' in at)) return at
+    return complain(context, at.refused, `this cannot be fetched at all (${at.refused}): ${printableUrl(text, 200)}`)
+  })
+const AgentName = z.string().max(64).meta({ description: 'one of DECORUM_AGENTS; default: the first' })
+export const CheckQuery = z.strictObject({ url: CrawlUrl, agent: AgentName.optional() })
+
+const limit = (most: number, fallback: number) => z.coerce.number().int().min(1).max(most).default(fallback)
+export const ListQuery = z.strictObject({
+  sort: z.enum(['soonest', 'latest', 'in-flight']).default('soonest').meta({
+    description: 'by the instant at which the lane opens, earliest or latest first; or by the end of its lease',
+  }),
+  limit: limit(200, 50).meta({ description: 'most origins answered' }),
+  state: z
+    .enum(WAIT_STATES)
+    .optional()
+    .meta({ description: 'only lanes that wait for this; without it, all that have work' }),
+})
+export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
+
+const streamName = z.string().regex(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without blanks')
+export const OutcomesQuery = z.strictObject({
+  group: streamName.meta({
+    description: 'who reads: each group is told every outcome, and continues where it stopped',
+  }),
+  consumer: streamName
+    .default('http')
+    .meta({ description: 'a reader of that group; a second connection under the same name takes over from the first' }),
+  from: z.enum(['start', 'now']).default('start').meta({ description: 'where a new group begins' }),
+  follow: z.stringbool().default(true).meta({ description: 'false: end when nothing is left to read' }),
+})
+
+export const IntakeQuery = z.strictObject({ agent: AgentName.optional() })
+/** As read by `readCandidate`, which knows the octets of meta and the URL as well. */
+const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })
+export const IntakeBody = z.union([
+  OneCandidate,
+  z.array(OneCandidate),
+  z.object({ candidates: z.array(OneCandidate).min(1) }),
+])
+
+const text = z.string().trim().max(512)
+const Reason = text.min(1, 'a reason is needed: it is written down').meta({ description: 'why; written down' })
+const By = text.min(1).optional().meta({ description: 'who; default: the login, else "console"' })
+const Until = z.number().max(FOREVER).meta({ description: 'ms since 1970 UTC' })
+const For = z
+  .number()
+  .int()
+  .min(1)
+  .max(3_650 * DAY)
+  .meta({ description: 'from now, ms' })
+
+const shut = <T extends 'pause' | 'block'>(action: T) =>
+  z.strictObject({ action: z.literal(action), until: Until.optional(), forMs: For.optional(), reason: Reason, by: By })
+const lift = <T extends 'resume' | 'unblock' | 'ungap' | 'refetch'>(action: T) =>
+  z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
+
+/** The operator's hand. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
+export const ActionBody = z
+  .discriminatedUnion('action', [
+    shut('pause'),
+    lift('resume'),
+    shut('block'),
+    lift('unblock'),
+    z.strictObject({
+      action: z.literal('gap'),
+      gapMs: z
+        .number()
+        .int()
+        .min(1)
+        .max(7 * DAY)
+        .meta({
+          description: 'silence owed at least, ms; never less than the rules ask, beyond the cap if need be',
+        }),
+      until: Until.optional(),
+      forMs: For.optional(),
+      reason: Reason,
+      by: By,
+    }),
+    lift('ungap'),
+    lift('refetch'),
+    z.strictObject({
+      action: z.literal('drop'),
+      agent: z.string().max(64).optional().meta({ description: 'only the lane of this agent; default: all' }),
+      reason: Reason,
+      by: By,
+    }),
+  ])
+  .superRefine((action, context) => {
+    const { until, forMs } = { until: undefined, forMs: undefined, ...action }
+    if (until !== undefined && forMs !== undefined)
+      complain(context, 'bad-request', 'until or forMs, not both: they could disagree')
+    if (action.action === 'gap' && until === undefined && forMs === undefined)
+      complain(context, 'bad-request', 'a gap by hand needs its end: forMs or until')
+  })
+export type Action = z.output<typeof ActionBody>
