@@ -199,3 +199,15 @@ test('nothing is granted in the first second of an empty Redis', async () => {
   clock.pass(FIRST_HOLD)
   await takeOne()
 })
+
+test('a lane that opens within grantAheadMs is begun already, and says how long nothing may be sent', async () => {
+  const { ledger, clock, takeOne, beginPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
+  await visit('first', 1_000)
+  await ledger.park(0, urls('a'))
+  clock.pass(990)
+  const lane = await takeOne({ aheadMs: 15 })
+  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 2 })
+  clock.pass(2)
+  expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE, waitMs: 8 })
+  expect(await dueOf()).toBeUndefined()
+})

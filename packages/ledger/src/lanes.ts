@@ -29,6 +29,7 @@ const MARK_MS = 7 * 86_400_000
 
 export type LaneSettings = {
   leaseMs: number
+  grantAheadMs: number
   quarantineMs: number
   reserveMs: number
   laneLimit: number
@@ -207,11 +208,11 @@ export function withQuestion(state: RobotsState, fence: string, until: string): 
 
 async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRequest[]): Promise<Permit[]> {
   const args = requests.flatMap((r) => [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.gapMs])
-  const answer = await scripts.call('begin', settings.leaseMs, ...args)
+  const answer = await scripts.call('begin', settings.leaseMs, settings.grantAheadMs, ...args)
   return requests.map((_, index): Permit => {
     const kind = answer[2 + index * 2] as string
     const value = Number(answer[3 + index * 2])
-    if (kind === 'granted') return { kind, leaseMs: value }
+    if (kind === 'granted') return { kind, leaseMs: settings.leaseMs, ...(value > 0 ? { waitMs: value } : {}) }
     if (kind === 'early') return { kind, waitMs: value }
     return { kind: 'refused', why: kind as Extract<Permit, { kind: 'refused' }>['why'] }
   })

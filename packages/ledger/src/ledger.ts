@@ -37,7 +37,9 @@ export type LedgerOptions = {
   partitions: number
   leaseMs?: number
   quarantineMs?: number
-  /** a reservation that nobody begins ends after this */
+  /** begin grants a lane that opens this soon, for a caller who waits out the rest by himself (Permit.waitMs) */
+  grantAheadMs?: number
+  /** a reservation that nobody begins ends after this; 30 s, or the lease where that is shorter */
   reserveMs?: number
   laneLimit?: number
   outcomesLimit?: number
@@ -139,7 +141,8 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
     const lanes = lanesOf(scripts, {
       leaseMs,
       quarantineMs,
-      reserveMs: options.reserveMs ?? 30_000,
+      grantAheadMs: options.grantAheadMs ?? 0,
+      reserveMs: options.reserveMs ?? Math.min(30_000, leaseMs),
       laneLimit: options.laneLimit ?? 100_000,
       outcomesLimit: options.outcomesLimit ?? 1_000_000,
       backOffMs: options.backOffMs ?? 60_000,

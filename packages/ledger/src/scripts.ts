@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { LedgerUnavailableError } from './errors.ts'
 import type { Keys } from './keys.ts'
+import { redisClock } from './redis-clock.ts'
 
 const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
 export type Verb = (typeof VERBS)[number]
@@ -35,8 +36,7 @@ export function defineVerbs(redis: Redis): void {
 export function scriptsOf(redis: Redis, keys: Keys, settings: ScriptSettings): Scripts {
   const commands = redis as unknown as Record<string, Command>
   let known = '' //      epoch id: '' until the ledger has told us one
-  let redisNow = 0
-  let seenAt = 0
+  const clock = redisClock()
   const call = async (verb: Verb, ...args: Arg[]): Promise<string[]> => {
     const virtual = settings.nowMs?.()
     const command = commands[`decorum_${verb}`]
@@ -47,11 +47,10 @@ export function scriptsOf(redis: Redis, keys: Keys, settings: ScriptSettings): S
       verb,
     )
     known = answer[0] as string
-    redisNow = Number(answer[1])
-    seenAt = performance.now()
+    clock.seen(Number(answer[1]))
     return answer
   }
-  return { call, now: () => settings.nowMs?.() ?? redisNow + (performance.now() - seenAt) }
+  return { call, now: () => settings.nowMs?.() ?? clock.now() }
 }
 
 /** Redis answers in time or not at all, as far as the caller is concerned. */

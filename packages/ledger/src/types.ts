@@ -69,7 +69,13 @@ export type TakenLane = LaneRef & {
 export type BeginRequest = LaneRef & { kind: 'page' | 'robots'; fence: number; version: number; gapMs: number }
 
 export type Permit =
-  | { kind: 'granted' /** how long the lease lasts, ms from when begin was called */; leaseMs: number }
+  | {
+      kind: 'granted'
+      /** how long the lease lasts, ms from when begin was called */
+      leaseMs: number
+      /** the lane opens in so many ms, counted from the reply: nothing may be sent before; absent: it is open */
+      waitMs?: number
+    }
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
   | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' } // the lane has been given back
 

@@ -100,7 +100,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'begin does not wait until the lane opens',
     file: 'begin',
-    find: 'elseif opens > now then',
+    find: 'elseif opens > now + ahead then',
     put: 'elseif false then',
   },
   {

@@ -8,6 +8,7 @@ export const ORIGINS = ['http://one.test', 'http://two.test'] as const
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
+  grantAheadMs: 0,
   reserveMs: 30_000,
   laneLimit: 5,
   outcomesLimit: 12,

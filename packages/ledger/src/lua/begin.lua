@@ -1,18 +1,19 @@
 --[[
   begin: the permit, asked for right before the first byte. From here on the lease counts and outlasts the deadline.
-  ARGV[4] leaseMs   then per order: lane, fence, kind (page | robots), version, gapMs
-  Returns {epoch, now, then per order: 'granted', leaseMs | 'early', waitMs | refusal, ''}
+  ARGV[4] leaseMs   ARGV[5] aheadMs: a lane that opens this soon is granted already; the caller waits out the rest by himself
+  then per order: lane, fence, kind (page | robots), version, gapMs
+  Returns {epoch, now, then per order: 'granted', ms until it opens | 'early', waitMs | refusal, ''}
           refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked
   Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin.
 ]]
 local out = { epochId, ms(now) }
-local leaseMs, since0 = tonumber(ARGV[4]), ms(now)
+local leaseMs, ahead, since0 = tonumber(ARGV[4]), tonumber(ARGV[5]), ms(now)
 local stale = 0
 local begun = {}
 local lanes = {}
-for i = 5, #ARGV, 5 do lanes[#lanes + 1] = ARGV[i] end
+for i = 6, #ARGV, 5 do lanes[#lanes + 1] = ARGV[i] end
 readAll(LEASES, leaseRead, lanes)
-for i = 5, #ARGV, 5 do
+for i = 6, #ARGV, 5 do
   local lane, fence, kind, version, gap = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local owner, list, notBefore, since = leaseOf(lane)
   local answer, value = 'stale', ''
@@ -33,10 +34,10 @@ for i = 5, #ARGV, 5 do
       answer = 'rules-changed'; endLease(lane); giveBack(lane, opens)
     elseif kind == 'robots' and o[4] and tonumber(o[5]) > now then
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
-    elseif opens > now then
-      answer, value = 'early', ms(opens - now)
+    elseif opens > now + ahead then
+      answer, value = 'early', ms(opens - now - ahead)
     else
-      answer, value = 'granted', ARGV[4]
+      answer, value = 'granted', opens > now and ms(opens - now) or '0'
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun[#begun + 1] = now + leaseMs; begun[#begun + 1] = lane
       setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least)

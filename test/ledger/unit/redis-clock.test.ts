@@ -1,0 +1,48 @@
+/** Redis's clock as replies tell it: never ahead, as near as the quickest reply. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { redisClock } from '../../../packages/ledger/src/redis-clock.ts'
+
+test('the quickest reply counts, a late one does not set the clock back', () => {
+  let monotonic = 0
+  const clock = redisClock(() => monotonic)
+  clock.seen(1_000_000) // read at once
+  monotonic = 100
+  clock.seen(1_000_060) // written 40 ms before it was read
+  expect(clock.now()).toBeGreaterThan(1_000_099)
+  expect(clock.now()).toBeLessThanOrEqual(1_000_100)
+})
+
+test('a clock that was set back by more than any reply can be late is followed', () => {
+  let monotonic = 0
+  const clock = redisClock(() => monotonic)
+  clock.seen(1_000_000)
+  monotonic = 10
+  clock.seen(940_000)
+  expect(clock.now()).toBe(940_000)
+})
+
+test('whatever the delays, and with clocks that part by up to 0.05 %, it is never ahead and behind by no more than the best delay and the drift', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ pass: fc.integer({ min: 0, max: 60_000 }), delay: fc.integer({ min: 0, max: 2_000 }) }), {
+        minLength: 1,
+      }),
+      fc.double({ min: -0.0005, max: 0.0005, noNaN: true }),
+      (replies, skew) => {
+        let monotonic = 0
+        const truth = (): number => 1_000_000 + monotonic * (1 + skew)
+        const clock = redisClock(() => monotonic)
+        let last = 0
+        for (const { pass, delay } of replies) {
+          monotonic += pass + delay
+          clock.seen(1_000_000 + (monotonic - delay) * (1 + skew))
+          last = delay
+          expect(clock.now()).toBeLessThanOrEqual(truth() + 1e-6)
+        }
+        expect(clock.now()).toBeGreaterThanOrEqual(truth() - last * (1 + Math.abs(skew)) - 1e-6)
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
