@@ -1,0 +1,131 @@
+/** A console on a real Redis, and a ledger beside it in which a test makes things happen as a fleet would. */
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gapFor, type Ledger, openLedger, type ParkItem, type TakenLane } from '@decorum/ledger'
+import { loadAgents, type Outcome } from '@decorum/protocol'
+import { parseRobots, policies, step } from '@decorum/robots'
+import type { RunningService } from '@decorum/service'
+import { expect } from 'vitest'
+import { main } from '../../services/console/src/main.ts'
+
+export const AGENTS = JSON.stringify([
+  { name: 'Bot-Web', fallbacks: ['bot'], userAgent: 'Bot-Web/1.0 (+https://example.com/bot)' },
+  { name: 'slow', userAgent: 'slow/1.0 (+https://example.com/bot)', minGapMs: 5_000 },
+])
+const agents = loadAgents({ agents: AGENTS, defaultGapMs: 1_000, maxGapMs: 10_000 })
+
+export type FleetForTest = {
+  base: string
+  ledger: Ledger
+  get(path: string): Promise<{ status: number; body: unknown }>
+  patch(origin: string, body: unknown): Promise<{ status: number; body: unknown }>
+  park(origin: string, ids: string[], agent?: string): Promise<void>
+  /** this lane, which must be due */
+  take(origin: string, agent?: string): Promise<TakenLane>
+  /** the fleet asks for robots.txt and is answered */
+  learn(origin: string, robots: string, status?: number): Promise<void>
+  outcomes(ids: string[], origin?: string): Promise<void>
+  close(): Promise<void>
+}
+
+export async function fleetForTest(
+  redisUrl: string,
+  env: Record<string, string> = {},
+  partitions = 1,
+): Promise<FleetForTest> {
+  const service: RunningService = await main({
+    REDIS_URL: redisUrl,
+    DECORUM_PARTITIONS: String(partitions),
+    DECORUM_AGENTS: AGENTS,
+    LOG_LEVEL: 'silent',
+    ...env,
+  })
+  const ledger = await openLedger({ redis: redisUrl, partitions })
+  for (const partition of ledger.tags.keys()) await endOfHold(ledger, partition)
+  const base = `http://127.0.0.1:${service.port}`
+  const read = async (answer: Response) => ({ status: answer.status, body: await answer.json() })
+
+  const take = async (origin: string, agent = 'bot-web'): Promise<TakenLane> => {
+    const request = { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane: { agent, origin } }
+    const taken = await ledger.take(ledger.partitionOf(origin), request)
+    if (taken.kind !== 'taken' || taken.lanes[0] === undefined) throw new Error(`${agent} ${origin} is not due`)
+    return taken.lanes[0]
+  }
+
+  return {
+    base,
+    ledger,
+    take,
+    get: async (path) => read(await fetch(base + path)),
+    patch: async (origin, body) =>
+      read(
+        await fetch(`${base}/v1/origins/${encodeURIComponent(origin)}`, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      ),
+    async park(origin, ids, agent = 'bot-web') {
+      const expiresAt = Date.now() + 3_600_000
+      const items = ids.map(
+        (id): ParkItem => ({
+          lane: { agent, origin },
+          parked: { id: `${agent} ${origin} ${id}`, path: `/${id}`, expiresAt, hops: 0, priority: 'normal' },
+        }),
+      )
+      await ledger.park(ledger.partitionOf(origin), items)
+    },
+    async learn(origin, robots, status = 200) {
+      const lane = await take(origin)
+      const { agent, fence } = lane
+      const permit = await ledger.begin({
+        agent,
+        origin,
+        fence,
+        kind: 'robots',
+        version: lane.robots.version,
+        gapMs: 1_000,
+      })
+      expect(permit.kind).toBe('granted')
+      const octets = Buffer.from(robots)
+      const hash = createHash('sha256').update(octets).digest('hex')
+      const now = ledger.now(ledger.partitionOf(origin))
+      const good = status < 300 ? { hash } : {}
+      const state = step(lane.robots.state, { kind: 'answered', status, jitter: 0, ...good }, now)
+      const rules = status < 300 ? parseRobots(octets, { policy: policies.decorum }) : undefined
+      const gaps = agents.list.map((one) => ({ agent: one.key, ...gapFor(one, rules) }))
+      const body = status < 300 ? { body: { hash, octets } } : {}
+      const learned = await ledger.learn({ agent, origin, fence, state, ...body, gaps, gapMs: 1_000, restedMs: 0 })
+      expect(learned).toBe('settled')
+    },
+    async outcomes(ids, origin = 'http://done.example') {
+      const items = ids.map((id): ParkItem => {
+        const outcome: Outcome = {
+          id,
+          url: `${origin}/${id}`,
+          agent: 'Bot-Web',
+          kind: 'refused',
+          reason: 'no-contact',
+          at: Date.now(),
+          attempts: 0,
+        }
+        return { outcome }
+      })
+      for (let from = 0; from < items.length; from += 200)
+        await ledger.park(ledger.partitionOf(origin), items.slice(from, from + 200))
+    },
+    async close() {
+      await ledger.close()
+      await service.stop()
+    },
+  }
+}
+
+/** An empty Redis grants nothing for its first second. */
+async function endOfHold(ledger: Ledger, partition: number): Promise<void> {
+  for (;;) {
+    const { heldUntil, now } = await ledger.viewPartition(partition)
+    if (heldUntil === undefined) return
+    await sleep(heldUntil - now)
+  }
+}
