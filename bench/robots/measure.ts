@@ -42,18 +42,13 @@ function timed(task: (i: number) => unknown, ms: number): number {
   }
 }
 
-/** Milliseconds of one call: the least and the greatest of several, since a shared machine only ever adds. */
-export function once(task: () => unknown, times: number): { least: number; greatest: number } {
-  let least = Infinity
-  let greatest = 0
-  for (let i = 0; i < times; i++) {
-    const startedAt = now()
-    if (task()) sink++
-    const ms = now() - startedAt
-    least = Math.min(least, ms)
-    greatest = Math.max(greatest, ms)
-  }
-  return { least, greatest }
+/** Milliseconds of one call, over as many as fit into `ms` (three at least), after a few that do not count. */
+export function perCallMs(task: () => unknown, ms: number): number {
+  for (let i = 0; i < 3; i++) if (task()) sink++
+  const startedAt = now()
+  let calls = 0
+  for (; calls < 3 || now() - startedAt < ms; calls++) if (task()) sink++
+  return (now() - startedAt) / calls
 }
 
 setFlagsFromString('--expose-gc')

@@ -15,6 +15,7 @@ import { matchesPattern } from './match.ts'
 import { DOLLAR, STAR } from './octets.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns } from './patterns.ts'
+import { sortedBy } from './sorted-by.ts'
 
 /** What is filed is the folder of the rule's `…/index.html`, not its pattern (google). */
 const FOLDER = 0x8000
@@ -65,7 +66,7 @@ export class GramIndex {
       for (let at = this.#startOf(i) + 1; at < end; at++) {
         if (octets[at - 1] === STAR || octets[at] === STAR) continue
         const pair = pairOf(octets[at - 1] as number, octets[at] as number)
-        holders[pair] = (holders[pair] as number) + 1
+        ;(holders[pair] as number)++
       }
     }
     let size = 1
@@ -73,27 +74,27 @@ export class GramIndex {
     this.#mask = size - 1
     const first = new Uint16Array(count)
     const second = new Uint16Array(count)
-    // File, weight and entry as one number each, which sorts without a comparing function.
-    const order = new Float64Array(count)
+    const lightness = new Uint16Array(count)
+    const file = new Uint16Array(count)
     for (let i = 0; i < count; i++) {
       this.#choosePairs(i, first, second)
-      const file = first[i] === NO_PAIR ? size : (first[i] as number) & this.#mask
-      order[i] = file * 2 ** 32 + (0xffff - (this.#weights[i] as number)) * 2 ** 16 + i
+      lightness[i] = NO_PAIR - (this.#weights[i] as number)
+      file[i] = first[i] === NO_PAIR ? size : (first[i] as number) & this.#mask
     }
     holders.fill(0)
-    order.sort()
+    const order = sortedBy(file, sortedBy(lightness))
     const files = new Uint16Array(size + 2)
     const table = new Uint16Array(count * STRIDE)
     for (let i = 0; i < count; i++) {
-      const entry = (order[i] as number) % 2 ** 16
+      const entry = order[i] as number
       table[i * STRIDE] = this.#rules[entry] as number
       table[i * STRIDE + 1] = this.#weights[entry] as number
       table[i * STRIDE + 2] = first[entry] as number
       table[i * STRIDE + 3] = second[entry] as number
-      const next = Math.floor((order[i] as number) / 2 ** 32) + 1
-      files[next] = (files[next] as number) + 1
+      files[(file[entry] as number) + 1] = i + 1
     }
-    for (let f = 1; f < files.length; f++) files[f] = (files[f] as number) + (files[f - 1] as number)
+    // A file without entries ends where the one before it does.
+    for (let f = 1; f < files.length; f++) files[f] = Math.max(files[f] as number, files[f - 1] as number)
     this.#files = files
     this.#table = table
     this.#rules = []

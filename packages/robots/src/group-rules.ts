@@ -113,7 +113,7 @@ export class GroupRules {
         }
         masks.push(mask)
       }
-    return masks
+    return masks.slice() // as long as it is, and no longer
   }
 
   #index(): void {

@@ -8,6 +8,8 @@
  * plain search takes seconds. Ordinary files never get here: `match.ts` searches plainly until a budget is spent.
  */
 
+import { sortedBy } from './sorted-by.ts'
+
 const ROOT = 1
 
 /** Longer paths would need more room than a verdict is worth (states × bitmap); they are searched plainly. */
@@ -77,19 +79,8 @@ export class Occurrences {
     const stride = summaries + words
     const bits = new Int32Array(states * stride)
     const lastEnd = new Int32Array(states)
-    // States by size, largest first: each hands its ends up to its link, which is smaller.
-    const sizes = new Int32Array(length + 2)
-    for (let state = ROOT; state < states; state++)
-      sizes[length - (size[state] as number) + 1] = (sizes[length - (size[state] as number) + 1] as number) + 1
-    for (let at = 1; at < sizes.length; at++) sizes[at] = (sizes[at] as number) + (sizes[at - 1] as number)
-    const order = new Int32Array(states)
-    for (let state = ROOT; state < states; state++) {
-      const rank = length - (size[state] as number)
-      order[sizes[rank] as number] = state
-      sizes[rank] = (sizes[rank] as number) + 1
-    }
-    for (let at = 0; at < states - ROOT; at++) {
-      const state = order[at] as number
+    // The largest first: each hands its ends up to its link, which is smaller.
+    for (const state of sortedBy(Uint16Array.from(size.subarray(0, states), (each) => length - each))) {
       const end = own[state] as number
       if (end > 0) {
         set(bits, state * stride, end >> 10, end >> 5)

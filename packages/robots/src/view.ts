@@ -16,6 +16,8 @@ const path = /* @__PURE__ */ new Path()
 /** Agents whose groups a view remembers; a crawler has one or a few. */
 const MAX_REMEMBERED = 64
 
+const NONE: readonly never[] = []
+
 /** The group that an agent falls under. */
 interface Chosen {
   readonly key: string
@@ -30,8 +32,8 @@ export class RobotsView implements RobotsTxt {
   readonly #file: RobotsFile
   #patterns: Patterns | undefined
   #last: Chosen | undefined
-  #remembered: Chosen[] | undefined
-  #others: RobotsView[] | undefined
+  #remembered: readonly Chosen[] = NONE
+  #others: readonly RobotsView[] = NONE
 
   constructor(file: RobotsFile, policy: Policy) {
     this.#file = file
@@ -119,12 +121,10 @@ export class RobotsView implements RobotsTxt {
 
   under(policy: Policy): RobotsTxt {
     if (policy === this.policy) return this
-    this.#others ??= []
     let view = this.#others.find((other) => other.policy === policy)
     if (view === undefined) {
       view = new RobotsView(this.#file, policy)
-      this.#others.push(view)
-      if (this.#others.length > MAX_REMEMBERED) this.#others.shift()
+      this.#others = [...this.#others.slice(1 - MAX_REMEMBERED), view]
     }
     return view
   }
@@ -142,12 +142,10 @@ export class RobotsView implements RobotsTxt {
   #choose(agent: Agent): Chosen {
     const key = typeof agent === 'string' ? agent : agent.join('\n')
     if (this.#last?.key === key) return this.#last
-    this.#remembered ??= []
     let chosen = this.#remembered.find((one) => one.key === key)
     if (chosen === undefined) {
       chosen = this.#find(agent, key)
-      if (this.#remembered.length >= MAX_REMEMBERED) this.#remembered.shift()
-      this.#remembered.push(chosen)
+      this.#remembered = [...this.#remembered.slice(1 - MAX_REMEMBERED), chosen]
     }
     this.#last = chosen
     return chosen
@@ -164,7 +162,7 @@ export class RobotsView implements RobotsTxt {
       break
     }
     // Two names that lead to the same blocks share their index.
-    for (const other of this.#remembered ?? [])
+    for (const other of this.#remembered)
       if (other.blocks.length === blocks.length && blocks.every((block, i) => block === other.blocks[i]))
         return { key, token, blocks, rules: other.rules }
     this.#patterns ??= normalised(file, this.policy.encoding)
