@@ -1,5 +1,5 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
-import { LedgerUnavailableError, type Lesson, type Permit, type Settlement } from '@decorum/ledger'
+import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
@@ -16,6 +16,7 @@ type Script = Partial<Fleet> & { permits?: Permit[] }
 function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const settled: Settlement[] = []
   const learned: Lesson[] = []
+  const released: Resolution[] = []
   const begun: number[] = []
   const problems: string[] = []
   const permits = [...(script.permits ?? [])]
@@ -35,6 +36,10 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     },
     robotsStates: async () => [{ version: 0, state: {} }],
     body: async () => undefined,
+    resolve: async (_, words) => {
+      released.push(...words)
+      return words.map(() => 'settled' as const)
+    },
     partitionOf: () => 0,
     now: () => NOW,
     ...script,
@@ -64,6 +69,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     tools,
     settled,
     learned,
+    released,
     begun,
     problems,
     stats,
@@ -214,10 +220,11 @@ test('an agent that this fetcher does not know sends nothing and says so', async
   expect(problems[0]).toContain('DECORUM_AGENTS')
 })
 
-test('a process that is asked to stop begins nothing new', async () => {
-  const { run, begun, stats } = rig({}, { isStopping: () => true })
-  await run(pageOrder('http://127.0.0.1:1'))
+test('a process that is asked to stop begins nothing new and gives the lane back at once', async () => {
+  const { run, begun, stats, released } = rig({}, { isStopping: () => true })
+  await run(pageOrder('http://127.0.0.1:1', '/', { fence: 9 }))
   expect(begun).toEqual([])
+  expect(released).toMatchObject([{ origin: 'http://127.0.0.1:1', fence: 9, dropped: [], next: { kind: 'release' } }])
   expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="stopping"} 1'])
 })
 

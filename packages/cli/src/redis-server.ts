@@ -1,11 +1,12 @@
 /** A Redis for whoever starts Decorum: the one he names, else one of our own that lives and dies with us. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
+import { mkdtemp, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { makeFolder } from './make-folder.ts'
 import { findRedis } from './redis-binary.ts'
 import type { Report, Task } from './redis-guardian.ts'
 
@@ -71,7 +72,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
 async function dataFolder(kept: string | undefined): Promise<string> {
   try {
     if (kept === undefined) return await realpath(await mkdtemp(join(tmpdir(), 'decorum-redis-')))
-    await mkdir(kept, { recursive: true, mode: 0o700 })
+    await makeFolder(resolve(kept), 0o700)
     return await realpath(kept)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)

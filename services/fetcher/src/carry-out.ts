@@ -16,7 +16,7 @@ import type { Stats } from './stats.ts'
 
 export type Fleet = Pick<
   Ledger,
-  'begin' | 'enter' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'
+  'begin' | 'enter' | 'resolve' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'
 >
 
 export type Tools = {
@@ -52,7 +52,7 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     }
     const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
-    if (tools.isStopping()) return stats.refused('stopping')
+    if (tools.isStopping()) return await giveBack(order, tools)
     const begun = await beginLease(tools.ledger, order, tools.fetchDeadlineMs, tools.leaseMs - tools.fetchDeadlineMs)
     if (begun.kind === 'refused') return stats.refused(begun.why)
     stats.begun++
@@ -66,6 +66,13 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     stats.broken++
     log.error({ err: error, origin: order.origin, kind: order.kind }, 'an order broke off; its lease ends by itself')
   }
+}
+
+/** A lane that was reserved for us and that we shall not begin: whoever is left takes it at once. */
+async function giveBack({ agent, origin, fence }: Order, { ledger, stats }: Tools): Promise<void> {
+  stats.refused('stopping')
+  const word = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
+  await ledger.resolve(ledger.partitionOf(origin), [word]).catch(() => {}) // a reservation ends by itself, too
 }
 
 async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {

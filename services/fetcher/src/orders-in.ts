@@ -4,7 +4,7 @@
  * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
  */
 import { ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { closeWithin, crashPoint } from '@decorum/service'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { LimitFunction } from 'p-limit'
 import type { Stats } from './stats.ts'
@@ -69,7 +69,7 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
   })
   return {
     async stop() {
-      await Promise.all(workers.map((worker) => worker.close()))
+      await closeWithin(workers.map((worker) => worker.close()))
       await Promise.all(running)
     },
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
-import { openDoor, queueConnection, type RunningService } from '@decorum/service'
+import { closeWithin, openDoor, queueConnection, type RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { admitter } from './admit.ts'
@@ -95,10 +95,10 @@ export async function main(env: Record<string, string | undefined> = process.env
     port: door.port,
     /** Intake first, so that nothing new comes; what is reserved is begun by the fetchers or ends by itself. */
     async stop() {
-      await Promise.allSettled(intakes.map((worker) => worker.close()))
+      await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()
-      await Promise.allSettled(dispatches.map(({ orders }) => orders.close()))
+      await closeWithin(dispatches.map(({ orders }) => orders.close()))
       await door.close()
       connection.disconnect()
       await ledger.close()

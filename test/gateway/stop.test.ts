@@ -1,0 +1,13 @@
+/** A gateway that is asked to stop does stop, whether or not Redis is there to hear of it. */
+import { expect, test } from 'vitest'
+import { main } from '../../services/gateway/src/main.ts'
+import { startRedis } from '../support/redis.ts'
+
+test('asked to stop while Redis is away, it ends within seconds', async () => {
+  const redis = await startRedis()
+  const gateway = await main({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', DECORUM_CONTACT: 'https://bot.example/' })
+  await redis.kill9()
+  const start = performance.now()
+  await gateway.stop()
+  expect(performance.now() - start).toBeLessThan(20_000)
+})
