@@ -24,7 +24,7 @@ export type FleetForTest = {
   take(origin: string, agent?: string): Promise<TakenLane>
   /** the fleet asks for robots.txt and is answered */
   learn(origin: string, robots: string, status?: number): Promise<void>
-  outcomes(ids: string[], origin?: string): Promise<void>
+  outcomes(ids: string[], meta?: Record<string, unknown>): Promise<void>
   close(): Promise<void>
 }
 
@@ -98,7 +98,8 @@ export async function fleetForTest(
       const learned = await ledger.learn({ agent, origin, fence, state, ...body, gaps, gapMs: 1_000, restedMs: 0 })
       expect(learned).toBe('settled')
     },
-    async outcomes(ids, origin = 'http://done.example') {
+    async outcomes(ids, meta = {}) {
+      const origin = 'http://done.example'
       const items = ids.map((id): ParkItem => {
         const outcome: Outcome = {
           id,
@@ -108,6 +109,7 @@ export async function fleetForTest(
           reason: 'no-contact',
           at: Date.now(),
           attempts: 0,
+          meta,
         }
         return { outcome }
       })

@@ -1,0 +1,203 @@
+/** Outcomes as server-sent events: each once per group, at the reader's pace, ended in order. */
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { OutcomeEvent } from '../../services/console/src/api/answers.ts'
+import { redisForTest, startRedis } from '../support/redis.ts'
+import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
+
+const redis = await redisForTest()
+const raw = new Redis(redis.url)
+let fleet: FleetForTest
+
+beforeAll(async () => {
+  fleet = await fleetForTest(redis.url, { HEARTBEAT_MS: '40' })
+})
+afterAll(async () => {
+  raw.disconnect()
+  await fleet.close()
+})
+
+type Stream = {
+  answer: IncomingMessage
+  /** everything received so far */
+  text: () => string
+  /** resolves when this has been received; nothing is read before the first call */
+  hears(what: string): Promise<void>
+  leave(): void
+}
+
+async function open(query: string, headers: Record<string, string> = {}, base = fleet.base): Promise<Stream> {
+  const asked = get(`${base}/v1/outcomes?${query}`, { headers })
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  onTestFinished(() => void answer.destroy())
+  answer.setEncoding('utf8')
+  const chunks: string[] = []
+  let last = ''
+  const text = (): string => chunks.join('')
+  return {
+    answer,
+    text,
+    hears(what) {
+      return new Promise((resolve, reject) => {
+        if (text().includes(what)) return resolve()
+        if (answer.listenerCount('data') === 0) answer.on('data', (chunk: string) => chunks.push(chunk))
+        const listen = (chunk: string): void => {
+          const seen = last + chunk // what is looked for may lie across two chunks
+          last = seen.slice(-200)
+          if (!seen.includes(what)) return
+          answer.off('data', listen)
+          resolve()
+        }
+        answer.on('data', listen)
+        answer.once('end', () => reject(new Error(`ended before '${what}': ${text().slice(-300)}`)))
+      })
+    },
+    leave: () => void answer.destroy(),
+  }
+}
+
+/** Together more than the buffers of both ends hold: about 16 MB. */
+const MANY = 4_000
+const bulk = { text: 'x'.repeat(4_000) }
+
+const idsOf = (text: string): string[] =>
+  [...text.matchAll(/^event: outcome\ndata: (.*)$/gm)].map(([, json]) => OutcomeEvent.parse(JSON.parse(json ?? '')).id)
+const names = (prefix: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${prefix}${i}`)
+
+/** Acknowledged by a group: everything it was given but what it still holds. */
+async function pendingOf(group: string): Promise<number> {
+  const [count] = (await raw.xpending('{decorum:0}:outcomes', group)) as [number]
+  return count
+}
+
+test('a group is told each outcome once, in order, over several connections', async () => {
+  await fleet.outcomes(names('a', 300))
+  const first = await open('group=crawl&follow=false')
+  expect(first.answer.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  await first.hears('event: end\ndata: done')
+  expect(idsOf(first.text())).toEqual(names('a', 300))
+  expect(await pendingOf('crawl')).toBe(0)
+  await fleet.outcomes(names('b', 3))
+  const second = await open('group=crawl&follow=false')
+  await second.hears('event: end')
+  expect(idsOf(second.text())).toEqual(names('b', 3))
+  const other = await open('group=other&from=now&follow=false')
+  await other.hears('event: end')
+  expect(idsOf(other.text()), 'a new group may begin with what is yet to come').toEqual([])
+})
+
+test('a stream follows, and beats while there is nothing to tell', async () => {
+  const stream = await open('group=follow&from=now')
+  await stream.hears(': beat\n\n: beat\n\n')
+  await fleet.outcomes(['later'])
+  await stream.hears('"id":"later"')
+  await expect.poll(() => pendingOf('follow')).toBe(0)
+})
+
+test('a reader that does not read is not read ahead for; nothing is lost or told twice', async () => {
+  await fleet.outcomes(names('slow-', MANY), bulk)
+  const stream = await open('group=lazy')
+  const delivered = async (): Promise<number> => {
+    const groups = (await raw.xinfo('GROUPS', '{decorum:0}:outcomes')) as (string | number)[][]
+    const mine = groups.find((group) => group.includes('lazy')) ?? []
+    return Number(mine[mine.indexOf('entries-read') + 1])
+  }
+  let before = -1
+  const stands = async (): Promise<boolean> => {
+    const now = await delivered()
+    const still = now === before && now > 0
+    before = now
+    return still
+  }
+  await expect.poll(stands, { interval: 300, timeout: 10_000 }).toBe(true)
+  expect(before).toBeLessThan(MANY)
+  await stream.hears(`"id":"slow-${MANY - 1}"`)
+  expect(idsOf(stream.text()).filter((id) => id.startsWith('slow-'))).toEqual(names('slow-', MANY))
+})
+
+test('a reader that goes away leaves what was not written to the next', async () => {
+  await fleet.outcomes(names('gone-', MANY), bulk)
+  const first = await open('group=gone&from=start')
+  await first.hears('"gone-0"')
+  first.leave()
+  const second = await open('group=gone&follow=false')
+  await second.hears('event: end')
+  const told = idsOf(second.text()).filter((id) => id.startsWith('gone-'))
+  expect(told.length).toBeGreaterThan(0)
+  expect(told, 'in order, to the last, without a hole').toEqual(names('gone-', MANY).slice(-told.length))
+  expect(await pendingOf('gone')).toBe(0)
+})
+
+test('a second connection under the same name takes over; under another name both read', async () => {
+  const first = await open('group=shared&from=now')
+  await first.hears(': open')
+  const second = await open('group=shared&from=now')
+  await first.hears('event: end\ndata: taken-over')
+  const third = await open('group=shared&from=now&consumer=another')
+  await third.hears(': open')
+  await fleet.outcomes(names('shared', 4))
+  const both = () => [...idsOf(second.text()), ...idsOf(third.text())].sort()
+  await second.hears(': beat')
+  await expect.poll(both).toEqual(names('shared', 4))
+})
+
+test.for([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])(
+  'a page of another site may not take outcomes away: %o',
+  async (headers) => {
+    await fleet.outcomes(['secret'])
+    const { answer } = await open('group=stolen', headers as Record<string, string>)
+    expect(answer.statusCode).toBe(403)
+    const groups = JSON.stringify(await raw.xinfo('GROUPS', '{decorum:0}:outcomes'))
+    expect(groups).not.toContain('stolen')
+  },
+)
+
+test('HEAD reads nothing', async () => {
+  const { status } = await fetch(`${fleet.base}/v1/outcomes?group=head`, { method: 'HEAD' })
+  expect(status).toBe(404)
+})
+
+test('a stop ends every stream with a last event, also that of a reader who does not read', async () => {
+  const own = await fleetForTest(redis.url)
+  const stream = await open('group=stopped&from=now', {}, own.base)
+  await stream.hears(': open')
+  await own.outcomes(names('deaf-', MANY), bulk)
+  const deaf = await open('group=deaf', {}, own.base)
+  deaf.answer.on('error', () => undefined)
+  await stream.hears('deaf-')
+  const closed = own.close()
+  await stream.hears('event: end\ndata: stopping')
+  await closed
+})
+
+test('Redis away: 503 before the first byte; while a stream is open it goes on when Redis is back', async () => {
+  const away = await startRedis({ appendonly: true })
+  onTestFinished(() => away.stop())
+  const own = await fleetForTest(away.url, { HEARTBEAT_MS: '40' })
+  onTestFinished(() => own.close())
+  const stream = await open('group=g', {}, own.base)
+  await stream.hears(': open')
+  await away.stop()
+  const refused = await open('group=h', {}, own.base)
+  expect(refused.answer.statusCode).toBe(503)
+  expect(JSON.parse(await textOf(refused.answer))).toMatchObject({ error: 'redis-away' })
+  await away.restart()
+  await expect
+    .poll(
+      () =>
+        own.outcomes(['back']).then(
+          () => 'stored',
+          () => 'away',
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe('stored')
+  await stream.hears('"id":"back"')
+})
