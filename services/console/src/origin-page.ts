@@ -51,15 +51,17 @@ function known(origin: ToldOrigin): Html {
   const gap = gaps.length === 0 ? '–' : gaps.map(length).join(' · ')
   const from = first === undefined ? '' : gaps.length > 1 ? 'by agent, below' : gapSentence(first, origin)
   const hand = [
-    blocked && `blocked ${lasting(blocked.until, now)}`,
-    paused && `paused ${lasting(paused.until, now)}`,
-    override && `gap of ${length(override.gapMs)} ${lasting(override.until, now)}`,
-  ].filter((text) => text !== undefined)
+    blocked && { word: 'blocked', long: `blocked ${lasting(blocked.until, now)}` },
+    paused && { word: 'paused', long: `paused ${lasting(paused.until, now)}` },
+    override && { word: 'gap', long: `gap of ${length(override.gapMs)} ${lasting(override.until, now)}` },
+  ].filter((one) => one !== undefined)
+  const words = hand.map(({ word }) => word).join(' · ')
+  const longs = hand.map(({ long }) => long).join('; ')
   return html`<section class="tiles wide">
 ${tile('robots.txt', origin.robots, robotsNote(origin))}
 ${tile('Gap', gap, from)}
 ${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? 'it answers as it should' : `${some(backOff.incidents, 'incident')} in a row`)}
-${tile('By hand', hand.length === 0 ? 'nothing' : String(hand.length === 1 ? 'one thing' : some(hand.length, 'thing')), hand.length === 0 ? 'no operator restricts it' : hand.join('; '))}
+${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator restricts it' : longs)}
 </section>`
 }
 
@@ -70,13 +72,12 @@ function robotsNote({ origin, state, now }: ToldOrigin): Piece {
   const { answer, copy, question, notBefore } = state
   const notes: Piece[] = []
   if (answer !== undefined)
-    notes.push(`answered ${answer.status ?? answer.reason ?? answer.kind} ${length(now - answer.at)} ago`)
+    notes.push(`${answer.status ?? answer.reason ?? answer.kind}, ${length(now - answer.at)} ago`)
   if (question !== undefined && question.until > now) notes.push('being asked right now')
   if (notBefore !== undefined && notBefore > now) notes.push(`not to be asked for ${length(notBefore - now)}`)
   if (copy !== undefined) {
-    notes.push(
-      html`<a href="/origins/${encodeURIComponent(origin)}/robots.txt">the copy of ${length(now - copy.at)} ago</a>`,
-    )
+    const age = copy.at === answer?.at ? '' : ` of ${length(now - copy.at)} ago`
+    notes.push(html`<a href="/origins/${encodeURIComponent(origin)}/robots.txt">its rules${age}</a>`)
   }
   if (notes.length === 0) return 'asked with its first URL'
   return notes.flatMap((note, i) => (i === 0 ? [note] : [' · ', note]))
@@ -96,7 +97,7 @@ function laneRow(lane: ToldLane, origin: ToldOrigin): Html {
     head === undefined
       ? '–'
       : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` <span class="chip">high</span>`}${tries}`
-  return html`<tr><td>${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td>${why.sentence}</td><td>${gap === undefined ? '–' : gapSentence(gap, origin)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
+  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${gap === undefined ? '–' : gapSentence(gap, origin)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
 }
 
 function operationsTable(operations: Operation[]): Html {
@@ -104,7 +105,7 @@ function operationsTable(operations: Operation[]): Html {
     return html`<section><h2>What operators did</h2><p class="none">Nothing here yet.</p></section>`
   return html`<section><h2>What operators did<small>newest first</small></h2>
 <table><thead><tr><th>When</th><th>What</th><th>By</th><th>Reason</th><th>Until</th></tr></thead><tbody>
-${operations.map((one) => html`<tr><td>${day(one.at)}</td><td>${one.action}${detail(one)}</td><td>${one.by}</td><td>${one.reason}</td><td>${until(one)}</td></tr>`)}
+${operations.map((one) => html`<tr><td>${day(one.at)}</td><td>${one.action}${detail(one)}</td><td class="long">${one.by}</td><td class="long">${one.reason}</td><td>${until(one)}</td></tr>`)}
 </tbody></table></section>`
 }
 

@@ -1,0 +1,68 @@
+/** A real browser that looks at one console, and what it complained of. Skipped where there is none. */
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type BrowserContext, chromium } from 'playwright-core'
+
+/** undefined: there is none on PATH */
+export const chromiumPath = findChromium()
+if (chromiumPath === undefined) {
+  console.warn('skipped: no chromium on PATH (install one to run the tests of the pages)')
+}
+
+function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const names = ['chromium', 'chromium-browser', 'google-chrome']
+  return folders
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+export type BrowserForTest = {
+  browser: BrowserContext
+  /** errors and warnings of the pages, and requests that went anywhere but to this console */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+export async function browserForTest(port: number, javaScriptEnabled = true): Promise<BrowserForTest> {
+  const profile = await mkdtemp(join(tmpdir(), 'decorum-browser-'))
+  const browser = await chromium.launchPersistentContext(profile, {
+    executablePath: chromiumPath ?? '',
+    headless: true,
+    baseURL: `http://127.0.0.1:${port}`,
+    javaScriptEnabled,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  })
+  const complaints: string[] = []
+  browser.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  browser.on('weberror', (error) => complaints.push(error.error().message))
+  browser.on('request', (asked) => {
+    if (new URL(asked.url()).port !== String(port)) complaints.push(`asked ${asked.url()}`)
+  })
+  return {
+    browser,
+    complaints,
+    async close() {
+      await browser.close()
+      await rm(profile, { recursive: true, force: true })
+    },
+  }
+}

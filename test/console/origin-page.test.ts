@@ -1,0 +1,168 @@
+/** The page of one origin: what it tells, and the operator's hand as plain forms. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { type BrowserForTest, browserForTest, chromiumPath } from './browser-for-test.ts'
+import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
+
+const redis = await redisForTest()
+let fleet: FleetForTest
+const origin = 'http://site.example'
+const at = (of = origin): string => `/origins/${encodeURIComponent(of)}`
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+beforeAll(async () => {
+  fleet = await fleetForTest(redis.url)
+  await fleet.park(origin, ['a', HOSTILE])
+  await fleet.learn(origin, `User-agent: bot\nDisallow: /private${HOSTILE}\nDisallow: /secret\nCrawl-delay: 60\n`)
+})
+afterAll(() => fleet.close())
+
+function post(fields: Record<string, string>, headers: Record<string, string> = {}, of = origin): Promise<Response> {
+  return fetch(fleet.base + at(of), {
+    method: 'POST',
+    body: new URLSearchParams(fields),
+    headers: { origin: fleet.base, ...headers },
+    redirect: 'manual',
+  })
+}
+
+describe('over HTTP', () => {
+  test('a post of this console’s own form is done and leads back to the page', async () => {
+    const answer = await post({ action: 'pause', for: '3600000', gap: '30', reason: 'they wrote', by: '' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${at()}?done=pause`])
+    expect((await fleet.ledger.viewOrigin(origin, [])).paused?.reason).toBe('they wrote')
+    expect((await post({ action: 'resume' })).status).toBe(303)
+    expect((await fleet.ledger.viewOrigin(origin, [])).paused).toBeUndefined()
+  })
+
+  test('a post from a page of another site is refused, whatever the browser says of it', async () => {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
+      const answer = await post({ action: 'block', for: '', reason: 'evil' }, headers)
+      expect(answer.status, JSON.stringify(headers)).toBe(403)
+    }
+    expect((await fleet.ledger.viewOrigin(origin, [])).blocked).toBeUndefined()
+  })
+
+  test('what cannot be done is said on the page, with the fields as they were', async () => {
+    const answer = await post({ action: 'gap', for: '', gap: '42', reason: 'small', by: 'ann' })
+    expect(answer.status).toBe(400)
+    const text = await answer.text()
+    expect(text).toContain('Not done: a gap by hand needs its end')
+    expect(text).toContain('value="42"')
+    expect(text).toContain('value="ann"')
+    expect((await fleet.ledger.viewOrigin(origin, [])).override).toBeUndefined()
+  })
+
+  test('whatever address is looked up leads to the page of its origin', async () => {
+    for (const [text, of] of [
+      ['site.example/deep?x=1', 'https://site.example'],
+      [' http://BÁO.example:80/a ', new URL('http://báo.example').origin],
+    ]) {
+      const { status, headers } = await fetch(`${fleet.base}/origins?origin=${encodeURIComponent(text ?? '')}`, {
+        redirect: 'manual',
+      })
+      expect([status, headers.get('location')]).toEqual([303, at(of)])
+    }
+    expect((await fetch(`${fleet.base}/origins?origin=ftp://x`)).status).toBe(400)
+    expect((await fetch(`${fleet.base}/origins`)).status).toBe(400)
+  })
+
+  test('the stored rules are shown as text and nothing else', async () => {
+    const answer = await fetch(`${fleet.base + at()}/robots.txt`)
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(await answer.text()).toContain('Disallow: /secret')
+    expect((await fetch(`${fleet.base + at('http://other.example')}/robots.txt`)).status).toBe(404)
+  })
+
+  test('no inline script or style is allowed on it, and it writes none', async () => {
+    const answer = await fetch(fleet.base + at())
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'self';.*form-action 'self'/)
+    expect(await answer.text()).not.toMatch(/<style|style=|<script>|onclick/)
+  })
+})
+
+describe.skipIf(chromiumPath === undefined)('in chromium', () => {
+  let chrome: BrowserForTest
+  const open = async (path: string): Promise<Page> => {
+    const page = await chrome.browser.newPage()
+    await page.goto(path)
+    return page
+  }
+  beforeAll(async () => {
+    chrome = await browserForTest(Number(new URL(fleet.base).port))
+  })
+  afterAll(() => chrome.close())
+
+  test('it follows the fleet while somebody types, and shows hostile text as text', async () => {
+    const page = await open(at())
+    await page.getByLabel('Reason').fill('half a sentence')
+    await fleet.patch(origin, { action: 'pause', reason: HOSTILE, forMs: 60_000 })
+    await page.getByRole('heading', { name: 'Paused' }).waitFor()
+    await page.getByRole('cell', { name: HOSTILE, exact: true }).waitFor()
+    expect(await page.getByLabel('Reason').inputValue()).toBe('half a sentence')
+    expect(await page.locator('img').count()).toBe(0)
+    await fleet.patch(origin, { action: 'resume' })
+    expect(chrome.complaints).toEqual([])
+  })
+
+  test('only the fields that belong to the chosen action are shown', async () => {
+    const page = await open(at())
+    const seconds = page.getByLabel('Silence, seconds')
+    expect(await seconds.isVisible()).toBe(false)
+    await page.getByText('Slow down').click()
+    expect(await seconds.isVisible()).toBe(true)
+    await page.getByText('Drop the backlog').click()
+    expect(await page.locator('select[name=for]').isVisible()).toBe(false)
+  })
+
+  test('a path is checked: the rule, its line, its group', async () => {
+    const page = await open(at())
+    await page.getByLabel('Path').fill('/secret/x')
+    await page.getByRole('button', { name: 'Check' }).click()
+    await page.getByText('disallowed by line 3, disallow: /secret (group of bot, line 1)').waitFor()
+    expect(await page.getByLabel('Path').inputValue()).toBe('/secret/x')
+    expect(chrome.complaints).toEqual([])
+  })
+
+  test('from the overview to the page', async () => {
+    const page = await open('/')
+    await page.getByRole('link', { name: origin }).first().click()
+    await page.waitForURL(`**${at()}`)
+    await page.getByPlaceholder('https://example.com').fill('other.example')
+    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByText('https://other.example').waitFor()
+    await page.getByRole('heading', { name: 'Nothing waits' }).waitFor()
+    expect(chrome.complaints).toEqual([])
+  })
+
+  test('without JavaScript the forms do the same', async () => {
+    const plain = await browserForTest(Number(new URL(fleet.base).port), false)
+    try {
+      const page = await plain.browser.newPage()
+      await page.goto(at())
+      await page.getByText('Slow down').click()
+      await page.getByLabel('Silence, seconds').fill('45.5')
+      await page.locator('select[name=for]').selectOption('1 day')
+      await page.getByLabel('Reason').fill('small host')
+      await page.locator('input[name=by]').fill('ann')
+      await page.getByRole('button', { name: 'Do it' }).click()
+      await page.getByText('Done: gap.').waitFor()
+      const { override, now } = await fleet.ledger.viewOrigin(origin, [])
+      expect(override).toMatchObject({ gapMs: 45_500, reason: 'small host' })
+      expect((override?.until ?? 0) - now).toBeGreaterThan(86_000_000)
+      await page.getByRole('button', { name: 'End the gap' }).click()
+      await page.getByText('Done: ungap.').waitFor()
+      expect((await fleet.ledger.viewOrigin(origin, [])).override).toBeUndefined()
+      expect(plain.complaints).toEqual([])
+    } finally {
+      await plain.close()
+    }
+  })
+})
