@@ -118,7 +118,7 @@ class Visit implements Dispatcher.DispatchHandler {
   /** Starts the clock: the send window while there is no connection, the whole deadline afterwards. */
   watch(): void {
     if (this.#done || this.#timer !== undefined) return
-    const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
+    const window = Math.max(1, Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)) // a process that slept has no time left
     this.#timer = setTimeout(() => this.#late(window), window)
   }
 

@@ -1,0 +1,71 @@
+/** A TCP link to Redis that can be slow, silent, cut, or cut right after a command has been passed on. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type LinkFault = 'slow' | 'silent' | 'cut' | 'lost-reply'
+
+export type Link = {
+  port: number
+  /** Begins a fault; `cut` and `lost-reply` happen once, the others last until `heal`. */
+  hurt(fault: LinkFault): void
+  heal(): void
+  close(): Promise<void>
+}
+
+const SLOW_MS = 200
+
+export async function openLink(redisPort: number): Promise<Link> {
+  const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean }>()
+  let state: 'well' | 'slow' | 'silent' = 'well'
+  const server = createServer((near) => {
+    const far = connect({ host: '127.0.0.1', port: redisPort })
+    const pair = { near, far, loseReply: false }
+    pairs.add(pair)
+    const end = (): void => {
+      pairs.delete(pair)
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) {
+      socket.setNoDelay(true)
+      socket.on('error', end)
+      socket.on('close', end)
+    }
+    // Two ways of one kind: octets keep their order, whatever the delay.
+    const pass = (from: Socket, to: Socket): void => {
+      from.on('data', (octets) => {
+        if (state === 'silent') return
+        if (from === far && pair.loseReply) return end()
+        if (state === 'slow') setTimeout(() => to.write(octets), SLOW_MS)
+        else to.write(octets)
+      })
+    }
+    pass(near, far)
+    pass(far, near)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = (): void => {
+    for (const { near, far } of pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    hurt(fault) {
+      if (fault === 'cut') cut()
+      else if (fault === 'lost-reply') for (const pair of pairs) pair.loseReply = true
+      else state = fault
+    },
+    heal() {
+      // What was swallowed in silence is missing in mid-stream: nobody could go on with such a connection.
+      if (state === 'silent') cut()
+      state = 'well'
+    },
+    async close() {
+      cut()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** `npm run storm -- --minutes N --seed S [--scaled] [--keep DIR]`: the storm from the command line; exit 1 on a broken promise. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { longForm, shortForm } from './forms.ts'
+import { printVerdict } from './print-verdict.ts'
+import { storm } from './storm.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1.5' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    scaled: { type: 'boolean', default: false },
+    keep: { type: 'string' },
+  },
+})
+const minutes = Number(values.minutes)
+const seed = Number(values.seed)
+if (!(minutes > 0) || !Number.isInteger(seed)) {
+  process.stderr.write('storm: --minutes wants a number above 0, --seed a whole one\n')
+  process.exit(2)
+}
+const form = values.scaled || minutes < 5 ? shortForm(seed, minutes * 60_000) : longForm(seed, minutes)
+const result = await storm({ ...form, say: (line) => process.stderr.write(`storm: ${line}\n`) })
+if (values.keep !== undefined) {
+  await mkdir(values.keep, { recursive: true })
+  const { evidence, faults } = result.facts
+  await writeFile(
+    join(values.keep, 'faults.json'),
+    JSON.stringify({ seed, faults, broken: result.verdict.broken, residual: result.verdict.residual }, null, 1),
+  )
+  const bodies = [...evidence.bodies].map(([hash, body]) =>
+    JSON.stringify({ kind: 'robots', hash, body: String(body) }),
+  )
+  await writeFile(
+    join(values.keep, 'visits.ndjson'),
+    `${[...bodies, ...evidence.requests.map((line) => JSON.stringify(line))].join('\n')}\n`,
+  )
+}
+process.stdout.write(`seed ${seed}\n${printVerdict(result)}`)
+process.exit(result.verdict.broken.length === 0 ? 0 : 1)

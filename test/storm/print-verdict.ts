@@ -1,0 +1,69 @@
+/** A verdict for people: each promise with its figure. */
+import type { StormResult } from './storm.ts'
+
+const share = (list: number[], part: number): number =>
+  list[Math.min(list.length - 1, Math.floor(list.length * part))] ?? Number.NaN
+const s = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
+export function printVerdict({ facts, verdict, troubles, ms }: StormResult): string {
+  const { faults, times, book } = facts
+  const { report, extra, backMs, afterHoldMs } = verdict
+  const count = (list: { role: string }[], role: string): number => list.filter((one) => one.role === role).length
+  const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
+  const deaths = count(faults.kills, 'fetcher') + count(faults.freezes, 'fetcher')
+  const rows: [string, string][] = [
+    ['length', s(ms)],
+    ['requests heard by sites', `${report.requests} at ${report.origins} origins`],
+    ['kills', `${count(faults.kills, 'gateway')} gateways, ${count(faults.kills, 'fetcher')} fetchers`],
+    [
+      'freezes',
+      `${count(faults.freezes, 'gateway')} gateways, ${count(faults.freezes, 'fetcher')} fetchers (${faults.freezes.filter(({ whom }) => whom === 'child').length} under a supervisor)`,
+    ],
+    [
+      'Redis restarts',
+      `${faults.outages.length}, ${tails.length} without the last second (${tails.map(({ lostBytes }) => `${lostBytes} B`).join(', ')})`,
+    ],
+    ['links to Redis hurt', String(faults.hurts.length)],
+    ['violations', String(verdict.violations.length)],
+    ['residual: overlap with an exchange that a frozen fetcher held open', String(verdict.residual.length)],
+    ['smallest slack', `${report.smallestSlackMs?.toFixed(1)} ms`],
+    ['accepted = outcomes + stored', `${verdict.accepted} = ${verdict.outcomes} + ${verdict.stored}`],
+    ['lost', String(verdict.lost.length)],
+    [
+      'lost with the last second of the file',
+      `${verdict.lostWithTail.length}${verdict.lostWithTail.length > 0 ? `: ${verdict.lostWithTail.slice(0, 20).join(' ')}` : ''}`,
+    ],
+    [
+      'in that second',
+      tails
+        .map(({ lostSince, killedAt }) => {
+          const within = (list: number[]): number => list.filter((at) => at >= lostSince && at <= killedAt).length
+          const delivered = [...book.outcomes.values()].flat().map(({ at }) => at)
+          return `${within([...book.accepted.values()])} accepted, ${within(delivered)} outcomes delivered, ${within(facts.evidence.requests.map(({ start }) => start))} requests`
+        })
+        .join('; '),
+    ],
+    ['second outcomes', String(verdict.doubled.length)],
+    ['second outcomes of what the file forgot', String(verdict.doubledWithTail.length)],
+    ['entries handed out again (acknowledgement lost)', String(book.redelivered)],
+    [
+      'extra requests',
+      `${extra.kill} by kills, ${extra.freeze} by freezes of ${deaths} fetchers; ${extra.redis} by Redis restarts, ${extra.link} by hurt links`,
+    ],
+    [
+      'killed lanes back',
+      `${backMs.length} seen: p50 ${s(share(backMs, 0.5))}, p99 ${s(share(backMs, 0.99))}, most ${s(backMs.at(-1) ?? Number.NaN)} (bound ${s(times.leaseMs + times.quarantineMs + 5_000)})`,
+    ],
+    ['first request after a hold', afterHoldMs.map(s).join(', ')],
+  ]
+  const width = Math.max(...rows.map(([what]) => what.length))
+  const lines = rows.map(([what, figure]) => `${what.padEnd(width)}  ${figure}`)
+  if (troubles.size > 0) {
+    lines.push('', 'what the processes said:')
+    for (const [what, times_] of [...troubles].toSorted((a, b) => b[1] - a[1]).slice(0, 12))
+      lines.push(`  ${times_}× ${what}`)
+  }
+  lines.push('', verdict.broken.length === 0 ? '✓ every promise kept' : `✗ ${verdict.broken.length} broken:`)
+  for (const line of verdict.broken.slice(0, 40)) lines.push(`  ${line}`)
+  return `${lines.join('\n')}\n`
+}

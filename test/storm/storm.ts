@@ -1,0 +1,196 @@
+/** The storm: a real fleet on a real Redis among many sites, everything that can die dying, and a verdict at the end. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { keysOf } from '@decorum/ledger'
+import { partitionTags } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { decodeEntry } from '../../packages/ledger/src/entry.ts'
+import { recordedWeb } from '../support/origins/index.ts'
+import { type Book, openBook } from './book.ts'
+import { clock } from './clock.ts'
+import { diceOf } from './dice.ts'
+import { letLoose, type Rhythm, type Target } from './faults.ts'
+import { openLink } from './link.ts'
+import { environment, type Times } from './manners.ts'
+import { startRedisUnderFire } from './redis-fire.ts'
+import { stormSites } from './storm-sites.ts'
+import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
+import { Worker } from './worker.ts'
+
+export type StormOptions = {
+  seed: number
+  /** length of the faults; then the fleet is left alone until all is done, for `calmMs` at most */
+  ms: number
+  calmMs: number
+  times: Times
+  rhythm: Rhythm
+  gateways: number
+  fetchers: number
+  sites: number
+  /** candidates poured in per second */
+  rate: number
+  say?: (line: string) => void
+}
+
+export type StormResult = { facts: StormFacts; verdict: Verdict; troubles: Map<string, number>; ms: number }
+
+const SKEW = fileURLToPath(new URL('../faults/skew.mjs', import.meta.url))
+const HOUR = 3_600_000
+const POUR_MS = 250
+const SAY_MS = 15_000
+const CALM_MS = 1_000
+/** Lanes are never without work: so much is poured in at once, and several URLs of one site at a time. */
+const AHEAD_S = 20
+const OF_ONE_SITE = 8
+
+export async function storm(options: StormOptions): Promise<StormResult> {
+  const { seed, ms, calmMs, times, rhythm, say = () => undefined } = options
+  const began = clock()
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-storm-'))
+  const data = join(folder, 'redis')
+  await mkdir(data)
+  const redis = await startRedisUnderFire(data)
+  const places = stormSites(options.sites, times)
+  const web = await recordedWeb(places.sites)
+  const troubles = new Map<string, number>()
+  const targets: Target[] = []
+  let book: Book | undefined
+  try {
+    await mobilise(options, redis, targets, (name, text) => {
+      const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
+      troubles.set(what, (troubles.get(what) ?? 0) + 1)
+    })
+    await Promise.all(targets.map(({ worker }) => worker.start()))
+    book = await openBook(redis.url)
+    const frontier = book
+    say(`${targets.length} processes, ${places.sites.length} sites, seed ${seed}`)
+    const end = new AbortController()
+    const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, signal: end.signal })
+    const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
+    const pouring = pour(frontier, options, urlOf, end.signal)
+    const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
+    await Promise.race([sleep(ms), raging, pouring]) // either rejects only when something is wrong
+    end.abort()
+    const faults = await raging
+    await pouring
+    say('the storm is over')
+    await calm(frontier, redis.url, calmMs)
+    clearInterval(ticker)
+    const stored = await storedIds(redis.url)
+    const evidence = await web.evidence()
+    await frontier.close()
+    const { accepted, outcomes, unsure, redelivered } = frontier
+    const facts: StormFacts = {
+      times,
+      evidence,
+      faults,
+      book: { accepted, outcomes, unsure, redelivered },
+      stored,
+      breaksOff: places.breaksOff(web.origins),
+    }
+    return { facts, verdict: judgeStorm(facts), troubles, ms: clock() - began }
+  } finally {
+    await book?.close()
+    for (const { worker } of targets) worker.end()
+    for (const { link } of targets) await link?.close()
+    await redis.stop()
+    await web.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Some workers reach Redis by a link that can be hurt, some have clocks that are an hour off. */
+async function mobilise(
+  { gateways, fetchers, times }: StormOptions,
+  redis: { url: string; port: number },
+  targets: Target[],
+  onTrouble: (name: string, text: string) => void,
+): Promise<void> {
+  const add = async (
+    role: Worker['role'],
+    n: number,
+    linked: boolean,
+    skewMs: number,
+    processes: number,
+  ): Promise<void> => {
+    const link = linked ? await openLink(redis.port) : undefined
+    const skew = skewMs === 0 ? {} : { SKEW_MS: String(skewMs), NODE_OPTIONS: `--import ${SKEW}` }
+    const url = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`
+    const env = environment(url, times, { FETCH_CONCURRENCY: '20', FETCH_PROCESSES: String(processes), ...skew })
+    const worker = new Worker({ role, name: `${role}-${n}`, env, onTrouble })
+    targets.push({ worker, supervised: processes > 0, ...(link === undefined ? {} : { link }) })
+  }
+  for (let n = 1; n <= gateways; n++) await add('gateway', n, n === gateways, n === 2 ? HOUR : 0, 0)
+  for (let n = 1; n <= fetchers; n++)
+    // The last but one has no supervisor, whatever the others have: its guard is its own last look at its lease.
+    await add(
+      'fetcher',
+      n,
+      n > fetchers - 2,
+      n === 2 ? -HOUR : n === 3 ? HOUR : 0,
+      n === fetchers - 1 ? 0 : times.fetchProcesses,
+    )
+}
+
+async function pour(
+  book: Book,
+  { rate }: StormOptions,
+  urlOf: (n: number) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  const began = clock()
+  for (let n = 0; !signal.aborted; ) {
+    const due = Math.floor((AHEAD_S + (clock() - began) / 1_000) * rate)
+    const batch: { id: string; url: string }[] = []
+    for (; n < due; n++) batch.push({ id: `c${n}`, url: urlOf(n) })
+    if (batch.length > 0) await book.pour(batch)
+    await sleep(POUR_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Site and position of the n-th URL: each is unlike all others. */
+function placeOf(n: number, sites: number): [site: number, k: number] {
+  const block = Math.floor(n / OF_ONE_SITE)
+  return [block % sites, Math.floor(block / sites) * OF_ONE_SITE + (n % OF_ONE_SITE)]
+}
+
+/** Until every accepted candidate has its outcome, or what has none is not stored either: nobody could still bring it. */
+async function calm(book: Book, redisUrl: string, mostMs: number): Promise<void> {
+  const until = clock() + mostMs
+  for (let gone = 0; gone < 2 && clock() < until; ) {
+    await sleep(CALM_MS)
+    if (book.waiting().length === 0) return
+    const stored = await storedIds(redisUrl)
+    gone = book.waiting().some((id) => stored.has(id)) ? 0 : gone + 1
+  }
+}
+
+const progress = ({ accepted, outcomes }: Book, began: number): string =>
+  `${Math.round((clock() - began) / 1_000)} s: ${accepted.size} accepted, ${outcomes.size} outcomes`
+
+/** Ids in lanes, in jobs of `candidates`, in the outbox. */
+async function storedIds(url: string): Promise<Set<string>> {
+  const redis = new Redis(url)
+  const ids = new Set<string>()
+  try {
+    for (const tag of partitionTags(1)) {
+      for (const list of ['q', 'h'] as const) {
+        for (const key of await redis.keys(`${tag.replace(/[[\]]/g, '\\$&')}:${list}:*`))
+          for (const entry of await redis.lrange(key, 0, -1)) ids.add(decodeEntry(entry, 'normal').id)
+      }
+      for (const [, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+'))
+        ids.add((JSON.parse(fields[1] ?? '{}') as { id: string }).id)
+      for (const key of await redis.keys(`${tag}:candidates:*`)) {
+        if ((await redis.type(key)) !== 'hash') continue
+        const data = JSON.parse((await redis.hget(key, 'data')) ?? '{}') as { candidates?: { id: string }[] }
+        for (const { id } of data.candidates ?? []) ids.add(id)
+      }
+    }
+  } finally {
+    redis.disconnect()
+  }
+  return ids
+}

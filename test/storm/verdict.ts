@@ -1,0 +1,235 @@
+/**
+ * Judges a storm from three books: the sites' record, the frontier's, and the list of faults. What cannot be told apart
+ * from a broken promise is one. Pure.
+ */
+import { type Evidence, judgeRecord, type Report, type Violation } from '../../packages/cli/src/audit/index.ts'
+import type { RequestLine } from '../../packages/cli/src/audit/record.ts'
+import { type Again, extraRequests } from './again.ts'
+import type { Book } from './book.ts'
+import type { FaultLog } from './faults.ts'
+import { judgedBy, type Times } from './manners.ts'
+
+export type StormFacts = {
+  times: Times
+  evidence: Evidence
+  faults: FaultLog
+  book: Pick<Book, 'accepted' | 'outcomes' | 'unsure' | 'redelivered'>
+  /** ids that Redis still holds */
+  stored: Set<string>
+  /** sites that break off by themselves: asked again by rule */
+  breaksOff: (origin: string) => boolean
+}
+
+export type Cause = 'kill' | 'freeze' | 'redis' | 'link'
+
+export type Verdict = {
+  report: Report
+  /** promises broken, in words; empty: none */
+  broken: string[]
+  violations: Violation[]
+  /** overlaps with an exchange that a frozen fetcher held open (docs/promises.md: residual) */
+  residual: Violation[]
+  /** requests that came once more, by what had happened to the first */
+  extra: Record<Cause, number>
+  /** of lanes whose fetcher was killed: kill → next request, ms, ascending */
+  backMs: number[]
+  /** of each Redis restart: end of the hold → first request, ms */
+  afterHoldMs: number[]
+  lost: string[]
+  lostWithTail: string[]
+  doubled: string[]
+  doubledWithTail: string[]
+  phantoms: string[]
+  accepted: number
+  outcomes: number
+  stored: number
+}
+
+/** From the last byte until the ledger knows, on a busy machine. */
+const SETTLED_MS = 1_000
+/** Between a permit and the site's hearing of the request. */
+const ON_ITS_WAY_MS = 300
+const AFTER_HOLD_MS = 5_000
+const BACK_SLACK_MS = 5_000
+
+export function judgeStorm(facts: StormFacts): Verdict {
+  const { times, evidence, faults, book, stored, breaksOff } = facts
+  const report = judgeRecord(evidence, judgedBy(times))
+  const { requests } = evidence
+  const broken: string[] = []
+
+  const isHop = ({ path }: RequestLine): boolean => path === '/rules.txt'
+  const broke = (line: RequestLine): boolean => line.status === 0 && breaksOff(line.origin)
+  const extras = extraRequests(requests, times.deadlineMs, (line) => isHop(line) || broke(line))
+  const extra: Verdict['extra'] = { kill: 0, freeze: 0, redis: 0, link: 0 }
+  const unexplained: Again[] = []
+  const back: { ms: number; died: boolean }[] = []
+  for (const again of extras) {
+    const cause = causeOf(again.first, faults)
+    if (cause === undefined) unexplained.push(again)
+    else extra[cause]++
+    if (cause !== 'kill') continue
+    const kill = hitBy(
+      again.first,
+      faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at })),
+    )
+    const until = again.second.start
+    const disturbed = faults.outages.some(
+      ({ killedAt, backAt }) => killedAt < until && backAt + holdOf(times) > (kill?.at ?? until),
+    )
+    if (kill !== undefined && !disturbed)
+      back.push({ ms: until - kill.at, died: diedBetween(kill.at + holdOf(times), until, faults) })
+  }
+  for (const { origin, path, first, second } of unexplained)
+    broken.push(
+      `extra request: ${origin}${path} at ${at(second.start)} after ${first.status} at ${at(first.start)}, no fault in between`,
+    )
+
+  const violations: Violation[] = []
+  const residual: Violation[] = []
+  const robots = Map.groupBy(
+    requests.filter(({ path }) => path === '/robots.txt'),
+    ({ origin }) => origin,
+  )
+  for (const violation of report.examples) {
+    if (violation.offence === 'robots-too-often') {
+      // An asker that died before it could tell: an extra request like any other.
+      const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)
+      const cause = before && causeOf(before, faults, holdOf(times))
+      if (cause !== undefined) {
+        extra[cause]++
+        continue
+      }
+    }
+    const open =
+      violation.offence === 'overlap' || violation.offence === 'robots-overlap' || violation.offence === 'short-silence'
+    if (open && heldOpenByFrozen(violation, requests, faults, times)) residual.push(violation)
+    else violations.push(violation)
+  }
+  for (const { offence, origin, path, because, at: when } of violations)
+    broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
+
+  const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
+  const { lost, lostWithTail, doubled, doubledWithTail, phantoms } = reconcile(book, stored, tails)
+  if (lost.length > 0)
+    broken.push(`${lost.length} accepted candidates have no outcome and are not stored: ${some(lost)}`)
+  if (doubled.length > 0) broken.push(`${doubled.length} candidates have more than one outcome: ${some(doubled)}`)
+  if (phantoms.length > 0) broken.push(`${phantoms.length} outcomes of candidates that nobody sent: ${some(phantoms)}`)
+
+  const deaths =
+    faults.kills.filter(({ role }) => role === 'fetcher').length +
+    faults.freezes.filter(({ role }) => role === 'fetcher').length
+  if (extra.kill + extra.freeze > deaths)
+    broken.push(`${extra.kill + extra.freeze} extra requests after ${deaths} killed or frozen fetchers`)
+  const backMs = back.map(({ ms }) => ms).toSorted((a, b) => a - b)
+  // An order whose holder dies before it has begun anything costs a reservation more; two such deaths in a row are rare.
+  const backWithin = holdOf(times) + BACK_SLACK_MS
+  const late = back
+    .filter(({ ms, died }) => ms > backWithin + (died ? 2 * times.reserveMs : 0))
+    .map(({ ms }) => Math.round(ms))
+  if (late.length > 0)
+    broken.push(`${late.length} lanes of killed fetchers came back later than ${backWithin} ms: ${late}`)
+
+  const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
+  const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
+    const opens = backAt + holdOf(times)
+    const early = starts.filter((start) => start > killedAt + ON_ITS_WAY_MS && start < opens - 50)
+    if (early.length > 0)
+      broken.push(
+        `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at)}`,
+      )
+    const first = starts.find((start) => start >= opens - 50) ?? Number.POSITIVE_INFINITY
+    if (first - opens > AFTER_HOLD_MS)
+      broken.push(`${Math.round(first - opens)} ms after the hold nothing had been granted`)
+    return first - opens
+  })
+  return {
+    report,
+    broken,
+    violations,
+    residual,
+    extra,
+    backMs,
+    afterHoldMs,
+    lost,
+    lostWithTail,
+    doubled,
+    doubledWithTail,
+    phantoms,
+    accepted: book.accepted.size,
+    outcomes: book.outcomes.size,
+    stored: stored.size,
+  }
+}
+
+const holdOf = ({ leaseMs, quarantineMs }: Times): number => leaseMs + quarantineMs
+const at = (instant: number): string => new Date(instant).toISOString().slice(11, 23)
+const some = (list: string[]): string => list.slice(0, 5).join(', ') + (list.length > 5 ? ' …' : '')
+
+type Span = { at: number; until: number }
+
+/** Somebody who may have held the next order of a lane. */
+const diedBetween = (from: number, until: number, { kills, freezes }: FaultLog): boolean =>
+  [...kills, ...freezes].some(({ at: moment }) => moment > from && moment < until)
+
+/** The first span that hit an exchange while it was open or not yet told. */
+function hitBy(line: RequestLine, spans: Span[], afterMs = SETTLED_MS): Span | undefined {
+  return spans.find((span) => span.at <= line.end + afterMs && span.until >= line.start - ON_ITS_WAY_MS)
+}
+
+/** Redis first: when it forgets, whatever was going on comes again, whoever died besides. */
+function causeOf(
+  line: RequestLine,
+  { kills, freezes, outages, hurts }: FaultLog,
+  afterMs = SETTLED_MS,
+): Cause | undefined {
+  const ofFetchers = <T extends { role: string }>(list: T[]): T[] => list.filter(({ role }) => role === 'fetcher')
+  const forgot = outages.map(({ lostSince, backAt }) => ({ at: lostSince, until: backAt }))
+  if (hitBy(line, forgot, afterMs)) return 'redis'
+  const moments = ofFetchers(kills).map(({ at: moment }) => ({ at: moment, until: moment }))
+  if (hitBy(line, moments)) return 'kill'
+  if (hitBy(line, ofFetchers(freezes))) return 'freeze'
+  return hitBy(line, ofFetchers(hurts)) ? 'link' : undefined
+}
+
+/** An earlier exchange of the lane was open through a freeze that outlasted its lease: its sender could not hang up. */
+function heldOpenByFrozen(
+  { origin, at: when }: Violation,
+  requests: RequestLine[],
+  { freezes }: FaultLog,
+  times: Times,
+): boolean {
+  return freezes.some(
+    (freeze) =>
+      freeze.role === 'fetcher' &&
+      freeze.until - freeze.at > times.leaseMs &&
+      requests.some(
+        (line) =>
+          line.origin === origin &&
+          line.start < when &&
+          line.start < freeze.at + ON_ITS_WAY_MS &&
+          line.end >= Math.min(freeze.until, line.start + times.leaseMs) - ON_ITS_WAY_MS &&
+          line.end > freeze.at + ON_ITS_WAY_MS,
+      ),
+  )
+}
+
+/** Accepted = outcomes, one each, + stored. What a cut tail took with it is told apart by its time. */
+function reconcile(
+  { accepted, outcomes, unsure }: StormFacts['book'],
+  stored: Set<string>,
+  tails: FaultLog['outages'],
+): Pick<Verdict, 'lost' | 'lostWithTail' | 'doubled' | 'doubledWithTail' | 'phantoms'> {
+  const inTail = (instant: number): boolean =>
+    tails.some(({ lostSince, backAt }) => instant >= lostSince && instant <= backAt)
+  const gone = [...accepted].filter(([id]) => !outcomes.has(id) && !stored.has(id))
+  const several = [...outcomes].filter(([, list]) => list.length > 1)
+  const forgotten = (list: { at: number }[]): boolean => list.slice(0, -1).every((one) => inTail(one.at))
+  return {
+    lost: gone.filter(([, when]) => !inTail(when)).map(([id]) => id),
+    lostWithTail: gone.filter(([, when]) => inTail(when)).map(([id]) => id),
+    doubled: several.filter(([, list]) => !forgotten(list)).map(([id]) => id),
+    doubledWithTail: several.filter(([, list]) => forgotten(list)).map(([id]) => id),
+    phantoms: [...outcomes.keys()].filter((id) => !accepted.has(id) && !unsure.has(id)),
+  }
+}
