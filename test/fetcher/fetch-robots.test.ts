@@ -102,9 +102,9 @@ describe('redirects', () => {
     ['to itself', 'redirect-loop', () => '/robots.txt'],
     ['to another scheme', 'blocked-scheme', () => 'ftp://127.0.0.1/robots.txt'],
     ['to a script', 'blocked-scheme', () => 'javascript:1'],
-    ['to a guarded address', 'blocked-address', () => 'http://10.0.0.1/robots.txt'],
-    ['to the metadata service', 'blocked-address', () => 'http://169.254.169.254/latest/'],
-    ['to a refused port', 'blocked-port', (port: number) => `http://127.0.0.${port % 200}:25/robots.txt`],
+    ['to a guarded address', 'blocked-scheme', () => 'http://10.0.0.1/robots.txt'],
+    ['to the metadata service', 'blocked-scheme', () => 'http://169.254.169.254/latest/'],
+    ['to a refused port', 'blocked-scheme', (port: number) => `http://127.0.0.${port % 200}:25/robots.txt`],
     ['to nonsense', 'protocol', () => 'http://'],
     ['with user info', 'protocol', () => 'http://u:p@127.0.0.1/robots.txt'],
   ] as const)('%s: %s', async (_, reason, location) => {
@@ -122,6 +122,14 @@ describe('redirects', () => {
     back = `${b.origin}/robots.txt`
     expect((await robots(connections, a.origin)).event).toMatchObject({ reason: 'redirect-loop' })
     expect([a.asked.length, b.asked.length]).toEqual([1, 1])
+  })
+
+  test('a hop to a name that does not exist says nothing of the name here', async () => {
+    const nowhere = testConnections({
+      lookup: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
+    })
+    const site = await serve(301, { location: 'http://gone.example/robots.txt' })
+    expect((await robots(nowhere, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'dns' })
   })
 
   test('without a Location it is an answer of that status', async () => {
@@ -292,7 +300,7 @@ describe('no answer', () => {
     expect((await robots(failing(code), 'http://a.example')).event).toMatchObject({ kind: 'unanswered', reason })
   })
 
-  test('a guarded address is told as such, at the first hop too', async () => {
+  test('a guarded address of the origin itself is told as such', async () => {
     const lookup = async (): Promise<Address[]> => [{ address: '192.168.1.1', family: 4 }]
     expect((await robots(testConnections({ lookup }), 'http://a.example')).event).toMatchObject({
       reason: 'blocked-address',

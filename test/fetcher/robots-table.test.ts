@@ -60,6 +60,8 @@ const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Eff
   'six redirects': { robots: (socket, { path }) => void socket.write(answerOf(302, { location: `${path}-` })), effects: all('open') },
   'a redirect to itself': { robots: says(302, { location: '/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
   'a redirect to ftp': { robots: says(302, { location: 'ftp://127.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to a guarded address': { robots: says(302, { location: 'http://10.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to a refused port': { robots: says(302, { location: 'http://127.0.0.1:25/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
   '400': { robots: says(400), effects: all('open') },
   '401': { robots: says(401), effects: all('open') },
   '403': { robots: says(403), effects: all('open') },

@@ -18,7 +18,7 @@ import { freshForMs } from './freshness.ts'
 import type { EnterHop } from './hop-lane.ts'
 import { type Lease, later } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
-import { failureOf, isRedirect, single } from './read-answer.ts'
+import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
 import { headersOf } from './request-head.ts'
 
@@ -96,8 +96,8 @@ export async function fetchRobots(
     }
     if (result.kind === 'unanswered') {
       const failure = failureOf(result.error, result.phase)
+      if (!first) return stop(ofAnother(failure), result.error.message, result.endedAt)
       if (failure !== 'no-contact') return stop(failure, result.error.message, result.endedAt)
-      if (!first) return stop('blocked-address', result.error.message, result.endedAt)
       return { ...base, endedAt: result.endedAt, what: failure, detail: result.error.message, noContact: true }
     }
     hops.push({ url, answer: result, headers })
@@ -111,6 +111,17 @@ export async function fetchRobots(
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
     at = target.at
   }
+}
+
+/**
+ * The failure of a hop, told of the origin that was asked first. A guarded address or a missing name there says nothing
+ * of the address here, and must not end the URLs of this origin: it is a redirect into nowhere (spec §1).
+ */
+function ofAnother(failure: Failure): UnansweredReason {
+  if (failure === 'nxdomain') return 'dns'
+  return failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
+    ? 'blocked-scheme'
+    : failure
 }
 
 type Visit = (
