@@ -110,6 +110,15 @@ test('folder without ARCHIVE_DIR stops the start', async () => {
   await expect(openSink('folder', options)).rejects.toThrow('ARCHIVE_DIR')
 })
 
+test.each(['warc', 'folder'])('a folder that cannot be made stops the start: %s', async (which) => {
+  const inTheWay = join(folder, `file-${which}`)
+  await writeFile(inTheWay, '')
+  await expect(openSink(which, { ...options, folder: join(inTheWay, 'x') })).rejects.toMatchObject({
+    code: 'SETTINGS',
+    message: expect.stringContaining('ARCHIVE_DIR'),
+  })
+})
+
 test('a sink that never comes back, or throws at once, costs the reference and no more', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
   const errors: string[] = []

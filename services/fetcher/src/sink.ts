@@ -2,6 +2,7 @@
  * What becomes of a page: one small interface, so that a crawl team needs no fork. Kept as WARC (archive.ts), as files
  * (folder.ts), not at all, or by a module of one's own (services/fetcher/README.md shows one).
  */
+import { access, constants, mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Agents, type ArchiveRef, SECOND, SettingsError } from '@decorum/protocol'
@@ -62,9 +63,10 @@ export function storeInTime(sink: Sink, page: Page): Promise<ArchiveRef | undefi
 
 /**
  * @param which  `warc` (nothing is kept while there is no folder) · `folder` · `none` · the path of a module
- * @throws       SettingsError naming what is wrong with PAGE_SINK
+ * @throws       SettingsError naming what is wrong with PAGE_SINK or ARCHIVE_DIR
  */
 export async function openSink(which: string, options: SinkOptions): Promise<Sink> {
+  if (options.folder !== '' && which !== 'none') await checkFolder(options.folder)
   switch (which) {
     case 'none':
       return noSink
@@ -75,6 +77,15 @@ export async function openSink(which: string, options: SinkOptions): Promise<Sin
       return (await import('./folder.ts')).openFolder(options.folder)
     default:
       return ownSink(which, options)
+  }
+}
+
+async function checkFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+  } catch (error) {
+    throw new SettingsError(`wrong settings:\n  ARCHIVE_DIR: ${folder} cannot be written: ${(error as Error).message}`)
   }
 }
 
