@@ -113,6 +113,14 @@ test('a dropped backlog ends URL by URL as refused; what comes later stays, and 
   expect(await takeOne()).toMatchObject({ heads: [{ id: 'later' }] })
 })
 
+test('a drop that is given up half way is written down with what it did', async () => {
+  const { ledger, takeOne, beginPage } = await emptyLedger(redis)
+  await ledger.park(0, urls('flying', 'a', 'b'))
+  await beginPage(await takeOne())
+  await expect(ledger.dropBacklog(lane, 'ann', 'enough', AbortSignal.timeout(150))).rejects.toThrow()
+  expect(await ledger.operations(0, 1)).toMatchObject([{ action: 'drop', value: '0', by: 'ann', reason: 'enough' }])
+})
+
 test('every operation is written down, newest first, with who and why', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'pause', until: clock.now + 1_000 }, [AGENT])

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 import type { Keys } from './keys.ts'
 import type { Lanes } from './lanes.ts'
 import { type Scripts, withDeadline } from './scripts.ts'
-import type { LaneRef, Operation, OperationRecord } from './types.ts'
+import type { LaneRef, Operation, OperationRecord, Parked } from './types.ts'
 
 /** "Until somebody ends it": the year 2100. */
 const FOREVER = 4_102_444_800_000
@@ -70,37 +70,43 @@ export function operationsOf(
     },
     async drop(lane, waiting, by, reason, signal) {
       let dropped = 0
-      while (dropped < waiting) {
-        signal?.throwIfAborted()
-        const peek = Math.min(DROP_AT_ONCE, waiting - dropped)
-        const taken = await lanes.take({ limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek, lane })
-        const [held] = taken.kind === 'taken' ? taken.lanes : []
-        if (held === undefined) {
-          const view = await scripts.call('view', 'origin', lane.origin, lane.agent)
-          if (isEmpty(view)) break
-          await sleep(LANE_BUSY_MS)
-          continue
-        }
-        const outcomes = held.heads.map(({ id, path, meta }): Outcome => {
-          const outcome: Outcome = {
-            id,
-            url: lane.origin + path,
-            agent: lane.agent,
-            kind: 'refused',
-            reason: 'backlog-dropped',
-            at: Date.now(),
-            attempts: 0,
+      try {
+        while (dropped < waiting) {
+          signal?.throwIfAborted()
+          const peek = Math.min(DROP_AT_ONCE, waiting - dropped)
+          const taken = await lanes.take({ limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek, lane })
+          const [held] = taken.kind === 'taken' ? taken.lanes : []
+          if (held === undefined) {
+            const view = await scripts.call('view', 'origin', lane.origin, lane.agent)
+            if (isEmpty(view)) break
+            await sleep(LANE_BUSY_MS)
+            continue
           }
-          return meta === undefined ? outcome : { ...outcome, meta }
-        })
-        const [answer] = await lanes.resolve([
-          { ...lane, fence: held.fence, dropped: outcomes, next: { kind: 'release' } },
-        ])
-        if (answer === 'settled') dropped += outcomes.length
+          const outcomes = held.heads.map((head) => droppedOutcome(lane, head))
+          const [answer] = await lanes.resolve([
+            { ...lane, fence: held.fence, dropped: outcomes, next: { kind: 'release' } },
+          ])
+          if (answer === 'settled') dropped += outcomes.length
+        }
+      } finally {
+        // Also when it was given up half way: what has left has left by somebody's hand
+        await write(lane.origin, 'drop', dropped, 0, by, reason, [])
       }
-      await write(lane.origin, 'drop', dropped, 0, by, reason, [])
       return dropped
     },
+  }
+}
+
+function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked): Outcome {
+  return {
+    id,
+    url: lane.origin + path,
+    agent: lane.agent,
+    kind: 'refused',
+    reason: 'backlog-dropped',
+    at: Date.now(),
+    attempts: 0,
+    ...(meta === undefined ? {} : { meta }),
   }
 }
 

@@ -26,7 +26,8 @@ export async function act(
     case 'pause':
     case 'block':
     case 'gap': {
-      const until = endOf(action, ledger.now(ledger.partitionOf(origin)))
+      const { now } = await ledger.viewOrigin(origin, [])
+      const until = endOf(action, now)
       if (until instanceof Refusal) return until
       if (action.action !== 'gap') {
         await ledger.operate({ ...base, action: action.action, ...(until === undefined ? {} : { until }) }, keys)
@@ -37,7 +38,7 @@ export async function act(
     }
     case 'ungap':
       // A gap of nothing that has ended already: the ledger keeps one word for both
-      await ledger.operate({ ...base, action: 'gap', gapMs: 0, until: ledger.now(ledger.partitionOf(origin)) }, keys)
+      await ledger.operate({ ...base, action: 'gap', gapMs: 0, until: (await ledger.viewOrigin(origin, [])).now }, keys)
       return {}
     case 'resume':
     case 'unblock':
