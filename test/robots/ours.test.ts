@@ -219,7 +219,8 @@ test('records that are reported: field, value, line and whose they are', () => {
 test('one file under several profiles is parsed once', () => {
   const robots = parseRobots(lines('user-agent: a', 'disallow: /%7Ex'), { policy: policies.decorum })
   expect(robots.under(policies.decorum)).toBe(robots)
-  expect(robots.under(policies.google)).toBe(robots.under(policies.google))
+  expect(robots.under(policies.google)).toBe(robots.under(policies['google-2022']))
+  expect(robots.under({ ...policies.coccoc, firstRetryMs: 1 }), 'only reading matters').toBe(robots)
   expect(robots.isAllowed('/~x', 'a-b')).toBe(false)
   expect(robots.under(policies.google).isAllowed('/~x', 'a')).toBe(true)
   expect(robots.under(policies.rfc9309).isAllowed('/~x', 'a-b')).toBe(true)

@@ -121,7 +121,7 @@ class Reader {
     this.#lines(at)
     this.#endBlock()
     if (cut) {
-      const text = `only ${ROBOTS_MAX_BYTES} octets are read, from this line on none`
+      const text = `only ${ROBOTS_MAX_BYTES} octets are read`
       this.#warnings.add(this.#line + 1, 'over-limit', text)
     }
   }
@@ -176,8 +176,9 @@ class Reader {
         const fieldAt = at
         while (octet !== LF && octet !== CR) octet = input[++at] as number
         if (fieldAt < at && input[fieldAt] !== HASH) this.#otherLine(lineStart, fieldAt, at)
-        else if (at - lineStart > MAX_LINE_OCTETS) this.#warnTooLong()
       }
+      if (at - lineStart > MAX_LINE_OCTETS)
+        this.#warnings.add(this.#line, 'line-too-long', `only ${MAX_LINE_OCTETS} octets of a line are read`)
       // CR LF is one line end; LF CR is two, the second of an empty line.
       at += input[at] === CR && input[at + 1] === LF && at + 1 < length ? 2 : 1
     }
@@ -201,7 +202,6 @@ class Reader {
     }
     if (at - lineStart > MAX_LINE_OCTETS) used = Math.max(start, used - (at - lineStart - MAX_LINE_OCTETS))
     while (octet !== LF && octet !== CR) octet = input[++at] as number
-    if (at - lineStart > MAX_LINE_OCTETS) this.#warnTooLong()
     while (used > start && (patterns[used - 1] === SPACE || patterns[used - 1] === TAB)) used--
     this.#endRule(start, used, allows)
     return at
@@ -217,8 +217,7 @@ class Reader {
     if (used === start) return // an empty pattern matches nothing, but it ends the run of user-agent lines
     const rule = this.#rules
     if (rule === MAX_RULES) {
-      if (!this.#full)
-        this.#warnings.add(this.#line, 'too-many-rules', `only ${MAX_RULES} rules are kept, from this one on none`)
+      if (!this.#full) this.#warnings.add(this.#line, 'too-many-rules', `only ${MAX_RULES} rules are read`)
       this.#full = true
       return
     }
@@ -237,17 +236,14 @@ class Reader {
 
   /** A line that is no rule in the usual form: [start, end) without its leading blanks. */
   #otherLine(lineStart: number, start: number, end: number): void {
-    if (end - lineStart > MAX_LINE_OCTETS) {
-      end = lineStart + MAX_LINE_OCTETS
-      this.#warnTooLong()
-    }
-    if (standsAt(input, start, USER_AGENT) && start + USER_AGENT.length <= end)
-      this.#agent(start + USER_AGENT.length, end)
-    else this.#oddLine(start, end)
+    const stop = Math.min(end, lineStart + MAX_LINE_OCTETS)
+    if (standsAt(input, start, USER_AGENT) && start + USER_AGENT.length <= stop)
+      this.#agent(start + USER_AGENT.length, stop)
+    else this.#oddLine(lineStart, start, stop)
   }
 
   /** Any line, by the letter of google/robotstxt: comment cut, blanks trimmed, a colon or exactly two words. */
-  #oddLine(start: number, end: number): void {
+  #oddLine(lineStart: number, start: number, end: number): void {
     let stop = start
     let colon = -1
     for (; stop < end && input[stop] !== HASH; stop++) if (colon < 0 && input[stop] === COLON) colon = stop
@@ -275,25 +271,18 @@ class Reader {
     }
     if (!right)
       this.#warnings.add(this.#line, 'misspelt-field', () => `${quote(input, start, nameEnd)} is read as '${field}'`)
-    this.#record(field, start, nameEnd, valueAt, stop)
+    this.#record(field, lineStart, start, nameEnd, valueAt, stop)
   }
 
-  #record(field: Field, nameAt: number, nameEnd: number, start: number, end: number): void {
+  #record(field: Field, lineStart: number, nameAt: number, nameEnd: number, start: number, end: number): void {
     switch (field) {
       case 'user-agent':
         this.#agent(start, end)
         return
       case 'allow':
-      case 'disallow': {
-        let used = this.#used
-        for (let i = start; i < end; i++) {
-          const octet = input[i] as number
-          if (octet === PERCENT || octet >= 0x80) this.#encoded = true
-          patterns[used++] = octet
-        }
-        this.#endRule(this.#used, used, field === 'allow' ? 1 : 0)
+      case 'disallow':
+        this.#rule(lineStart, start, field === 'allow' ? 1 : 0)
         return
-      }
       case 'crawl-delay':
         this.#delay(textOf(input, start, end))
         return
@@ -392,10 +381,6 @@ class Reader {
     // Several for the same names: the largest counts (slower, never ruder).
     if (last?.from !== delay.from || last.upTo !== delay.upTo) this.#delays.push(delay)
     else if (last.seconds < seconds) this.#delays[this.#delays.length - 1] = delay
-  }
-
-  #warnTooLong(): void {
-    this.#warnings.add(this.#line, 'line-too-long', `only ${MAX_LINE_OCTETS} octets of a line are read`)
   }
 }
 

@@ -108,7 +108,7 @@ export interface RobotsTxt {
   explainDelay(agent: Agent): DelayExplanation | undefined
   /** The file as the parser understood it, in plain records; two files with the same rules print the same. */
   toString(): string
-  /** The policy under which this view reads the file. */
+  /** The policy under which this view reads the file, or one that reads alike. */
   readonly policy: Policy
   /** The same file read under another policy: nothing is parsed again. */
   under(policy: Policy): RobotsTxt

@@ -18,6 +18,13 @@ const MAX_REMEMBERED = 64
 
 const NONE: readonly never[] = []
 
+/** Policies that differ only in what answers mean and when to ask share a view, and with it an index. */
+function readAlike(a: Policy, b: Policy): boolean {
+  return a === b || READING.every((key) => a[key] === b[key])
+}
+
+const READING = ['encoding', 'agentFallback', 'trailingStarCounts', 'indexOpensFolder'] as const
+
 /** The group that an agent falls under. */
 interface Chosen {
   readonly key: string
@@ -120,11 +127,11 @@ export class RobotsView implements RobotsTxt {
   }
 
   under(policy: Policy): RobotsTxt {
-    if (policy === this.policy) return this
-    let view = this.#others.find((other) => other.policy === policy)
+    if (readAlike(policy, this.policy)) return this
+    let view = this.#others.find((other) => readAlike(policy, other.policy))
     if (view === undefined) {
       view = new RobotsView(this.#file, policy)
-      this.#others = [...this.#others.slice(1 - MAX_REMEMBERED), view]
+      this.#others = [...this.#others, view] // there are no more of them than ways of reading
     }
     return view
   }
