@@ -24,10 +24,18 @@ const form = values.scaled || minutes < 5 ? shortForm(seed, minutes * 60_000) : 
 const result = await storm({ ...form, say: (line) => process.stderr.write(`storm: ${line}\n`) })
 if (values.keep !== undefined) {
   await mkdir(values.keep, { recursive: true })
-  const { evidence, faults } = result.facts
+  const { evidence, faults, book, stored } = result.facts
   await writeFile(
     join(values.keep, 'faults.json'),
     JSON.stringify({ seed, faults, broken: result.verdict.broken, residual: result.verdict.residual }, null, 1),
+  )
+  const handed = [...book.outcomes].map(([id, list]) => [
+    id,
+    list.map(({ outcome, at }) => [at, outcome.kind, outcome.attempts]),
+  ])
+  await writeFile(
+    join(values.keep, 'book.json'),
+    JSON.stringify({ accepted: [...book.accepted], handed, stored: [...stored] }),
   )
   const bodies = [...evidence.bodies].map(([hash, body]) =>
     JSON.stringify({ kind: 'robots', hash, body: String(body) }),
