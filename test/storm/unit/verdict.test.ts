@@ -1,0 +1,173 @@
+/** The storm's judge is judged: each way of breaking a promise, written by hand, and each excuse that is none. */
+import type { Outcome } from '@decorum/protocol'
+import { expect, test } from 'vitest'
+import type { RequestLine } from '../../../packages/cli/src/audit/record.ts'
+import type { FaultLog } from '../faults.ts'
+import { SCALED } from '../manners.ts'
+import { judgeStorm, type StormFacts } from '../verdict.ts'
+
+const T = 1_790_000_000_000
+const ORIGIN = 'http://127.40.0.1:8000'
+const AGENT = 'Mozilla/5.0 (compatible; stormbot/1.0; +https://example.com/bot)'
+const HOLD = SCALED.leaseMs + SCALED.quarantineMs
+
+const visit = (start: number, end: number, path: string, more: Partial<RequestLine> = {}): RequestLine => {
+  return {
+    kind: 'request',
+    origin: ORIGIN,
+    agent: AGENT,
+    method: 'GET',
+    path,
+    start: T + start,
+    end: T + end,
+    status: 200,
+    ...more,
+  }
+}
+const robots = visit(0, 5, '/robots.txt', { status: 404 })
+const outcome = (id: string, at: number): Outcome => ({
+  id,
+  url: `${ORIGIN}/${id}`,
+  agent: 'stormbot',
+  kind: 'expired',
+  reason: 'lane-busy',
+  at: T + at,
+  attempts: 0,
+})
+
+type Scene = {
+  requests?: RequestLine[]
+  faults?: Partial<FaultLog>
+  accepted?: [string, number][]
+  outcomes?: [string, number[]][]
+  stored?: string[]
+}
+function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [] }: Scene) {
+  const facts: StormFacts = {
+    times: SCALED,
+    evidence: { requests: [robots, ...requests], bodies: new Map() },
+    faults: { kills: [], freezes: [], outages: [], hurts: [], ...faults },
+    book: {
+      accepted: new Map(accepted.map(([id, at]) => [id, T + at])),
+      outcomes: new Map(outcomes.map(([id, ats]) => [id, ats.map((at) => ({ outcome: outcome(id, at), at: T + at }))])),
+      unsure: new Set(),
+      redelivered: 0,
+    },
+    stored: new Set(stored),
+    breaksOff: () => false,
+  }
+  return judgeStorm(facts)
+}
+const kill = (at: number, role: 'gateway' | 'fetcher' = 'fetcher') => ({ name: `${role}-1`, role, at: T + at })
+const tail = { killedAt: T + 5_000, backAt: T + 6_000, lostSince: T + 4_000, lostBytes: 9 }
+
+test('a polite crawl with every outcome breaks nothing', () => {
+  const verdict = judge({
+    requests: [visit(200, 210, '/a'), visit(400, 410, '/b')],
+    accepted: [
+      ['a', 0],
+      ['b', 0],
+      ['c', 0],
+    ],
+    outcomes: [
+      ['a', [220]],
+      ['b', [420]],
+    ],
+    stored: ['c'],
+  })
+  expect(verdict.broken).toEqual([])
+})
+
+test('an accepted candidate that is nowhere is lost, unless the file was cut where it stood', () => {
+  expect(judge({ accepted: [['a', 0]] })).toMatchObject({ lost: ['a'], lostWithTail: [] })
+  const cut = judge({
+    accepted: [
+      ['a', 3_999],
+      ['b', 4_001],
+    ],
+    faults: { outages: [tail] },
+    requests: [visit(8_350, 8_400, '/z')],
+  })
+  expect(cut).toMatchObject({ lost: ['a'], lostWithTail: ['b'] })
+  expect(cut.broken).toHaveLength(1)
+})
+
+test('a second outcome is one too many, unless the file forgot the first', () => {
+  expect(judge({ accepted: [['a', 0]], outcomes: [['a', [100, 200]]] }).doubled).toEqual(['a'])
+  const requests = [visit(8_350, 8_400, '/z')]
+  const forgot = judge({
+    accepted: [['a', 0]],
+    outcomes: [['a', [4_500, 9_000]]],
+    faults: { outages: [tail] },
+    requests,
+  })
+  expect(forgot).toMatchObject({ doubled: [], doubledWithTail: ['a'], broken: [] })
+  const remembered = judge({
+    accepted: [['a', 0]],
+    outcomes: [['a', [3_900, 9_000]]],
+    faults: { outages: [tail] },
+    requests,
+  })
+  expect(remembered.doubled).toEqual(['a'])
+})
+
+test('an outcome that nobody asked for is a phantom', () => {
+  expect(judge({ outcomes: [['x', [5]]] }).phantoms).toEqual(['x'])
+})
+
+test('a second request for a URL needs a death, and a fetcher’s', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a')]
+  expect(judge({ requests }).broken).toHaveLength(1)
+  expect(judge({ requests, faults: { kills: [kill(205, 'gateway')] } }).broken).toHaveLength(1)
+  expect(judge({ requests, faults: { kills: [kill(2_000)] } }).broken, 'long after it was settled').toHaveLength(1)
+  const killed = judge({ requests, faults: { kills: [kill(205)] } })
+  expect(killed).toMatchObject({ broken: [], extra: { kill: 1 }, backMs: [2_795] })
+})
+
+test('one death does not explain two extra requests', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
+  expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([
+    expect.stringContaining('2 extra requests after 1'),
+  ])
+})
+
+test('a killed lane that comes back too late', () => {
+  const late = HOLD + 5_000 + 300
+  expect(
+    judge({ requests: [visit(200, 210, '/a'), visit(late + 205, late + 215, '/a')], faults: { kills: [kill(205)] } })
+      .broken,
+  ).toEqual([expect.stringContaining('came back later')])
+})
+
+test('a request while the ledger is on hold, and a fleet that does not come back after it', () => {
+  const outage = { killedAt: T + 1_000, backAt: T + 2_000, lostSince: T + 1_000, lostBytes: 0 }
+  const faults = { outages: [outage] }
+  expect(judge({ faults, requests: [visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/a')] }).broken).toEqual([])
+  expect(
+    judge({ faults, requests: [visit(3_000, 3_010, '/a'), visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/b')] }).broken,
+  ).toEqual([expect.stringContaining('on hold')])
+  expect(judge({ faults, requests: [visit(2_000 + HOLD + 5_100, 2_000 + HOLD + 5_200, '/a')] }).broken).toEqual([
+    expect.stringContaining('nothing had been granted'),
+  ])
+})
+
+test('an overlap is a violation, unless a fetcher that was frozen beyond its lease held the first one open', () => {
+  const requests = [visit(200, 4_200, '/a', { status: 0, cut: true, late: 5 }), visit(3_000, 3_010, '/b')]
+  expect(judge({ requests })).toMatchObject({ violations: [{ offence: 'overlap' }], residual: [] })
+  const short = { name: 'fetcher-1', role: 'fetcher' as const, at: T + 300, until: T + 1_300, whom: 'family' as const }
+  expect(judge({ requests, faults: { freezes: [short] } }).residual).toEqual([])
+  const frozen = judge({ requests, faults: { freezes: [{ ...short, until: T + 4_200 }] } })
+  expect(frozen).toMatchObject({ violations: [], residual: [{ offence: 'overlap' }], broken: [] })
+  // Sent by the one that thawed, while another was at work: its guard has failed.
+  const thawed = [visit(3_000, 3_050, '/b'), visit(3_020, 3_030, '/a')]
+  expect(judge({ requests: thawed, faults: { freezes: [{ ...short, until: T + 3_010 }] } }).violations).toHaveLength(1)
+})
+
+test('a robots.txt that its dead asker could not tell of is an extra request; without a death it is asked too often', () => {
+  const again = [visit(3_400, 3_410, '/robots.txt', { status: 404 })]
+  expect(judge({ requests: again }).violations).toMatchObject([{ offence: 'robots-too-often' }])
+  expect(judge({ requests: again, faults: { kills: [kill(20)] } })).toMatchObject({
+    violations: [],
+    extra: { kill: 1 },
+  })
+})
