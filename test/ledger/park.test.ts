@@ -62,14 +62,15 @@ test('a job that is gone was done by somebody else: a worker that wakes late par
   expect(await raw.exists(`${TAG}:candidates:gone`), 'and no job is made up').toBe(0)
 })
 
-test('a chunk marked by a key is parked once, until its mark is forgotten', async () => {
+test('a chunk marked by a key is parked once, also for a gateway that comes with it when its job is done', async () => {
   const { ledger, raw } = await emptyLedger(redis)
   const mark = { key: 'job:3:j1:0' }
   expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
   expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 0, absorbed: 1 })
   expect(await raw.pttl(`${TAG}:mark:job:3:j1:0`), 'the mark ends by itself').toBeGreaterThan(86_400_000)
   await ledger.forgetMark(0, mark.key)
-  expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 1 })
+  expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 0, absorbed: 1 })
+  expect(await raw.pttl(`${TAG}:mark:job:3:j1:0`), 'and then it is forgotten').toBeLessThanOrEqual(3_600_000)
 })
 
 test('an item with a mark of its own is parked once per mark, whatever became of its id', async () => {

@@ -62,6 +62,7 @@ export type Ledger = {
   readonly warnings: string[]
   partitionOf(origin: string): number
   park(partition: number, items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
+  /** its job is done: remembered for an hour more, for a gateway that was away while another one did the same job */
   forgetMark(partition: number, name: string): Promise<void>
   take(partition: number, request: TakeRequest): Promise<TakeResult>
   begin(request: BeginRequest): Promise<Permit>
@@ -109,6 +110,7 @@ const CONNECTION = {
 } as const
 
 const MEMBER_LIFE_MS = 5_000
+const DONE_MARK_MS = 3_600_000
 
 /** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -168,7 +170,7 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
     partitionOf: place,
     park: (partition, items, mark) => of(partition).lanes.park(items, mark),
     forgetMark: async (partition, name) =>
-      void (await timed(redis.unlink(of(partition).keys.mark(name)), 'forgetMark')),
+      void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
     take: (partition, request) => of(partition).lanes.take(request),
     begin: (request) => of(place(request.origin)).lanes.begin(request),
     enter: (lane, gapMs) => of(place(lane.origin)).lanes.enter(lane, gapMs),
