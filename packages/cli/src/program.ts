@@ -70,8 +70,20 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--forget', 'remove the group instead: what nobody else reads need not be kept for it')
     .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
 
-  command('origin', 'what the fleet knows of one site: robots, gap, back-off, lanes, when it is due')
+  command('origin', 'what the fleet knows of one site, and your hand on it: pause, block, slow down, drop')
     .argument('<origin>', 'scheme://host[:port], or any URL of it')
+    .option('--pause', 'nothing is fetched, URLs wait')
+    .option('--resume', 'ends a pause')
+    .option('--block', 'nothing is fetched, URLs end as refused')
+    .option('--unblock', 'ends a block')
+    .option('--gap <ms>', 'a silence of at least so long; never less than its rules ask', whole(1))
+    .option('--ungap', 'ends such a gap')
+    .option('--refetch', 'its robots.txt is asked for again before anything else')
+    .option('--drop', 'what waits now ends as refused')
+    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until somebody ends it)', lengthOfTime)
+    .option('--reason <text>', 'why; written down')
+    .option('--by <name>', 'who; written down (default: the user)')
+    .option('--agent <name>', 'with --drop: only what waits for this agent')
     .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
 
   command('audit', 'judges recorded access logs against the promises')
@@ -119,6 +131,19 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
     }
     return value
   }
+}
+
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const MAX_DAYS = 3_650
+
+/** Reads 90s, 30m, 1h, 7d or 1h30m; answers ms. */
+function lengthOfTime(text: string): number {
+  const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)]
+  const ms = parts.reduce((sum, [, n, unit]) => sum + Number(n) * UNITS[unit as keyof typeof UNITS], 0)
+  if (parts.map(([part]) => part).join('') !== text || ms === 0 || ms > MAX_DAYS * UNITS.d) {
+    throw new InvalidArgumentError(`A length such as 90s, 30m, 1h or 7d is needed, at most ${MAX_DAYS}d.`)
+  }
+  return ms
 }
 
 function positive(text: string): number {

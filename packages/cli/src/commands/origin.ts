@@ -1,35 +1,59 @@
-/** `decorum origin ORIGIN`: what the fleet knows of one site. */
+/** `decorum origin ORIGIN`: what the fleet knows of one site, and the operator's hand on it. */
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
-import { type Agent, type Agents, readUrl } from '@decorum/protocol'
+import { type Agent, type Agents, printableUrl, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { duration } from '../crawl/status.ts'
-import { DONE, type ExitCode, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
+import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { type ActionOptions, act, readAction } from './origin-action.ts'
 
-export async function origin(text: string, options: { json?: boolean }): Promise<ExitCode> {
+export type OriginOptions = ActionOptions & { json?: boolean }
+
+/** Does what is wanted, then shows the site as it is. */
+export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const at = readUrl(text)
   if ('refused' in at) throw new UsageError(`'${text}' is no origin: ${at.refused}; write http(s)://host[:port]`)
+  const action = readAction(options)
   const { partitions, leaseMs, quarantineMs, agents } = settings
   const redis = await runningRedis(settings, process.env)
   const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
+  const interrupt = catchInterrupt(() => process.exit(1))
   try {
+    const done = action === undefined ? undefined : await act(ledger, at.origin, action, agents, interrupt.signal)
     const keys = agents.list.map((agent) => agent.key)
     const view = await ledger.viewOrigin(at.origin, keys)
-    process.stdout.write(options.json ? `${JSON.stringify(view)}\n` : `${printOrigin(view, agents)}\n`)
+    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents)]
+    process.stdout.write(options.json ? `${JSON.stringify(view)}\n` : `${lines.join('\n')}\n`)
     return DONE
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error
+    process.stderr.write('stopped half way: what was dropped has its outcomes, the rest waits\n')
+    return STOPPED
   } finally {
+    interrupt.release()
     await ledger.close()
   }
 }
 
+/** What the ledger writes for "until somebody ends it": the year 2100. */
+const FOREVER = 4_102_444_800_000
+
 /** One fact per line: robots, pause, back-off, then each agent's gap and lane. */
 export function printOrigin(view: OriginView, agents: Agents): string {
-  const { now, backOff, paused } = view
+  const { now, backOff, paused, blocked, override } = view
   const from = (until: number): string => duration(Math.max(0, until - now))
+  const lasting = (until: number): string =>
+    until >= FOREVER ? 'until somebody ends it' : `for another ${from(until)}`
   const lines = [view.origin, ...robotsLines(view.state, now)]
-  if (paused !== undefined) lines.push(`  paused     for another ${from(paused.until)}: ${paused.reason}`)
+  if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${printableUrl(blocked.reason)}`)
+  if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${printableUrl(paused.reason)}`)
+  if (override !== undefined) {
+    const { gapMs, until, reason } = override
+    lines.push(`  by hand    a gap of ${duration(gapMs)} ${lasting(until)}: ${printableUrl(reason)}`)
+  }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''
     lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
@@ -74,6 +98,8 @@ function mayWord(view: OriginView, agent: Agent): string {
 
 function gapWord(view: OriginView, agent: Agent): string {
   const gap = view.gaps.find((one) => one.agent === agent.key)
+  const byHand = view.override?.gapMs ?? 0
+  if (byHand > (gap?.gapMs ?? agent.minGapMs)) return `${duration(byHand)} (by hand)`
   if (gap === undefined) return `${duration(agent.minGapMs)} (the agent's own; no rules yet)`
   if (gap.clampedFrom !== undefined) return `${duration(gap.gapMs)} (clamped: the site asks for ${gap.clampedFrom} s)`
   return `${duration(gap.gapMs)} (${gap.gapMs > agent.minGapMs ? "the site's crawl-delay" : "the agent's own"})`

@@ -1,0 +1,138 @@
+/** `decorum origin ORIGIN --pause …`: the operator's hand, as typed. Done through the ledger, and written down there. */
+import { userInfo } from 'node:os'
+import type { Ledger, Operation } from '@decorum/ledger'
+import type { Agents } from '@decorum/protocol'
+import { UsageError } from '../exit.ts'
+
+export type ActionOptions = {
+  pause?: boolean
+  resume?: boolean
+  block?: boolean
+  unblock?: boolean
+  /** ms */
+  gap?: number
+  ungap?: boolean
+  refetch?: boolean
+  drop?: boolean
+  /** ms */
+  for?: number
+  reason?: string
+  by?: string
+  agent?: string
+}
+
+/** What is to be done. `forMs` absent: until somebody ends it. */
+export type Action = { reason: string; by: string } & (
+  | { kind: 'pause' | 'block'; forMs?: number }
+  | { kind: 'gap'; gapMs: number; forMs: number }
+  | { kind: 'resume' | 'unblock' | 'ungap' | 'refetch' }
+  | { kind: 'drop'; agent?: string }
+)
+
+const KINDS = ['pause', 'resume', 'block', 'unblock', 'gap', 'ungap', 'refetch', 'drop'] as const
+/** What restricts or throws away is written down with its reason. */
+const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'gap', 'drop'])
+const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'gap'])
+/** No gap by hand is longer than a week: that is a pause. */
+const MAX_GAP_MS = 604_800_000
+
+/** @returns undefined when nothing is to be done but looking · @throws UsageError naming what is missing or too much */
+export function readAction(options: ActionOptions): Action | undefined {
+  const wanted = KINDS.filter((one) => options[one] !== undefined && options[one] !== false)
+  const [kind] = wanted
+  if (wanted.length > 1) throw new UsageError(`one thing at a time: --${wanted.join(' or --')}`)
+  if (kind === undefined) {
+    const stray = (['for', 'reason', 'by', 'agent'] as const).find((one) => options[one] !== undefined)
+    if (stray === undefined) return undefined
+    throw new UsageError(`--${stray} belongs to an action: --${KINDS.join(', --')}`)
+  }
+  const reason = options.reason?.trim() ?? ''
+  if (reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is written down`)
+  if (options.for !== undefined && !HAS_END.has(kind)) throw new UsageError(`--${kind} has no --for`)
+  if (options.agent !== undefined && kind !== 'drop') throw new UsageError(`--${kind} counts for every agent`)
+  const base = { reason, by: options.by?.trim() || whoAmI() }
+  switch (kind) {
+    case 'pause':
+    case 'block':
+      return { ...base, kind, ...(options.for === undefined ? {} : { forMs: options.for }) }
+    case 'gap': {
+      const gapMs = options.gap ?? 0
+      if (gapMs > MAX_GAP_MS) throw new UsageError('--gap: at most 7 days, in ms; a longer one is a --pause')
+      if (options.for === undefined) throw new UsageError('--gap needs its end: --for 1h, 30m, 7d …')
+      return { ...base, kind, gapMs, forMs: options.for }
+    }
+    case 'drop':
+      return { ...base, kind, ...(options.agent === undefined ? {} : { agent: options.agent }) }
+    default:
+      return { ...base, kind }
+  }
+}
+
+/** @returns what was done, in a sentence · @throws UsageError for an agent that nobody is */
+export async function act(
+  ledger: Ledger,
+  origin: string,
+  action: Action,
+  agents: Agents,
+  signal: AbortSignal,
+): Promise<string> {
+  const keys = agents.list.map((agent) => agent.key)
+  const base = { origin, by: action.by, reason: action.reason }
+  if (action.kind === 'drop') {
+    const only = action.agent === undefined ? undefined : agents.find(action.agent)
+    if (action.agent !== undefined && only === undefined) {
+      const known = agents.list.map((agent) => agent.name).join(', ')
+      throw new UsageError(`no agent is called '${action.agent}'; DECORUM_AGENTS has ${known}`)
+    }
+    const dropped = await Promise.all(
+      (only === undefined ? keys : [only.key]).map((agent) =>
+        ledger.dropBacklog({ agent, origin }, action.by, action.reason, signal),
+      ),
+    )
+    const urls = dropped.reduce((sum, n) => sum + n, 0)
+    return `dropped: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
+  }
+  const { now } = await ledger.viewOrigin(origin, []) // ends are counted on Redis's clock
+  await ledger.operate(operationOf(action, base, now), keys)
+  return DONE[action.kind]
+}
+
+const DONE = {
+  pause: 'paused: nothing is fetched, URLs wait',
+  resume: 'resumed',
+  block: 'blocked: nothing is fetched, URLs end as refused',
+  unblock: 'not blocked any more',
+  gap: 'slowed down, running silences too',
+  ungap: 'the usual gap counts again, from the next request on',
+  refetch: 'its robots.txt is asked for again before anything else',
+} as const
+
+function operationOf(
+  action: Exclude<Action, { kind: 'drop' }>,
+  base: { origin: string; by: string; reason: string },
+  now: number,
+): Operation {
+  switch (action.kind) {
+    case 'pause':
+    case 'block':
+      return {
+        ...base,
+        action: action.kind,
+        ...(action.forMs === undefined ? {} : { until: now + action.forMs }),
+      }
+    case 'gap':
+      return { ...base, action: 'gap', gapMs: action.gapMs, until: now + action.forMs }
+    case 'ungap':
+      return { ...base, action: 'gap', gapMs: 0, until: now } // the ledger keeps one word for both
+    default:
+      return { ...base, action: action.kind }
+  }
+}
+
+function whoAmI(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'unknown' // a container's user may have no name
+  }
+}

@@ -1,0 +1,105 @@
+/** `decorum origin`: one site looked at, and the operator's hand on it. */
+import { userInfo } from 'node:os'
+import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
+import { loadAgents } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { printOrigin } from '../../packages/cli/src/commands/origin.ts'
+import { act, readAction } from '../../packages/cli/src/commands/origin-action.ts'
+import { redisForTest } from '../support/redis.ts'
+import { decorum, startDecorum } from './decorum.ts'
+
+const redis = await redisForTest()
+const ORIGIN = 'https://site.example'
+let ledger: Ledger
+
+beforeAll(async () => {
+  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+})
+afterAll(() => ledger.close())
+
+const origin = (...args: string[]) =>
+  decorum(['origin', `${ORIGIN}/a/page`, ...args], { env: { REDIS_URL: redis.url } })
+const view = (): Promise<OriginView> => ledger.viewOrigin(ORIGIN, ['decorum'])
+const park = (ids: string[]) =>
+  ledger.park(
+    0,
+    ids.map((id) => ({
+      lane: { agent: 'decorum', origin: ORIGIN },
+      parked: { id, path: `/${id}`, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' as const },
+    })),
+  )
+
+test('pause for a while and resume: said, shown, and written down with who and why', async () => {
+  const paused = await origin('--pause', '--for', '1h30m', '--reason', 'they wrote to us', '--by', 'ann')
+  expect(paused).toMatchObject({ code: 0, stderr: '' })
+  expect(paused.stdout).toMatch(/^paused: nothing is fetched, URLs wait\nhttps:\/\/site\.example\n/)
+  expect(paused.stdout).toMatch(/ {2}paused {5}for another 1 h (30|29) min[^\n]*: they wrote to us\n/)
+  const { now, paused: until } = await view()
+  expect((until?.until ?? 0) - now).toBeGreaterThan(5_300_000)
+  const resumed = await origin('--resume', '--json')
+  expect(JSON.parse(resumed.stdout)).not.toHaveProperty('paused')
+  expect(await ledger.operations(0, 2)).toMatchObject([
+    { action: 'resume', reason: '' },
+    { action: 'pause', by: 'ann', reason: 'they wrote to us' },
+  ])
+}, 60_000)
+
+test('block without an end, unblock; a gap by hand and its end; refetch', async () => {
+  // Without a process each: what is typed becomes options in program.ts
+  const agents = loadAgents({ defaultGapMs: 1_000, maxGapMs: 10_000 })
+  const does = async (options: Parameters<typeof readAction>[0]): Promise<string> => {
+    const action = readAction(options)
+    if (action === undefined) throw new Error('an action was meant')
+    const said = await act(ledger, ORIGIN, action, agents, new AbortController().signal)
+    return `${said}\n${printOrigin(await view(), agents)}`
+  }
+  expect(await does({ block: true, reason: 'court order' })).toContain('blocked    until somebody ends it: court order')
+  expect(await does({ unblock: true })).not.toContain('court order')
+  const slow = await does({ gap: 30_000, for: 604_800_000, reason: 'small host' })
+  expect(slow).toContain('by hand    a gap of 30 s for another 7 d: small host')
+  expect(slow).toContain('gap      30 s (by hand)')
+  expect(await does({ ungap: true })).not.toContain('by hand')
+  expect(await does({ refetch: true })).toMatch(/^its robots.txt is asked for again/)
+  expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
+})
+
+test('drop: how many URLs ended', async () => {
+  await park(['a', 'b', 'c'])
+  const dropped = await origin('--drop', '--reason', 'not wanted')
+  expect(dropped.stdout).toMatch(/^dropped: 3 URLs, each with its outcome\n/)
+  expect((await view()).lanes[0]?.waiting).toBe(0)
+}, 60_000)
+
+test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
+  await park(['flying', 'waits'])
+  const taken = await ledger.take(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
+  expect(taken.kind).toBe('taken')
+  const before = (await ledger.operations(0, 1))[0]?.at
+  const running = startDecorum(['origin', ORIGIN, '--drop', '--reason', 'x'], { env: { REDIS_URL: redis.url } })
+  await tried(`decorum ${ORIGIN}`)
+  running.child.kill('SIGINT')
+  const { code, stderr } = await running.result
+  expect([code, stderr]).toEqual([3, 'stopped half way: what was dropped has its outcomes, the rest waits\n'])
+  expect((await view()).lanes[0]?.waiting).toBe(2)
+  expect((await ledger.operations(0, 1))[0]?.at).toBeGreaterThan(before ?? 0)
+}, 60_000)
+
+/** Resolves when somebody has asked Redis for this lane. */
+async function tried(lane: string): Promise<void> {
+  const look = new Redis(redis.url)
+  const monitor = await look.monitor()
+  await new Promise<void>((resolve) => {
+    monitor.on('monitor', (_: string, args: string[]) => args.includes(lane) && resolve())
+  })
+  monitor.disconnect()
+  look.disconnect()
+}
+
+test('what is typed wrong: exit 2 with a sentence, and nothing is done', async () => {
+  const before = await ledger.operations(0, 100)
+  expect(await origin('--pause')).toMatchObject({ code: 2, stderr: expect.stringContaining('--pause needs --reason') })
+  const nobody = await origin('--drop', '--agent', 'who', '--reason', 'x')
+  expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("no agent is called 'who'") })
+  expect(await ledger.operations(0, 100)).toEqual(before)
+}, 60_000)
