@@ -66,13 +66,13 @@ test('children share the slots; figures are sums; a frozen one is killed within 
   expect(silentMs).toBeGreaterThan(5_000)
   expect(silentMs).toBeLessThan(6_500) // 5 s, a look each quarter of a second, and what a busy machine adds
   expect(said()).toContain('a fetching process is silent: killed')
-  await expect.poll(() => fetching.isReady(), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => fetching.pids().includes(first)).toBe(false)
+  await expect.poll(() => fetching.isReady(), { timeout: 20_000 }).toBe(true)
   expect(fetching.pids()).toContain(second)
-  expect(fetching.pids()).not.toContain(first)
 
   process.kill(second, 'SIGKILL')
   await expect.poll(() => fetching.pids().includes(second)).toBe(false)
-  await expect.poll(() => fetching.isReady(), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => fetching.isReady(), { timeout: 20_000 }).toBe(true)
   expect(await fetching.registry.metrics()).toMatch(/decorum_fetcher_restarts_total 2\n/)
 
   const last = fetching.pids()
@@ -95,7 +95,7 @@ async function blockingSink(): Promise<string> {
   return path
 }
 
-test('a loop that is blocked counts as silence', { timeout: 60_000 }, async () => {
+test('a loop that is blocked counts as silence', { timeout: 90_000 }, async () => {
   const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
   const [blocked = 0] = fetching.pids()
   await expect.poll(() => isAlive(blocked), { timeout: 10_000 }).toBe(false)
@@ -116,7 +116,7 @@ test('children whose parent is killed do not outlive it: at once when they turn,
     orphansOf({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
   ])
   await expect.poll(() => turning.some(isAlive), { timeout: 10_000 }).toBe(false)
-  await expect.poll(() => blocked.some(isAlive), { timeout: 25_000 }).toBe(false)
+  await expect.poll(() => blocked.some(isAlive), { timeout: 50_000 }).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {
