@@ -2,7 +2,7 @@
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { robotsWord, whyItWaits } from '../../../services/console/src/why.ts'
+import { opensIn, robotsWord, whyItWaits } from '../../../services/console/src/why.ts'
 
 const now = 1_800_000_000_000
 const part: PartitionView = {
@@ -102,4 +102,30 @@ test('what is known of robots.txt, in a word', () => {
     'no answer (timeout)',
     'old rules (now 503)',
   ])
+})
+
+test('a block is told before anything else; without an end it says that a hand must open it', () => {
+  const until = 4_102_444_800_000
+  const blocked = { until, reason: 'court order' }
+  const paused = { until: now + 90_000, reason: 'moving' }
+  const why = whyItWaits({ ...lane, due: until }, { ...origin, blocked, paused }, part)
+  expect(why).toEqual({
+    state: 'blocked',
+    sentence: 'blocked by the operator: court order; its URLs end as refused',
+  })
+  expect(opensIn({ ...lane, due: until }, why, now)).toBe('by hand')
+})
+
+test('a lane without URLs is idle, whether its silence runs or not', () => {
+  const idle: LaneView = { ...lane, waiting: 0, state: 'idle' }
+  expect(whyItWaits(idle, origin, part)).toEqual({ state: 'idle', sentence: 'no URL waits' })
+  expect(whyItWaits({ ...idle, due: now + 3_000 }, origin, part)).toMatchObject({ state: 'idle', until: now + 3_000 })
+})
+
+test('when a lane opens: now, in a while, or not to be said', () => {
+  const of = (more: Partial<LaneView>) => ({ ...lane, ...more })
+  const opens = (one: LaneView) => opensIn(one, whyItWaits(one, origin, part), now)
+  expect(opens(of({ state: 'in-flight' }))).toBe('–')
+  expect(opens(of({ due: now }))).toBe('now')
+  expect(opens(of({ due: now + 4_000 }))).toBe('4 s')
 })

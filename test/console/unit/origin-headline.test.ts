@@ -1,0 +1,47 @@
+/** The one sentence about an origin. */
+import { expect, test } from 'vitest'
+import type { ToldLane, ToldOrigin } from '../../../services/console/src/api/describe-origin.ts'
+import { originHeadline } from '../../../services/console/src/origin-headline.ts'
+import type { Why } from '../../../services/console/src/why.ts'
+
+const now = 1_800_000_000_000
+const lane = (why: Why, waiting = 1): ToldLane => ({
+  agent: 'bot',
+  origin: 'http://a.example',
+  waiting,
+  state: waiting > 0 ? 'waiting' : 'idle',
+  tries: 0,
+  why,
+})
+const origin = (...lanes: ToldLane[]): ToldOrigin => ({
+  origin: 'http://a.example',
+  version: 1,
+  state: {},
+  robots: 'rules',
+  gaps: [],
+  lanes,
+  now,
+})
+
+test('the strongest reason among the lanes, with its end and the URLs of all', () => {
+  const silence = lane({ state: 'silence', sentence: 'keeps its silence of 5 s', until: now + 3_000 }, 2)
+  const backOff = lane({ state: 'back-off', sentence: 'backing off', until: now + 60_000 }, 3)
+  expect(originHeadline(origin(silence, backOff))).toEqual({
+    mood: 'halted',
+    title: 'Backing off',
+    sentence: 'Backing off; for another 1 min. 5 URLs wait.',
+  })
+  expect(originHeadline(origin(silence))).toMatchObject({ mood: 'polite', title: 'Keeping its silence' })
+})
+
+test('what opens by hand alone says so', () => {
+  const paused = lane({ state: 'paused', sentence: 'paused by the operator: legal' })
+  expect(originHeadline(origin(paused)).sentence).toBe(
+    'Paused by the operator: legal, until somebody ends it. 1 URL waits.',
+  )
+})
+
+test('an origin with nothing to do is calm', () => {
+  const idle = lane({ state: 'idle', sentence: 'no URL waits' }, 0)
+  expect(originHeadline(origin(idle))).toEqual({ mood: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })
+})
