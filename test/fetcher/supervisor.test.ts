@@ -50,7 +50,7 @@ const slots = async () =>
     .toSorted((a, b) => a - b)
 
 test('children share the slots; figures are sums; a frozen one is killed within six seconds and started again', {
-  timeout: 40_000,
+  timeout: 90_000,
 }, async () => {
   const { fetching, lines, said } = await family()
   expect(fetching.isReady()).toBe(true)
@@ -98,11 +98,11 @@ async function blockingSink(): Promise<string> {
 test('a loop that is blocked counts as silence', { timeout: 90_000 }, async () => {
   const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
   const [blocked = 0] = fetching.pids()
-  await expect.poll(() => isAlive(blocked), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => isAlive(blocked), { timeout: 30_000 }).toBe(false)
 })
 
 test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', {
-  timeout: 30_000,
+  timeout: 90_000,
 }, async () => {
   const orphansOf = async (over: Record<string, string>): Promise<number[]> => {
     const parent = fork(new URL('./support/parent.ts', import.meta.url).pathname, { env: { ...settings, ...over } })
