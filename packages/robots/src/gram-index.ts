@@ -6,8 +6,8 @@
  * pairs that it holds: of 17,000 patterns a few dozen, mostly none. A second pair is asked for before the pattern is
  * tried. Patterns that hold no pair at all (`/*a*b`) are tried always.
  *
- * The table holds four numbers of 16 bits per pattern: the rule, with FOLDER beside it; its weight; its two pairs. It is
- * sorted by file and then from the heaviest down, so a file is left as soon as the rest weighs less than what has won.
+ * The table holds four numbers of 16 bits per pattern, file by file: the rule, with FOLDER beside it; its weight; its two
+ * pairs.
  */
 import type { Best } from './group-rules.ts'
 import { beatsAtEqualWeight } from './group-rules.ts'
@@ -74,15 +74,13 @@ export class GramIndex {
     this.#mask = size - 1
     const first = new Uint16Array(count)
     const second = new Uint16Array(count)
-    const lightness = new Uint16Array(count)
     const file = new Uint16Array(count)
     for (let i = 0; i < count; i++) {
       this.#choosePairs(i, first, second)
-      lightness[i] = NO_PAIR - (this.#weights[i] as number)
       file[i] = first[i] === NO_PAIR ? size : (first[i] as number) & this.#mask
     }
     holders.fill(0)
-    const order = sortedBy(file, sortedBy(lightness))
+    const order = sortedBy(file, size + 1)
     const files = new Uint16Array(size + 2)
     const table = new Uint16Array(count * STRIDE)
     for (let i = 0; i < count; i++) {
@@ -175,8 +173,7 @@ export class GramIndex {
     const { octets, marks } = this.#patterns
     for (let at = from * STRIDE; at < upTo * STRIDE; at += STRIDE) {
       const weight = table[at + 1] as number
-      if (weight < best.weight) return
-      if (table[at + 2] !== pair) continue // another pair whose low bits are the same
+      if (weight < best.weight || table[at + 2] !== pair) continue // lighter, or of a pair that shares the file
       const second = table[at + 3] as number
       if (second !== NO_PAIR && stamps[second] !== stamp) continue
       const flagged = table[at] as number

@@ -80,7 +80,10 @@ export class Occurrences {
     const bits = new Int32Array(states * stride)
     const lastEnd = new Int32Array(states)
     // The largest first: each hands its ends up to its link, which is smaller.
-    for (const state of sortedBy(Uint16Array.from(size.subarray(0, states), (each) => length - each))) {
+    for (const state of sortedBy(
+      Uint16Array.from(size.subarray(0, states), (each) => length - each),
+      length + 1,
+    )) {
       const end = own[state] as number
       if (end > 0) {
         set(bits, state * stride, end >> 10, end >> 5)

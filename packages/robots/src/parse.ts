@@ -153,10 +153,11 @@ class Reader {
       startsAt: 2 * entries + 1,
       blocks,
       encoded: this.#encoded,
-      delays: this.#delays,
-      sitemaps: this.#sitemaps,
-      warnings: this.#warnings.close(),
-      records: this.#records,
+      // Copies are as long as they are; what was pushed to has room for a dozen more.
+      delays: this.#delays.slice(),
+      sitemaps: this.#sitemaps.slice(),
+      warnings: this.#warnings.close().slice(),
+      records: this.#records.slice(),
     }
   }
 
