@@ -42,6 +42,11 @@ export type OutcomeBody =
       ms: number
       address: string
       archive?: ArchiveRef
+      /** where the time went, ms; a phase is absent when it did not take place (kept connection, IP literal) */
+      timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
+      /** `http/1.1`; over TLS also its version, e.g. `TLSv1.3` */
+      protocol?: string
+      tls?: string
     }
   /** `candidate` is the id of the candidate that `to` has become */
   | { kind: 'redirected'; status: number; to: string; candidate: string }

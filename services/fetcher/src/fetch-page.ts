@@ -102,10 +102,7 @@ async function answered(order: Order, agent: Agent, answer: Answer, tools: PageT
   }
 }
 
-/** What a `fetched` outcome says beyond the contract: where the time went, and over what. */
-type Details = { timing: Answer['timing']; protocol: string; tls?: string }
-
-function fetched(answer: Answer, archive: ArchiveRef | undefined): OutcomeBody & Details {
+function fetched(answer: Answer, archive: ArchiveRef | undefined): OutcomeBody {
   const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
   return {
     kind: 'fetched',
