@@ -152,7 +152,7 @@ test.for([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }
   'a page of another site may not take outcomes away: %o',
   async (headers) => {
     await fleet.outcomes(['secret'])
-    const { answer } = await open('group=stolen', headers as Record<string, string>)
+    const { answer } = await open('group=stolen', headers)
     expect(answer.statusCode).toBe(403)
     const groups = JSON.stringify(await raw.xinfo('GROUPS', '{decorum:0}:outcomes'))
     expect(groups).not.toContain('stolen')

@@ -42,7 +42,7 @@ test.for([
     "3 s, the site's crawl-delay",
   ],
 ] as const)('%s', ([, more, owed, sentence]) => {
-  const view = origin(more as Partial<OriginView>)
+  const view = origin(more)
   expect(gapOwed(view, agent)).toEqual(owed)
   expect(gapSentence(gapOwed(view, agent), view)).toBe(sentence)
 })

@@ -4,14 +4,23 @@ import type { Agents } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { describeOrigin, type ToldLane, type ToldOrigin } from './describe-origin.ts'
 
-export type ListWish = { sort: LaneList['order']; limit: number; state?: WaitState | undefined }
+export type ListWish = { sort?: LaneList['order'] | undefined; limit: number; state?: WaitState | undefined }
 export type OriginList = { origins: ToldOrigin[]; looked: number; complete: boolean }
 
 /** Lanes looked at per partition, in search of what was asked for: five calls of about 1 ms of Redis. */
 const LOOK_AT = 1_000
 const AT_ONCE = 200
 
-export async function listOrigins(ledger: Ledger, agents: Agents, wish: ListWish): Promise<OriginList> {
+/** Where lanes that wait for this are found first: what is shut has been put behind all that is open. */
+const FOUND: { [state in WaitState]?: LaneList['order'] } = {
+  'in flight': 'in-flight',
+  'back-off': 'latest',
+  robots: 'latest',
+  paused: 'latest',
+}
+
+export async function listOrigins(ledger: Ledger, agents: Agents, asked: ListWish): Promise<OriginList> {
+  const wish = { ...asked, sort: asked.sort ?? (asked.state && FOUND[asked.state]) ?? ('soonest' as const) }
   const lists = await Promise.all(ledger.tags.map((_, partition) => listPartition(ledger, partition, agents, wish)))
   const found = lists.flatMap(({ lanes }) => lanes)
   const rank = ({ lane }: Found): number => lane.due ?? lane.lease ?? 0
@@ -35,7 +44,7 @@ async function listPartition(
   ledger: Ledger,
   partition: number,
   agents: Agents,
-  { sort, limit, state }: ListWish,
+  { sort, limit, state }: ListWish & { sort: LaneList['order'] },
 ): Promise<{ lanes: Found[]; looked: number; complete: boolean }> {
   const part: PartitionView = await ledger.viewPartition(partition)
   const lanes = new Map<string, Found>()

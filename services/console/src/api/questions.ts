@@ -41,9 +41,14 @@ export const CheckQuery = z.strictObject({ url: CrawlUrl, agent: AgentName.optio
 
 const limit = (most: number, fallback: number) => z.coerce.number().int().min(1).max(most).default(fallback)
 export const ListQuery = z.strictObject({
-  sort: z.enum(['soonest', 'latest', 'in-flight']).default('soonest').meta({
-    description: 'by the instant at which the lane opens, earliest or latest first; or by the end of its lease',
-  }),
+  sort: z
+    .enum(['soonest', 'latest', 'in-flight'])
+    .optional()
+    .meta({
+      description:
+        'by the instant at which the lane opens, earliest or latest first; or by the end of its lease. ' +
+        'Default: where lanes in the wanted state are found, else soonest',
+    }),
   limit: limit(200, 50).meta({ description: 'most origins answered' }),
   state: z
     .enum(WAIT_STATES)
