@@ -38,6 +38,7 @@ const JOBS = 6
 /** A batch that the victim got nothing of is followed by another. */
 const BATCH_MS = 2_000
 const MOST_BATCHES = 8
+const COLD = 3
 const PATIENCE_MS = 60_000
 /** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
 const SELDOM: readonly CrashPoint[] = [
@@ -55,11 +56,19 @@ const SELDOM: readonly CrashPoint[] = [
 /** What is reaped must have died before. */
 const AFTER_DEATHS: readonly CrashPoint[] = ['reap.after', 'reap.before-learn']
 
+/** What one of two gateways does for both of them: the other one is frozen, or it might always be first. */
+const FIRST_COME: readonly CrashPoint[] = [...AFTER_DEATHS, 'outbox.after-park', 'outbox.after-clear']
+
 const nameOf = (run: number, site: number): string => `run${run}-${site}`
 
-function sitesOf(run: number): Site[] {
+const RULES = { body: 'User-agent: *\nDisallow: /no', type: 'text/plain' }
+
+function sitesOf(run: number, point: CrashPoint): Site[] {
   const pages = { delayMs: 15 }
-  return Array.from({ length: SITES }, (_, site): Site => {
+  // Only an origin that nobody has asked yet is asked by way of another one: each batch brings some.
+  const cold = point.startsWith('hop.') || AFTER_DEATHS.includes(point) ? MOST_BATCHES * COLD : 0
+  const extra = Array.from({ length: cold }, (_, n) => `-${SITES + n}`)
+  return Array.from({ length: SITES + cold }, (_, site): Site => {
     const name = nameOf(run, site)
     switch (site) {
       case 0: // slow to say its rules, so that a fetcher can be killed while it asks
@@ -78,27 +87,33 @@ function sitesOf(run: number): Site[] {
         return {
           name,
           robots: { status: 302, location: `{origin:${nameOf(run, 5)}}/rules.txt` },
-          paths: { '/rules.txt': { body: 'User-agent: *\nDisallow: /no', type: 'text/plain' } },
+          // One URL for each that leads here: of two that shared one, no record could tell whose hop it was.
+          paths: Object.fromEntries(['', ...extra].map((n) => [`/rules${n}.txt`, RULES])),
           pages: { ...pages, dribbleMs: 15 },
         }
       default:
-        return { name, robots: { body: 'User-agent: *\nDisallow: /*-1$' }, pages }
+        if (site < SITES) return { name, robots: { body: 'User-agent: *\nDisallow: /*-1$' }, pages }
+        return point.startsWith('hop.')
+          ? { name, robots: { status: 302, location: `{origin:${nameOf(run, 9)}}/rules-${site}.txt` }, pages }
+          : { name, robots: { body: '', delayMs: 60 }, pages, announce: true }
     }
   })
 }
 
 /** Redirects on both sides of a partition's border, forbidden paths, pages. */
 function candidatesOf(origins: Record<string, string>, run: number, batch: number) {
-  return Array.from({ length: SITES }, (_, site) => {
+  const cold = Array.from({ length: COLD }, (_, n) => SITES + batch * COLD + n)
+  return [...Array(SITES).keys(), ...cold].flatMap((site) => {
     const origin = origins[nameOf(run, site)]
+    if (origin === undefined) return []
     const paths = [`/b${batch}-1`, `/b${batch}-2`, ...(site === 6 || site === 7 ? [`/go-${batch}`] : [])]
     return paths.map((path) => ({ id: `${run}.${site}${path}`, url: `${origin}${path}` }))
-  }).flat()
+  })
 }
 
 export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Promise<SweepResult> {
   const plan = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
-  const web = await recordedWeb(plan.flatMap((_, run) => sitesOf(run)))
+  const web = await recordedWeb(plan.flatMap(({ point }, run) => sitesOf(run, point)))
   const troubles: string[] = []
   const onTrouble = (name: string, text: string): void => void troubles.push(`${name}: ${text}`)
   const env = environment(redisUrl, SCALED, { DECORUM_PARTITIONS: String(PARTITIONS), FETCH_CONCURRENCY: '1' })
@@ -133,6 +148,8 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
       await victim.start().catch((error: Error) => {
         if (!error.message.includes('SIGKILL')) throw error // it may pass the point before it has said that it is ready
       })
+      const others = staying.filter((worker) => worker.role === role && FIRST_COME.includes(point))
+      for (const worker of others) worker.freeze()
       let ended: Death | undefined
       let batch = 0
       for (; batch < MOST_BATCHES && ended === undefined; batch++) {
@@ -146,8 +163,8 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
         )
         for (const { id } of candidates) accepted.add(id)
         if (AFTER_DEATHS.includes(point)) {
-          const path = batch === 0 ? '/robots.txt' : `/b${batch}-1`
-          await web.heard((word) => word.kind === 'began' && word.site === nameOf(run, 0) && word.path === path)
+          const asked = Array.from({ length: COLD }, (_, n) => nameOf(run, SITES + batch * COLD + n))
+          await web.heard(({ kind, site, path }) => kind === 'began' && asked.includes(site) && path === '/robots.txt')
           for (const worker of staying) {
             if (worker.role !== 'fetcher') continue
             worker.kill()
@@ -156,6 +173,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
         }
         ended = await within(AFTER_DEATHS.includes(point) ? BATCH_MS * 4 : BATCH_MS, death)
       }
+      for (const worker of others) worker.thaw()
       if (role === 'fetcher') killedFetchers++
       victim.end()
       runs.push({ point, seed, passes, how: ended?.how ?? 'lives', batches: batch, ms: performance.now() - began })
@@ -166,7 +184,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     await collecting
     await Promise.all(staying.map((worker) => worker.stop(5_000)))
     const evidence = await web.evidence()
-    const isHop = (path: string): boolean => path === '/rules.txt'
+    const isHop = (path: string): boolean => path.startsWith('/rules')
     return {
       runs,
       killedFetchers,
