@@ -11,7 +11,7 @@ const servers = { gateway: await redisForTest(), fetcher: await redisForTest() }
 
 test.concurrent.each(['gateway', 'fetcher'] as Role[])(
   'a %s killed at each of its crash points: no violation, no URL lost or doubled, one extra request at most',
-  { timeout: 300_000 },
+  { timeout: 480_000 },
   async (role) => {
     const points = CRASH_POINTS[role].filter((point) => only === undefined || point === only)
     if (points.length === 0) return

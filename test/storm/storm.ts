@@ -39,6 +39,7 @@ export type StormResult = { facts: StormFacts; verdict: Verdict; troubles: Map<s
 
 const SKEW = fileURLToPath(new URL('../faults/skew.mjs', import.meta.url))
 const HOUR = 3_600_000
+const PARTITIONS = 2
 const POUR_MS = 250
 const SAY_MS = 15_000
 const CALM_MS = 1_000
@@ -119,7 +120,12 @@ async function mobilise(
     const link = linked ? await openLink(redis.port) : undefined
     const skew = skewMs === 0 ? {} : { SKEW_MS: String(skewMs), NODE_OPTIONS: `--import ${SKEW}` }
     const url = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`
-    const env = environment(url, times, { FETCH_CONCURRENCY: '20', FETCH_PROCESSES: String(processes), ...skew })
+    const env = environment(url, times, {
+      DECORUM_PARTITIONS: String(PARTITIONS),
+      FETCH_CONCURRENCY: '20',
+      FETCH_PROCESSES: String(processes),
+      ...skew,
+    })
     const worker = new Worker({ role, name: `${role}-${n}`, env, onTrouble })
     targets.push({ worker, supervised: processes > 0, ...(link === undefined ? {} : { link }) })
   }
@@ -176,7 +182,7 @@ async function storedIds(url: string): Promise<Set<string>> {
   const redis = new Redis(url)
   const ids = new Set<string>()
   try {
-    for (const tag of partitionTags(1)) {
+    for (const tag of partitionTags(PARTITIONS)) {
       for (const list of ['q', 'h'] as const) {
         for (const key of await redis.keys(`${tag.replace(/[[\]]/g, '\\$&')}:${list}:*`))
           for (const entry of await redis.lrange(key, 0, -1)) ids.add(decodeEntry(entry, 'normal').id)
