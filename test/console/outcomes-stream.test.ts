@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { OutcomeEvent } from '../../services/console/src/api/answers.ts'
+import { OutcomeEvent } from '../../services/console/src/api/outcome-event.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
 

@@ -1,12 +1,11 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
-import type { Outcome } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 import { FOREVER } from '../words.ts'
 
-const instant = z.number().meta({ description: 'ms since 1970 UTC' })
-const GATES = ['robots-unreachable', 'robots-being-asked', 'back-off', 'lane-busy', 'paused'] as const
-const meta = z.record(z.string(), z.unknown())
+export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
+export const GATES = ['robots-unreachable', 'robots-being-asked', 'back-off', 'lane-busy', 'paused'] as const
+export const meta = z.record(z.string(), z.unknown())
 
 export const ProblemAnswer = z
   .strictObject({
@@ -194,37 +193,3 @@ export const PartitionsAnswer = z.array(
 )
 
 export const StoredAnswer = z.strictObject({ count: z.number().int().meta({ description: 'candidates stored' }) })
-
-const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
-  z.strictObject({
-    id: z.string(),
-    url: z.string(),
-    agent: z.string(),
-    kind: z.literal(kind),
-    at: instant,
-    attempts: z.number().int(),
-    meta: meta.optional(),
-    ...shape,
-  })
-/** Design §5; `data:` of an event `outcome`. */
-export const OutcomeEvent = z
-  .discriminatedUnion('kind', [
-    outcome('fetched', {
-      status: z.number().int(),
-      headers: z.array(z.tuple([z.string(), z.string()])),
-      bytes: z.number().int(),
-      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect'])]),
-      digest: z.string(),
-      startedAt: instant,
-      ms: z.number(),
-      address: z.string(),
-      archive: z.strictObject({ file: z.string(), offset: z.number().int(), length: z.number().int() }).optional(),
-    }),
-    outcome('redirected', { status: z.number().int(), to: z.string(), candidate: z.string() }),
-    outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
-    outcome('failed', { reason: z.string(), status: z.number().int().optional(), detail: z.string() }),
-    outcome('expired', { reason: z.enum(GATES) }),
-    outcome('invalid', { reason: z.string(), detail: z.string().optional() }),
-    outcome('refused', { reason: z.string() }),
-  ])
-  .meta({ id: 'Outcome' })

@@ -1,5 +1,6 @@
 /** Every operation of the API on one screen. The server mounts exactly these, `/openapi.json` describes exactly these. */
 import * as answer from './answers.ts'
+import { OutcomeEvent } from './outcome-event.ts'
 import * as ask from './questions.ts'
 import type { Route } from './route.ts'
 
@@ -77,7 +78,7 @@ export const routes = {
       '(`decorum outcomes --group G --forget` removes one).',
     query: ask.OutcomesQuery,
     answers: {
-      200: { description: 'events', type: 'text/event-stream', schema: answer.OutcomeEvent },
+      200: { description: 'events', type: 'text/event-stream', schema: OutcomeEvent },
       400: wrong,
       403: { ...wrong, description: 'asked by a page of another site' },
       503: { ...away, description: 'Redis does not answer, or too many readers' },
