@@ -48,7 +48,7 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
     ['entries handed out again (acknowledgement lost)', String(book.redelivered)],
     [
       'extra requests',
-      `${extra.kill} by kills, ${extra.freeze} by freezes of ${deaths} fetchers; ${extra.redis} by Redis restarts, ${extra.link} by hurt links`,
+      `${extra.kill} by kills, ${extra.freeze} by freezes of ${deaths} fetchers (${((extra.kill + extra.freeze) / deaths).toFixed(2)} each, at most ${verdict.mostPerDeath} of ${facts.slots} slots); ${extra.redis} by Redis restarts, ${extra.link} by hurt links`,
     ],
     [
       'killed lanes back',

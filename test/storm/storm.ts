@@ -40,6 +40,8 @@ export type StormResult = { facts: StormFacts; verdict: Verdict; troubles: Map<s
 const SKEW = fileURLToPath(new URL('../faults/skew.mjs', import.meta.url))
 const HOUR = 3_600_000
 const PARTITIONS = 2
+/** of one fetcher */
+const SLOTS = 20
 const POUR_MS = 250
 const SAY_MS = 15_000
 const CALM_MS = 1_000
@@ -86,6 +88,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     const { accepted, outcomes, unsure, redelivered } = frontier
     const facts: StormFacts = {
       times,
+      slots: SLOTS,
       evidence,
       faults,
       book: { accepted, outcomes, unsure, redelivered },
@@ -122,7 +125,7 @@ async function mobilise(
     const url = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`
     const env = environment(url, times, {
       DECORUM_PARTITIONS: String(PARTITIONS),
-      FETCH_CONCURRENCY: '20',
+      FETCH_CONCURRENCY: String(SLOTS),
       FETCH_PROCESSES: String(processes),
       ...skew,
     })

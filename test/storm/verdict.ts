@@ -11,6 +11,8 @@ import { judgedBy, type Times } from './manners.ts'
 
 export type StormFacts = {
   times: Times
+  /** requests that one fetcher may have out at once: all of them may come again when it dies */
+  slots: number
   evidence: Evidence
   faults: FaultLog
   book: Pick<Book, 'accepted' | 'outcomes' | 'unsure' | 'redelivered'>
@@ -31,6 +33,8 @@ export type Verdict = {
   residual: Violation[]
   /** requests that came once more, by what had happened to the first */
   extra: Record<Cause, number>
+  /** of the death that cost most */
+  mostPerDeath: number
   /** of lanes whose fetcher was killed: kill → next request, ms, ascending */
   backMs: number[]
   /** of each Redis restart: end of the hold → first request, ms */
@@ -53,7 +57,7 @@ const AFTER_HOLD_MS = 5_000
 const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
-  const { times, evidence, faults, book, stored, breaksOff } = facts
+  const { times, slots, evidence, faults, book, stored, breaksOff } = facts
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -63,6 +67,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const extras = extraRequests(requests, times.deadlineMs, (line) => isHop(line) || broke(line))
   const extra: Verdict['extra'] = { kill: 0, freeze: 0, redis: 0, link: 0 }
   const unexplained: Again[] = []
+  const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
   for (const again of extras) {
     const cause = causeOf(again.first, faults)
@@ -73,6 +78,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
       again.first,
       faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at })),
     )
+    if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
     const disturbed = faults.outages.some(
       ({ killedAt, backAt }) => killedAt < until && backAt + holdOf(times) > (kill?.at ?? until),
@@ -116,11 +122,8 @@ export function judgeStorm(facts: StormFacts): Verdict {
   if (doubled.length > 0) broken.push(`${doubled.length} candidates have more than one outcome: ${some(doubled)}`)
   if (phantoms.length > 0) broken.push(`${phantoms.length} outcomes of candidates that nobody sent: ${some(phantoms)}`)
 
-  const deaths =
-    faults.kills.filter(({ role }) => role === 'fetcher').length +
-    faults.freezes.filter(({ role }) => role === 'fetcher').length
-  if (extra.kill + extra.freeze > deaths)
-    broken.push(`${extra.kill + extra.freeze} extra requests after ${deaths} killed or frozen fetchers`)
+  const most = Math.max(0, ...perDeath.values())
+  if (most > slots) broken.push(`${most} extra requests after one death, of a fetcher with ${slots} slots`)
   const backMs = back.map(({ ms }) => ms).toSorted((a, b) => a - b)
   // An order whose holder dies before it has begun anything costs a reservation more; two such deaths in a row are rare.
   const backWithin = holdOf(times) + BACK_SLACK_MS
@@ -149,6 +152,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     violations,
     residual,
     extra,
+    mostPerDeath: most,
     backMs,
     afterHoldMs,
     lost,

@@ -45,6 +45,7 @@ type Scene = {
 function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [] }: Scene) {
   const facts: StormFacts = {
     times: SCALED,
+    slots: 1,
     evidence: { requests: [robots, ...requests], bodies: new Map() },
     faults: { kills: [], freezes: [], outages: [], hurts: [], ...faults },
     book: {
@@ -124,10 +125,10 @@ test('a second request for a URL needs a death, and a fetcher’s', () => {
   expect(killed).toMatchObject({ broken: [], extra: { kill: 1 }, backMs: [2_795] })
 })
 
-test('one death does not explain two extra requests', () => {
+test('one death of a fetcher with one slot does not explain two extra requests', () => {
   const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
   expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([
-    expect.stringContaining('2 extra requests after 1'),
+    expect.stringContaining('2 extra requests after one death'),
   ])
 })
 
