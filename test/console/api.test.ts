@@ -224,8 +224,7 @@ describe('lists', () => {
     const partition = fleet.ledger.partitionOf(shut)
     // A gateway comes by: what is paused goes to the end of the list
     await fleet.ledger.take(partition, { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
-    const crowd = Array.from({ length: 3_000 }, (_, n) => `http://crowd-${n}.example`)
-    await Promise.all(crowd.map((origin) => fleet.park(origin, ['a'])))
+    await fleet.parkCrowd(Array.from({ length: 3_000 }, (_, n) => `http://crowd-${n}.example`))
     const { origins, looked, complete } = await ask(ListAnswer, '/v1/origins?state=paused')
     expect(origins.map(({ origin }) => origin)).toContain(shut)
     expect([looked, complete], 'bounded, and says so').toEqual([2_000, false])

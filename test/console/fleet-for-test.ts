@@ -1,7 +1,7 @@
 /** A console on a real Redis, and a ledger beside it in which a test makes things happen as a fleet would. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gapFor, type Ledger, openLedger, type ParkItem, type TakenLane } from '@decorum/ledger'
+import { gapFor, type Ledger, MAX_ITEMS, openLedger, type ParkItem, type TakenLane } from '@decorum/ledger'
 import { loadAgents, type Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import type { RunningService } from '@decorum/service'
@@ -20,6 +20,8 @@ export type FleetForTest = {
   get(path: string): Promise<{ status: number; body: unknown }>
   patch(origin: string, body: unknown): Promise<{ status: number; body: unknown }>
   park(origin: string, ids: string[], agent?: string): Promise<void>
+  /** one URL in a lane of each */
+  parkCrowd(origins: string[]): Promise<void>
   /** this lane, which must be due */
   take(origin: string, agent?: string): Promise<TakenLane>
   /** the fleet asks for robots.txt and is answered */
@@ -66,14 +68,18 @@ export async function fleetForTest(
         }),
       ),
     async park(origin, ids, agent = 'bot-web') {
-      const expiresAt = Date.now() + 3_600_000
-      const items = ids.map(
-        (id): ParkItem => ({
-          lane: { agent, origin },
-          parked: { id: `${agent} ${origin} ${id}`, path: `/${id}`, expiresAt, hops: 0, priority: 'normal' },
-        }),
+      await ledger.park(
+        ledger.partitionOf(origin),
+        ids.map((id) => itemOf(origin, id, agent)),
       )
-      await ledger.park(ledger.partitionOf(origin), items)
+    },
+    async parkCrowd(origins) {
+      for (const [partition, some] of Map.groupBy(origins, (origin) => ledger.partitionOf(origin))) {
+        for (let from = 0; from < some.length; from += MAX_ITEMS) {
+          const items = some.slice(from, from + MAX_ITEMS).map((origin) => itemOf(origin, 'a', 'bot-web'))
+          await ledger.park(partition, items)
+        }
+      }
     },
     async learn(origin, robots, status = 200) {
       const lane = await take(origin)
@@ -121,6 +127,11 @@ export async function fleetForTest(
       await service.stop()
     },
   }
+}
+
+function itemOf(origin: string, id: string, agent: string): ParkItem {
+  const parked = { id: `${agent} ${origin} ${id}`, path: `/${id}`, hops: 0, priority: 'normal' as const }
+  return { lane: { agent, origin }, parked: { ...parked, expiresAt: Date.now() + 3_600_000 } }
 }
 
 /** An empty Redis grants nothing for its first second. */
