@@ -205,6 +205,21 @@ describe('R: any octets', () => {
   })
 })
 
+test('a source that is neither text nor octets is refused by name', () => {
+  for (const source of [undefined, null, 42, {}, new ArrayBuffer(4)])
+    expect(() => parseRobots(source as never)).toThrow('source: neither string nor Uint8Array')
+})
+
+test('text of characters that take three octets each is cut at the same octet as its octets are', () => {
+  const robots = `user-agent: *\ndisallow: /in\n${'#あ\n'.repeat(150_000)}disallow: /out\n`
+  for (const source of [robots, Buffer.from(robots)]) {
+    expect(allowed(source, 'x', '/in')).toBe(false)
+    expect(allowed(source, 'x', '/out')).toBe(true)
+    expect(kinds(source)).toEqual(['over-limit'])
+  }
+  expect(parseRobots(robots).warnings).toEqual(parseRobots(Buffer.from(robots)).warnings)
+})
+
 test('the policy of a parse is decorum unless another is given', () => {
   expect(parseRobots('').policy).toBe(policies.decorum)
 })

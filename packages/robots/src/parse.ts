@@ -52,18 +52,17 @@ function grown(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
 
 /** Copies the source into `input` and returns how many of its octets count. */
 function load(source: string | Uint8Array, truncated: boolean): { length: number; cut: boolean } {
-  // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
-  const text = typeof source === 'string' ? source.slice(0, ROBOTS_MAX_BYTES + 1) : undefined
-  const most = text === undefined ? Math.min((source as Uint8Array).length, ROBOTS_MAX_BYTES + 1) : text.length * 3
-  if (input.length < most + 16) {
-    input = new Uint8Array(most + 16)
-    patterns = new Uint8Array(most + 16)
-    names = new Uint8Array(most + 16)
-  }
-  let length = most
-  if (text === undefined)
-    input.set((source as Uint8Array).length > most ? (source as Uint8Array).subarray(0, most) : (source as Uint8Array))
-  else length = encoder.encodeInto(text, input).written
+  let length = 0
+  if (typeof source === 'string') {
+    // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
+    const text = source.slice(0, ROBOTS_MAX_BYTES + 1)
+    reserve(text.length * 3)
+    length = encoder.encodeInto(text, input).written
+  } else if (ArrayBuffer.isView(source)) {
+    length = Math.min(source.length, ROBOTS_MAX_BYTES + 1)
+    reserve(length)
+    input.set(source.subarray(0, length))
+  } else throw new TypeError('source: neither string nor Uint8Array')
   const cut = length > ROBOTS_MAX_BYTES
   // A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`.
   if (cut && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
@@ -72,6 +71,15 @@ function load(source: string | Uint8Array, truncated: boolean): { length: number
     while (length > 0 && !isLineEnd(input[length - 1])) length--
   }
   return { length, cut }
+}
+
+/** Room for so many octets, but never for more than the limit and one character. */
+function reserve(octets: number): void {
+  const room = Math.min(octets, ROBOTS_MAX_BYTES + 4) + 16
+  if (input.length >= room) return
+  input = new Uint8Array(room)
+  patterns = new Uint8Array(room)
+  names = new Uint8Array(room)
 }
 
 function isLineEnd(octet: number | undefined): boolean {

@@ -40,9 +40,9 @@ export function warnOfContent(warnings: Warnings, octets: Uint8Array, start: num
   const a = octets[start] as number
   const b = octets[start + 1] as number
   if (end - start < 2 || (a > 0x20 && a < 0x7f && a !== 0x3c)) return
-  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) warnings.add(1, 'not-text', 'this is UTF-16')
-  else if (a === 0x1f && b === 0x8b) warnings.add(1, 'not-text', 'this is gzip')
-  else if (a === 0x89 && b === 0x50) warnings.add(1, 'not-text', 'this is an image')
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) warnings.add(1, 'not-text', 'UTF-16')
+  else if (a === 0x1f && b === 0x8b) warnings.add(1, 'not-text', 'gzip')
+  else if (a === 0x89 && b === 0x50) warnings.add(1, 'not-text', 'an image')
   else if (/^\s*<(?:!doctype|html|head|\?xml|!--)/i.test(textOf(octets, start, Math.min(end, start + 200))))
-    warnings.add(1, 'looks-like-html', 'this looks like a page of HTML')
+    warnings.add(1, 'looks-like-html', 'this looks like HTML')
 }
