@@ -9,7 +9,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const repo = join(import.meta.dirname, '../..')
 const bin = join(repo, 'node_modules/.bin')
-const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}`, npm_config_update_notifier: 'false' }
+const env = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH}`,
+  npm_config_update_notifier: 'false',
+  npm_config_ignore_scripts: 'false', // ours are not run at install; packing is what prepack is for
+}
 
 let folder: string
 let packed: string
