@@ -25,7 +25,10 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
     ],
     ['links to Redis hurt', String(faults.hurts.length)],
     ['violations', String(verdict.violations.length)],
-    ['residual: overlap with an exchange that a frozen fetcher held open', String(verdict.residual.length)],
+    [
+      'residual: exchanges that a frozen fetcher held open beyond its lease',
+      `${verdict.heldOpen.length}, with ${verdict.residual.length} requests on top of them`,
+    ],
     ['smallest slack', `${report.smallestSlackMs?.toFixed(1)} ms`],
     ['accepted = outcomes + stored', `${verdict.accepted} = ${verdict.outcomes} + ${verdict.stored}`],
     ['lost', String(verdict.lost.length)],

@@ -31,6 +31,8 @@ export type Verdict = {
   violations: Violation[]
   /** overlaps with an exchange that a frozen fetcher held open (docs/promises.md: residual) */
   residual: Violation[]
+  /** those exchanges */
+  heldOpen: RequestLine[]
   /** requests that came once more, by what had happened to the first */
   extra: Record<Cause, number>
   /** of the death that cost most */
@@ -93,6 +95,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
 
   const violations: Violation[] = []
   const residual: Violation[] = []
+  const heldOpen = new Set<RequestLine>()
   const robots = Map.groupBy(
     requests.filter(({ path }) => path === '/robots.txt'),
     ({ origin }) => origin,
@@ -109,8 +112,11 @@ export function judgeStorm(facts: StormFacts): Verdict {
     }
     const open =
       violation.offence === 'overlap' || violation.offence === 'robots-overlap' || violation.offence === 'short-silence'
-    if (open && heldOpenByFrozen(violation, requests, faults, times)) residual.push(violation)
-    else violations.push(violation)
+    const held = open ? heldOpenByFrozen(violation, requests, faults, times) : undefined
+    if (held !== undefined) {
+      residual.push(violation)
+      heldOpen.add(held)
+    } else violations.push(violation)
   }
   for (const { offence, origin, path, because, at: when } of violations)
     broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
@@ -151,6 +157,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     broken,
     violations,
     residual,
+    heldOpen: [...heldOpen],
     extra,
     mostPerDeath: most,
     backMs,
@@ -196,24 +203,24 @@ function causeOf(
   return hitBy(line, ofFetchers(hurts)) ? 'link' : undefined
 }
 
-/** An earlier exchange of the lane was open through a freeze that outlasted its lease: its sender could not hang up. */
+/**
+ * The earlier exchange of the lane that was open through a freeze which outlasted its lease, when the next came only after
+ * that lease: its sender could not hang up.
+ */
 function heldOpenByFrozen(
   { origin, at: when }: Violation,
   requests: RequestLine[],
   { freezes }: FaultLog,
-  times: Times,
-): boolean {
-  return freezes.some(
-    (freeze) =>
-      freeze.role === 'fetcher' &&
-      freeze.until - freeze.at > times.leaseMs &&
-      requests.some(
-        (line) =>
-          line.origin === origin &&
-          line.start < when &&
-          line.start < freeze.at + ON_ITS_WAY_MS &&
-          line.end >= Math.min(freeze.until, line.start + times.leaseMs) - ON_ITS_WAY_MS &&
-          line.end > freeze.at + ON_ITS_WAY_MS,
+  { leaseMs }: Times,
+): RequestLine | undefined {
+  const beyond = freezes.filter(({ role, at: from, until }) => role === 'fetcher' && until - from > leaseMs)
+  return requests.find(
+    (line) =>
+      line.origin === origin &&
+      when >= line.start + leaseMs - ON_ITS_WAY_MS &&
+      line.end >= line.start + leaseMs - ON_ITS_WAY_MS &&
+      beyond.some(
+        ({ at: from, until }) => line.start < from + ON_ITS_WAY_MS && line.end > from && when <= until + SETTLED_MS,
       ),
   )
 }

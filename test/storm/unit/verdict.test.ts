@@ -159,6 +159,11 @@ test('an overlap is a violation, unless a fetcher that was frozen beyond its lea
   expect(judge({ requests, faults: { freezes: [short] } }).residual).toEqual([])
   const frozen = judge({ requests, faults: { freezes: [{ ...short, until: T + 4_200 }] } })
   expect(frozen).toMatchObject({ violations: [], residual: [{ offence: 'overlap' }], broken: [] })
+  // Within the lease nobody else may be there, frozen or not.
+  const tooEarly = [visit(200, 4_200, '/a', { status: 0, cut: true, late: 5 }), visit(1_500, 1_510, '/b')]
+  expect(judge({ requests: tooEarly, faults: { freezes: [{ ...short, until: T + 4_200 }] } }).violations).toHaveLength(
+    1,
+  )
   // Sent by the one that thawed, while another was at work: its guard has failed.
   const thawed = [visit(3_000, 3_050, '/b'), visit(3_020, 3_030, '/a')]
   expect(judge({ requests: thawed, faults: { freezes: [{ ...short, until: T + 3_010 }] } }).violations).toHaveLength(1)
