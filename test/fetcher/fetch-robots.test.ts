@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
+import { parseRobots, ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
 import { freshForMs } from '../../services/fetcher/src/freshness.ts'
 import type { Address } from '../../services/fetcher/src/lookup.ts'
@@ -210,8 +210,21 @@ describe('bodies', () => {
     const large = `User-agent: *\n${line.repeat(30_000)}`
     const { event, octets, bytes } = await robots(connections, (await serve(200, {}, large)).origin)
     expect(event).toMatchObject({ kind: 'answered', status: 200 })
-    expect(octets?.length).toBe(ROBOTS_MAX_BYTES)
+    expect(octets?.length).toBe(ROBOTS_MAX_BYTES + 1)
     expect(bytes).toBe(large.length)
+  })
+
+  test('a line that the limit cuts is dropped, not shortened: half of it would say something else', async () => {
+    const head = 'User-agent: *\nAllow: /\n'
+    const rule = 'Disallow: /shop'
+    const filler = `#${'x'.repeat(ROBOTS_MAX_BYTES - head.length - 2 - 'Disallow: /'.length)}\n`
+    const text = `${head}${filler}${rule}\n`
+    expect(text.slice(0, ROBOTS_MAX_BYTES).endsWith('Disallow: /')).toBe(true)
+    const { octets } = await robots(connections, (await serve(200, {}, text)).origin)
+    if (octets === undefined) throw new Error('no octets')
+    const parsed = parseRobots(octets)
+    expect(parsed.isAllowed('http://a.example/other', 'bot')).toBe(true)
+    expect(parsed.warnings.map(({ kind }) => kind)).toContain('over-limit')
   })
 
   test('a gigabyte is cut at 1 MiB on the wire, the socket is closed, the first 500 KiB count', async () => {
@@ -224,7 +237,7 @@ describe('bodies', () => {
       flood()
     })
     const { octets, bytes } = await robots(connections, site.origin)
-    expect([octets?.length, bytes]).toEqual([ROBOTS_MAX_BYTES, 1024 * 1024])
+    expect([octets?.length, bytes]).toEqual([ROBOTS_MAX_BYTES + 1, 1024 * 1024])
     await expect.poll(() => site.open).toBe(0)
     expect(site.written).toBeLessThan(1024 * 1024 + 8 * 1024 * 1024) // what the kernel's buffers took besides
   })
@@ -235,7 +248,7 @@ describe('bodies', () => {
     ['zstd', zstdCompressSync(Buffer.alloc(50_000_000))],
   ])('a bomb in %s comes out as 500 KiB', async (coding, bomb) => {
     const site = await serve(200, { 'content-encoding': coding }, bomb)
-    expect((await robots(connections, site.origin)).octets?.length).toBe(ROBOTS_MAX_BYTES)
+    expect((await robots(connections, site.origin)).octets?.length).toBe(ROBOTS_MAX_BYTES + 1)
   })
 
   test.each([

@@ -192,11 +192,21 @@ async function read(
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
   try {
     const coding = codingOf(single(headers, 'content-encoding'))
-    const { octets } = await decode(body.read(), coding, ROBOTS_MAX_BYTES, truncated === false)
+    const decoded = await decode(body.read(), coding, READ_BYTES, truncated === false)
+    const octets = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.octets) : decoded.octets
     return { ...said, octets, event: { ...event, hash: hash('sha256', octets, 'hex').slice(0, 32) } }
   } catch (error) {
     return unanswered('decoding', (error as Error).message)
   }
+}
+
+/** One octet beyond what counts: by it the parser knows that the line at the limit was cut, and drops it. */
+const READ_BYTES = ROBOTS_MAX_BYTES + 1
+
+/** A text that was cut before the limit of the rules: half a line at its end could say the opposite, so it goes. */
+function wholeLines(octets: Buffer): Buffer {
+  if (octets.length >= READ_BYTES) return octets // the parser sees to it
+  return octets.subarray(0, Math.max(octets.lastIndexOf(0x0a), octets.lastIndexOf(0x0d)) + 1)
 }
 
 /** A validator is sent back as it came, so it must be something that can be sent. */
