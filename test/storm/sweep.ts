@@ -2,6 +2,7 @@
  * One half of the sweep: a small fleet that stays, and one process after the other beside it that is told to die at a
  * crash point. Each run has sites of its own; the next begins as soon as the last victim is dead, and all is judged at the end.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { CANDIDATES, JOB_NAMES, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
 import type { CrashPoint } from '@decorum/service'
@@ -11,12 +12,19 @@ import { recordedWeb, type Site } from '../support/origins/index.ts'
 import { type Again, extraRequests } from './again.ts'
 import { diceOf } from './dice.ts'
 import { environment, judgedBy, SCALED } from './manners.ts'
-import { type Death, Worker } from './worker.ts'
+import { Worker } from './worker.ts'
 
 export type Role = 'gateway' | 'fetcher'
-export type SweepOptions = { role: Role; points: readonly CrashPoint[]; seeds: number[]; redisUrl: string }
+export type SweepOptions = {
+  role: Role
+  points: readonly CrashPoint[]
+  seeds: number[]
+  redisUrl: string
+  /** a frozen victim stands still until its lease and quarantine are over, then goes on, and drains */
+  deed: 'kill' | 'freeze'
+}
 
-export type SweepRun = { point: CrashPoint; seed: number; passes: number; how: string; batches: number; ms: number }
+export type SweepRun = { point: CrashPoint; seed: number; passes: number; passed: boolean; batches: number; ms: number }
 
 export type SweepResult = {
   runs: SweepRun[]
@@ -38,6 +46,7 @@ const JOBS = 6
 /** A batch that the victim got nothing of is followed by another. */
 const BATCH_MS = 2_000
 const MOST_BATCHES = 8
+const WAKES_LATE_MS = 700
 const COLD = 3
 const PATIENCE_MS = 60_000
 /** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
@@ -111,7 +120,7 @@ function candidatesOf(origins: Record<string, string>, run: number, batch: numbe
   })
 }
 
-export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Promise<SweepResult> {
+export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOptions): Promise<SweepResult> {
   const plan = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
   const web = await recordedWeb(plan.flatMap(({ point }, run) => sitesOf(run, point)))
   const troubles: string[] = []
@@ -126,31 +135,34 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
   const accepted = new Set<string>()
   const outcomes = new Map<string, Outcome[]>()
   const runs: SweepRun[] = []
+  const sleepers: Promise<void>[] = []
   try {
     await Promise.all(staying.map((worker) => worker.start()))
     const frontier = await openFrontier({ redis: redisUrl })
     const [tag = ''] = partitionTags(PARTITIONS)
     // Each job is for both partitions: what belongs to the other one is marked there.
     const queue = new Queue(CANDIDATES, { connection: { url: redisUrl }, ...queueOptions(tag) })
-    const collecting = collect(frontier.outcomes({ group: 'sweep' }), outcomes)
+    const collecting = collect(frontier.outcomes({ group: deed, from: 'now' }), outcomes)
     for (const [run, { point, seed }] of plan.entries()) {
       const began = performance.now()
       const passes = diceOf(seed * 1_009 + run).whole(1, SELDOM.includes(point) ? 1 : 3)
-      const { promise: death, resolve: died } = Promise.withResolvers<Death>()
+      const { promise: passed, resolve: pass } = Promise.withResolvers<string>()
+      const word = `${deed === 'kill' ? 'SIGKILL' : 'SIGSTOP'} at ${point}`
       const victim = new Worker({
         role,
         name: `${role}-${point}`,
-        env: { ...env, DECORUM_CRASH_AT: `${point}:${passes}` },
+        env: { ...env, [deed === 'kill' ? 'DECORUM_CRASH_AT' : 'DECORUM_FREEZE_AT']: `${point}:${passes}` },
         once: true,
-        onDeath: died,
-        onTrouble,
+        onTrouble: (name, text) => (text === word ? pass(text) : onTrouble(name, text)),
       })
-      await victim.start().catch((error: Error) => {
-        if (!error.message.includes('SIGKILL')) throw error // it may pass the point before it has said that it is ready
+      // It may pass the point before it has said that it is ready.
+      const started = victim.start().catch((error: Error) => {
+        if (!error.message.includes('SIGKILL')) throw error
       })
+      await Promise.race([started, passed])
       const others = staying.filter((worker) => worker.role === role && FIRST_COME.includes(point))
       for (const worker of others) worker.freeze()
-      let ended: Death | undefined
+      let ended: string | undefined
       let batch = 0
       for (; batch < MOST_BATCHES && ended === undefined; batch++) {
         const candidates = candidatesOf(web.origins, run, batch)
@@ -158,7 +170,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
           Array.from({ length: JOBS }, (_, job) => ({
             name: JOB_NAMES.candidates,
             data: { candidates: candidates.filter((_, n) => n % JOBS === job) },
-            opts: { jobId: `run${run}-${batch}-${job}`, removeOnComplete: true },
+            opts: { jobId: `${deed}${run}-${batch}-${job}`, removeOnComplete: true },
           })),
         )
         for (const { id } of candidates) accepted.add(id)
@@ -171,13 +183,15 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
             killedFetchers++
           }
         }
-        ended = await within(AFTER_DEATHS.includes(point) ? BATCH_MS * 4 : BATCH_MS, death)
+        ended = await within(AFTER_DEATHS.includes(point) ? BATCH_MS * 4 : BATCH_MS, passed)
       }
       for (const worker of others) worker.thaw()
       if (role === 'fetcher') killedFetchers++
-      victim.end()
-      runs.push({ point, seed, passes, how: ended?.how ?? 'lives', batches: batch, ms: performance.now() - began })
+      if (deed === 'freeze') sleepers.push(sleepOn(victim))
+      else victim.end()
+      runs.push({ point, seed, passes, passed: ended !== undefined, batches: batch, ms: performance.now() - began })
     }
+    await Promise.all(sleepers)
     await untilAll(accepted, outcomes)
     await queue.close()
     await frontier.close()
@@ -199,6 +213,15 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     for (const worker of staying) worker.end()
     await web.close()
   }
+}
+
+/** Somebody else has long been where it was when it wakes. */
+async function sleepOn(victim: Worker): Promise<void> {
+  await sleep(SCALED.leaseMs + SCALED.quarantineMs + WAKES_LATE_MS)
+  victim.freeze() // so that thaw() has whom to wake
+  victim.thaw()
+  await sleep(WAKES_LATE_MS)
+  await victim.stop(5_000)
 }
 
 async function collect(

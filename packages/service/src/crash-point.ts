@@ -1,7 +1,10 @@
 /**
- * Named places where a process may be told to die, so that a test can ask at each step of the journey what the rest of the
- * fleet makes of it. `DECORUM_CRASH_AT=<name>:<n>` is SIGKILL of oneself at the n-th pass; unset, a pass is one comparison.
+ * Named places where a process may be told to die or to stand still, so that a test can ask at each step of the journey what
+ * the rest of the fleet makes of it. `DECORUM_CRASH_AT=<name>:<n>` is SIGKILL of oneself at the n-th pass,
+ * `DECORUM_FREEZE_AT` SIGSTOP; both say so on stderr. Unset, a pass is one comparison.
  */
+import { writeSync } from 'node:fs'
+
 export const CRASH_POINTS = {
   gateway: [
     'intake.before-park',
@@ -35,11 +38,13 @@ export const CRASH_POINTS = {
 } as const
 export type CrashPoint = (typeof CRASH_POINTS)[keyof typeof CRASH_POINTS][number]
 
-const wanted = readWish(process.env.DECORUM_CRASH_AT)
+const wanted = readWish('DECORUM_CRASH_AT', 'SIGKILL') ?? readWish('DECORUM_FREEZE_AT', 'SIGSTOP')
 
 export function crashPoint(name: CrashPoint): void {
   if (wanted === undefined) return
-  if (wanted.name === name && --wanted.passes === 0) process.kill(process.pid, 'SIGKILL')
+  if (wanted.name !== name || --wanted.passes !== 0) return
+  writeSync(2, `${wanted.signal} at ${name}\n`)
+  process.kill(process.pid, wanted.signal)
 }
 
 /** The same, once what this tick does has been handed to the kernel. */
@@ -49,12 +54,16 @@ export function crashPointSoon(name: CrashPoint): void {
 }
 
 /** @throws Error naming what is wrong: a wish that can never come true would prove nothing */
-function readWish(text: string | undefined): { name: string; passes: number } | undefined {
+function readWish(
+  variable: string,
+  signal: 'SIGKILL' | 'SIGSTOP',
+): { name: string; passes: number; signal: typeof signal } | undefined {
+  const text = process.env[variable]
   if (text === undefined || text === '') return undefined
   const [name = '', times = ''] = text.split(':')
   const passes = Number(times)
   if (!Object.values(CRASH_POINTS).some((names) => (names as readonly string[]).includes(name)))
-    throw new Error(`DECORUM_CRASH_AT: no crash point is called '${name}'`)
-  if (!Number.isInteger(passes) || passes < 1) throw new Error(`DECORUM_CRASH_AT: '${times}' is not a number of passes`)
-  return { name, passes }
+    throw new Error(`${variable}: no crash point is called '${name}'`)
+  if (!Number.isInteger(passes) || passes < 1) throw new Error(`${variable}: '${times}' is not a number of passes`)
+  return { name, passes, signal }
 }
