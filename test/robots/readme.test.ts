@@ -1,4 +1,5 @@
 /** The examples of the package's README: their code is run as it stands there, and its comments are held against it. */
+// oxlint-disable typescript/no-implied-eval -- what is run here is the README's own code
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as robots from '@decorum/robots'

@@ -137,7 +137,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     .filter(({ ms, died }) => ms > backWithin + (died ? 2 * times.reserveMs : 0))
     .map(({ ms }) => Math.round(ms))
   if (late.length > 0)
-    broken.push(`${late.length} lanes of killed fetchers came back later than ${backWithin} ms: ${late}`)
+    broken.push(`${late.length} lanes of killed fetchers came back later than ${backWithin} ms: ${late.join(', ')}`)
 
   const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
   const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
@@ -145,7 +145,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     const early = starts.filter((start) => start > killedAt + ON_ITS_WAY_MS && start < opens - 50)
     if (early.length > 0)
       broken.push(
-        `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at)}`,
+        `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,
       )
     const first = starts.find((start) => start >= opens - 50) ?? Number.POSITIVE_INFINITY
     if (first - opens > AFTER_HOLD_MS)

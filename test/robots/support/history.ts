@@ -54,7 +54,7 @@ export function standing(history: Happened[], policy: Policy, now: number): Stan
       if (renews || (event.status >= 200 && event.status <= 299)) {
         hash = renews ? (stored?.hash as string) : (event.hash as string)
         stored = {
-          status: renews ? (renewable as string) : String(event.status),
+          status: renews ? renewable : String(event.status),
           hash,
           validated: renews || event.etag !== undefined || event.lastModified !== undefined,
         }

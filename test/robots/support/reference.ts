@@ -124,7 +124,8 @@ function variants(rule: Rule, policy: Policy): { pattern: Pattern; weight: numbe
     trailing++
   const all = [{ pattern: parts, weight: policy.trailingStarCounts ? weight : Math.max(1, weight - trailing) }]
   const slash = parts.lastIndexOf('/')
-  if (policy.indexOpensFolder && rule.allow && slash >= 0 && parts.slice(slash, slash + 10).join('') === '/index.htm')
+  const file = parts.slice(slash, slash + 10).map((part) => (typeof part === 'string' ? part : ' '))
+  if (policy.indexOpensFolder && rule.allow && slash >= 0 && file.join('') === '/index.htm')
     all.push({ pattern: [...parts.slice(0, slash + 1), { end: true }], weight: slash + 2 })
   return all
 }
