@@ -10,6 +10,7 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
   const { report, extra, backMs, afterHoldMs } = verdict
   const count = (list: { role: string }[], role: string): number => list.filter((one) => one.role === role).length
   const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
+  const within = times.leaseMs + times.quarantineMs + 5_000
   const deaths = count(faults.kills, 'fetcher') + count(faults.freezes, 'fetcher')
   const rows: [string, string][] = [
     ['length', s(ms)],
@@ -55,7 +56,7 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
     ],
     [
       'killed lanes back',
-      `${backMs.length} seen: p50 ${s(share(backMs, 0.5))}, p99 ${s(share(backMs, 0.99))}, most ${s(backMs.at(-1) ?? Number.NaN)} (bound ${s(times.leaseMs + times.quarantineMs + 5_000)})`,
+      `${backMs.length} seen: p50 ${s(share(backMs, 0.5))}, p99 ${s(share(backMs, 0.99))}, most ${s(backMs.at(-1) ?? Number.NaN)} (${backMs.filter((one) => one <= within).length} within ${s(within)}, later only when the next holder died as well)`,
     ],
     ['first request after a hold', afterHoldMs.map(s).join(', ')],
   ]

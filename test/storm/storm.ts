@@ -82,7 +82,10 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     say('the storm is over')
     await calm(frontier, redis.url, calmMs)
     clearInterval(ticker)
+    // Nobody is at work while the stores are counted; what has just ended is still handed out.
+    for (const { worker } of targets) worker.end()
     const stored = await storedIds(redis.url)
+    await sleep(CALM_MS)
     const evidence = await web.evidence()
     await frontier.close()
     const { accepted, outcomes, unsure, redelivered } = frontier

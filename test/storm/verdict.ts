@@ -122,10 +122,11 @@ export function judgeStorm(facts: StormFacts): Verdict {
     broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
 
   const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
-  const { lost, lostWithTail, doubled, doubledWithTail, phantoms } = reconcile(book, stored, tails)
+  const { lost, lostWithTail, doubled, doubledWithTail, phantoms, both } = reconcile(book, stored, tails)
   if (lost.length > 0)
     broken.push(`${lost.length} accepted candidates have no outcome and are not stored: ${some(lost)}`)
   if (doubled.length > 0) broken.push(`${doubled.length} candidates have more than one outcome: ${some(doubled)}`)
+  if (both.length > 0) broken.push(`${both.length} candidates have ended and are stored all the same: ${some(both)}`)
   if (phantoms.length > 0) broken.push(`${phantoms.length} outcomes of candidates that nobody sent: ${some(phantoms)}`)
 
   const most = Math.max(0, ...perDeath.values())
@@ -230,7 +231,7 @@ function reconcile(
   { accepted, outcomes, unsure }: StormFacts['book'],
   stored: Set<string>,
   tails: FaultLog['outages'],
-): Pick<Verdict, 'lost' | 'lostWithTail' | 'doubled' | 'doubledWithTail' | 'phantoms'> {
+): Pick<Verdict, 'lost' | 'lostWithTail' | 'doubled' | 'doubledWithTail' | 'phantoms'> & { both: string[] } {
   const inTail = (instant: number): boolean =>
     tails.some(({ lostSince, backAt }) => instant >= lostSince && instant <= backAt)
   const gone = [...accepted].filter(([id]) => !outcomes.has(id) && !stored.has(id))
@@ -241,6 +242,9 @@ function reconcile(
     lostWithTail: gone.filter(([, when]) => inTail(when)).map(([id]) => id),
     doubled: several.filter(([, list]) => !forgotten(list)).map(([id]) => id),
     doubledWithTail: several.filter(([, list]) => forgotten(list)).map(([id]) => id),
+    both: [...outcomes]
+      .filter(([id, list]) => stored.has(id) && !list.every((one) => inTail(one.at)))
+      .map(([id]) => id),
     phantoms: [...outcomes.keys()].filter((id) => !accepted.has(id) && !unsure.has(id)),
   }
 }

@@ -112,6 +112,10 @@ test('a second outcome is one too many, unless the file forgot the first', () =>
   expect(remembered.doubled).toEqual(['a'])
 })
 
+test('a candidate that has its outcome is no longer stored', () => {
+  expect(judge({ accepted: [['a', 0]], outcomes: [['a', [100]]], stored: ['a'] }).broken).toHaveLength(1)
+})
+
 test('an outcome that nobody asked for is a phantom', () => {
   expect(judge({ outcomes: [['x', [5]]] }).phantoms).toEqual(['x'])
 })
