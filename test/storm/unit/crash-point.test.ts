@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 const load = async (variable: string, text: string) => {
   vi.resetModules()
+  vi.unstubAllEnvs()
   vi.stubEnv(variable, text)
   return import('../../../packages/service/src/crash-point.ts')
 }
