@@ -19,7 +19,18 @@ export const DEMO = {
 }
 
 /** Settings that services read and that are not the fleet's common ones. */
-const OTHERS = ['HOST', 'INTAKE_CONCURRENCY', 'FETCH_CONCURRENCY', 'PAGE_MAX_BYTES', 'ARCHIVE_DIR', 'DNS_SERVERS']
+const OTHERS = [
+  'HOST',
+  'INTAKE_CONCURRENCY',
+  'INTAKE_LOCK_MS',
+  'RESERVE_MS',
+  'FETCH_PROCESSES',
+  'PAGE_SINK',
+  'FETCH_CONCURRENCY',
+  'PAGE_MAX_BYTES',
+  'ARCHIVE_DIR',
+  'DNS_SERVERS',
+]
 
 /** The environment of the demo's processes: the user's own settings of a real fleet take no part. */
 export function demoEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
