@@ -176,9 +176,13 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
         for (const { id } of candidates) accepted.add(id)
         if (AFTER_DEATHS.includes(point)) {
           const asked = Array.from({ length: COLD }, (_, n) => nameOf(run, SITES + batch * COLD + n))
-          await web.heard(({ kind, site, path }) => kind === 'began' && asked.includes(site) && path === '/robots.txt')
+          const asking = web.heard(
+            ({ kind, site, path }) => kind === 'began' && asked.includes(site) && path === '/robots.txt',
+          )
+          // A victim that finds leases of an earlier run to reap is dead before it has handed out anything.
+          const early = await Promise.race([asking.then(() => undefined), passed])
           for (const worker of staying) {
-            if (worker.role !== 'fetcher') continue
+            if (worker.role !== 'fetcher' || early !== undefined) continue
             worker.kill()
             killedFetchers++
           }
