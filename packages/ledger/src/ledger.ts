@@ -1,5 +1,5 @@
 /** `openLedger`: the whole of what the fleet shares, one door per verb, partitions behind it. */
-import type { Candidate, Outcome } from '@decorum/protocol'
+import type { Candidate } from '@decorum/protocol'
 import { hostOf, partitionOf } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { LedgerUnavailableError } from './errors.ts'
@@ -242,5 +242,3 @@ function membersOf(answer: string[]): Member[] {
     return { role: role ?? '', id: id ?? '', slots: Number(slots) }
   })
 }
-
-export type { Outcome }

@@ -1,6 +1,14 @@
 /** ⑤ One page: a request under its lease, and what the lane and the candidate are told of it. */
 import type { Mood } from '@decorum/ledger'
-import type { Agent, ArchiveRef, Candidate, Order, Outcome, OutcomeBody } from '@decorum/protocol'
+import {
+  type Agent,
+  type ArchiveRef,
+  type Candidate,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  orderUrl,
+} from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
 import { base32 } from './digest.ts'
@@ -70,7 +78,7 @@ async function answered(order: Order, agent: Agent, answer: Answer, tools: PageT
         outcome: outcome(order, agent, tools, { kind: 'failed', reason: what, status, detail }),
       }
     }
-    const url = order.origin + order.path
+    const url = orderUrl(order)
     const mood: Mood = { kind: 'fine' }
     const target = meaning === 'redirect' ? targetOf(headers, url) : undefined
     const archive = await keep(order, agent, answer, tools)
@@ -168,7 +176,7 @@ function outcome(order: Order, agent: Agent, tools: PageTools, body: OutcomeBody
   return {
     ...body,
     id: order.id,
-    url: order.origin + order.path,
+    url: orderUrl(order),
     agent: agent.name,
     at: Math.round(tools.now()),
     attempts: order.attempt,
@@ -183,7 +191,7 @@ async function keep(
   { sink, onSinkError }: PageTools,
 ): Promise<ArchiveRef | undefined> {
   if (!sink.keepsBodies) return undefined
-  const url = order.origin + order.path
+  const url = orderUrl(order)
   const head = requestHead(order.origin, order.path, headersOf(agent))
   const page: Omit<Page, 'answer'> = { kind: 'page', url, agent: agent.name, requestHead: head, id: order.id }
   if (order.meta !== undefined) page.meta = order.meta
