@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Body } from '../../services/fetcher/src/body.ts'
-import { base32 } from '../../services/fetcher/src/digest.ts'
+import { base32, sha1 } from '../../services/fetcher/src/digest.ts'
 
 const joined = async (body: Body): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
@@ -33,11 +33,12 @@ test('however a body is cut into chunks, its octets, count and digest are the sa
       const chunk = whole.subarray(at, at + size)
       at += chunk.length
       await kept.write(Uint8Array.from(chunk))
-      void counted.write(chunk)
+      void counted.write(Uint8Array.from(chunk)) // a body's chunks are its own: it gives their memory back
     }
     const sha1 = hash('sha1', whole, 'hex')
     expect([kept.bytes, counted.bytes]).toEqual([whole.length, whole.length])
-    expect([kept.digest().toString('hex'), counted.digest().toString('hex')]).toEqual([sha1, sha1])
+    const digests = [await kept.digest(), await counted.digest()]
+    expect(digests.map((digest) => Buffer.from(digest).toString('hex'))).toEqual([sha1, sha1])
     expect((await joined(kept)).equals(whole)).toBe(true)
     await kept.discard()
   }
@@ -48,6 +49,39 @@ test('a hundred thousand chunks of one octet are gathered', async () => {
   for (let i = 0; i < 100_000; i++) void body.write(Buffer.from([i & 255]))
   expect(body.inMemory()?.length).toBeLessThan(20)
   expect((await joined(body)).length).toBe(100_000)
+})
+
+test('digests that are made at the same time do not meddle with each other, whatever their size', async () => {
+  const sizes = [0, 1, 2_000, 32_767, 32_768, 100_000, 131_072, 163_840, 163_841, 500_000]
+  const bodies = Array.from({ length: 60 }, (_, n) =>
+    Buffer.alloc(sizes[n % sizes.length] as number, `${n} is not ${n + 1}`),
+  )
+  const digests = await Promise.all(bodies.map((body) => sha1([body.subarray(0, 17), body.subarray(17)])))
+  expect(digests.map((digest) => Buffer.from(digest).toString('hex'))).toEqual(
+    bodies.map((body) => hash('sha1', body, 'hex')),
+  )
+})
+
+test('memory of a body that nobody reads is given back after the tick; what Node shares stays', async () => {
+  const body = new Body(false)
+  const large = [new Uint8Array(60_000).fill(1), new Uint8Array(60_000).fill(2), new Uint8Array(60_000).fill(3)]
+  for (const chunk of large) void body.write(chunk)
+  const text = 'a smaller one lies in a pool with others. '.repeat(100)
+  const shared = Buffer.from(text)
+  void body.write(shared)
+  const digest = await body.digest()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(large.map(({ buffer }) => buffer.byteLength)).toEqual([0, 0, 0])
+  expect(shared.toString()).toBe(text)
+  const whole = Buffer.concat([...[1, 2, 3].map((n) => Buffer.alloc(60_000, n)), shared])
+  expect(Buffer.from(digest).toString('hex')).toBe(hash('sha1', whole, 'hex'))
+  const kept = new Body(true)
+  const chunk = new Uint8Array(60_000).fill(1)
+  void kept.write(chunk)
+  await kept.digest()
+  await kept.discard()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(chunk.byteLength).toBe(60_000) // whoever read it may still hold it
 })
 
 test('base32 is RFC 4648', () => {

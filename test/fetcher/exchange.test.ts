@@ -71,7 +71,7 @@ test('a large body continues in a temporary file and reads back the same', async
   if (result.kind !== 'answered') throw new Error(JSON.stringify(result))
   expect(result.body.inMemory()).toBeUndefined()
   expect((await textOf(result)) === body.toString('latin1')).toBe(true)
-  expect(result.body.digest().length).toBe(20)
+  expect((await result.body.digest()).length).toBe(20)
   await result.body.discard()
 })
 

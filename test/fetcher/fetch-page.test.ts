@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { FAILURE_REASONS, type Outcome } from '@decorum/protocol'
 import { describe, expect, test } from 'vitest'
 import type { Address } from '../../services/fetcher/src/lookup.ts'
@@ -31,6 +33,7 @@ test('fetched: what the contract says, and the truth of it', async () => {
       ['content-type', 'text/html'],
     ],
     bytes: 5,
+    decodedBytes: 5,
     truncated: false,
     digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
     address: '127.0.0.1',
@@ -39,6 +42,70 @@ test('fetched: what the contract says, and the truth of it', async () => {
   if (outcome?.kind !== 'fetched') return
   expect(outcome.startedAt).toBeGreaterThanOrEqual(before)
   expect(outcome.ms).toBeLessThan(5_000)
+})
+
+test('fetched over TLS by name: where the time went, phase by phase; a kept connection has none of the first three', async () => {
+  const site = await rawOrigin((socket) => void setTimeout(() => socket.write(answerOf(200, {}, 'x')), 30), {
+    cert: 'good',
+  })
+  const lookup = () => new Promise<Address[]>((found) => setTimeout(found, 20, [{ address: '127.0.0.1', family: 4 }]))
+  const named = testConnections({ trust: true, lookup })
+  const origin = site.origin.replace('127.0.0.1', 'localhost')
+  const [first, second] = [await page(named, pageOrder(origin)), await page(named, pageOrder(origin))]
+  if (first.outcome?.kind !== 'fetched' || second.outcome?.kind !== 'fetched') throw new Error(JSON.stringify(first))
+  const { timing } = first.outcome
+  expect(timing).toEqual({
+    dnsMs: expect.any(Number),
+    connectMs: expect.any(Number),
+    tlsMs: expect.any(Number),
+    firstByteMs: expect.any(Number),
+    totalMs: expect.any(Number),
+  })
+  const { dnsMs = 0, connectMs = 0, tlsMs = 0, firstByteMs = 0, totalMs = 0 } = timing ?? {}
+  expect(dnsMs).toBeGreaterThanOrEqual(19)
+  expect(connectMs).toBeGreaterThan(0)
+  expect(tlsMs).toBeGreaterThan(0)
+  expect(firstByteMs).toBeGreaterThanOrEqual(29)
+  expect(dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(totalMs + 0.3) // each is rounded
+  expect(first.outcome.ms).toBe(Math.round(totalMs))
+  expect(Object.keys(second.outcome.timing ?? {}).sort()).toEqual(['firstByteMs', 'totalMs'])
+})
+
+describe('octets on the wire and decoded', () => {
+  const TEXT = 'as plain as it gets, again and again. '.repeat(300)
+  const [zipped, large] = [gzipSync(TEXT), randomBytes(300_000)]
+  const cases: [string, Record<string, string>, Buffer, number | undefined][] = [
+    ['no coding', {}, Buffer.from(TEXT), TEXT.length],
+    ['identity', { 'content-encoding': 'identity' }, Buffer.from(TEXT), TEXT.length],
+    ['gzip', { 'content-encoding': 'gzip' }, zipped, TEXT.length],
+    ['deflate', { 'content-encoding': 'deflate' }, deflateSync(TEXT), TEXT.length],
+    ['br', { 'content-encoding': 'br' }, brotliCompressSync(TEXT), TEXT.length],
+    ['zstd', { 'content-encoding': 'zstd' }, zstdCompressSync(TEXT), TEXT.length],
+    ['gzip of more than stays in memory', { 'content-encoding': 'gzip' }, gzipSync(large), large.length],
+    ['gzip of nothing at all', { 'content-encoding': 'gzip' }, Buffer.alloc(0), 0],
+    ['two codings', { 'content-encoding': 'gzip, gzip' }, gzipSync(zipped), undefined],
+    ['a coding that nobody asked for', { 'content-encoding': 'compress' }, Buffer.from(TEXT), undefined],
+    ['gzip that is none', { 'content-encoding': 'gzip' }, Buffer.from(TEXT), undefined],
+    ['gzip that breaks off', { 'content-encoding': 'gzip' }, zipped.subarray(0, -9), undefined],
+    ['a bomb', { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(30_000_000)), undefined],
+  ] // biome-ignore format: a table
+  test.each(cases)('%s', async (_, headers, body, decoded) => {
+    const site = await rawOrigin((socket) => void socket.write(answerOf(200, headers, body)))
+    const { outcome } = await page(connections, pageOrder(site.origin))
+    expect(outcome).toMatchObject({ kind: 'fetched', bytes: body.length, truncated: false })
+    expect(outcome?.kind === 'fetched' ? outcome.decodedBytes : Number.NaN).toBe(decoded)
+  })
+
+  test('of a body that broke off, what can be read of it', async () => {
+    const head = `HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${zipped.length}\r\n\r\n`
+    const half = zipped.subarray(0, zipped.length - 20)
+    const site = await rawOrigin((socket) => void socket.end(Buffer.concat([Buffer.from(head), half])))
+    const { outcome } = await page(connections, pageOrder(site.origin))
+    expect(outcome).toMatchObject({ kind: 'fetched', bytes: half.length, truncated: 'disconnect' })
+    if (outcome?.kind !== 'fetched') return
+    expect(outcome.decodedBytes).toBeGreaterThan(0)
+    expect(outcome.decodedBytes).toBeLessThan(TEXT.length)
+  })
 })
 
 test('the request names the agent and asks for nothing that cannot be read; no cookie comes back', async () => {

@@ -32,8 +32,13 @@ export type OutcomeBody =
       status: number
       /** as received, in order, with their case */
       headers: [string, string][]
-      /** octets of the body as it came over the wire */
+      /** octets of the body as it came over the wire: without the chunk frames, in its content coding */
       bytes: number
+      /**
+       * octets after its content coding; without one the same as `bytes`, of a truncated body what can be read of it.
+       * Absent when it does not decode, its coding is none of gzip, deflate, br, zstd, or it grew a hundredfold
+       */
+      decodedBytes?: number
       truncated: false | 'length' | 'time' | 'disconnect'
       /** `sha1:` + base32 of the body's octets on the wire, as WARC payload digests are written */
       digest: string

@@ -3,13 +3,13 @@
  * process. A file is called `….open` while it is written; a killed writer leaves one whose complete records all read.
  * Bodies are stored as they came over the wire, content coding included; only the transfer coding is gone.
  */
-import { createHash, hash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/protocol'
 import { WARCRecord, WARCSerializer } from 'warcio'
-import { base32 } from './digest.ts'
+import { base32, sha1 } from './digest.ts'
 import type { Answer } from './exchange.ts'
 import type { Page, Sink } from './sink.ts'
 import { openWarcFiles } from './warc-files.ts'
@@ -62,7 +62,7 @@ async function pack({
 }: Page): Promise<{ records: Uint8Array[]; index: IndexEntry }> {
   const date = new Date(answer.startedAt).toISOString()
   const responseId = `<urn:uuid:${randomUUID()}>`
-  const digest = `sha1:${base32(answer.body.digest())}`
+  const digest = `sha1:${base32(await answer.body.digest())}`
   const peer: WarcFields = answer.address === '' ? [] : [['WARC-IP-Address', answer.address]]
   const spoken: WarcFields = [['WARC-Protocol', 'http/1.1']]
   if (answer.tls !== undefined) spoken.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
@@ -101,9 +101,7 @@ async function record(
   block: Uint8Array[],
 ): Promise<Uint8Array> {
   // Digests are given: warcio would compile a hasher of its own for each record.
-  const sha1 = createHash('sha1')
-  for (const chunk of block) sha1.update(chunk)
-  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', `sha1:${base32(sha1.digest())}`]]
+  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', `sha1:${base32(await sha1(block))}`]]
   if (type === 'request') warcHeaders.push(['WARC-Payload-Digest', EMPTY_DIGEST])
   const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, block)
   made.httpHeaders = null // the block brings its own head, octet by octet: warcio would write Latin-1 as UTF-8

@@ -2,10 +2,12 @@
  * The body of one answer while it comes in: counted, digested, and kept only when somebody wants it. What is kept
  * stays in memory up to a bound and continues in a temporary file, so that a hundred endless bodies cost little.
  */
-import { createHash, type Hash, hash, randomUUID } from 'node:crypto'
+import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sha1 } from './digest.ts'
+import { giveBack } from './give-back.ts'
 import { SPOOL_MEMORY_BYTES } from './limits.ts'
 
 /** Chunks below this are gathered: each costs as much as a large one, in time and in memory. */
@@ -20,28 +22,26 @@ export class Body {
   #gathered: Buffer | undefined
   #gatheredBytes = 0
   #hash: Hash | undefined
-  #digest: Buffer | undefined
+  #digest: Promise<Uint8Array> | undefined
   #file: FileHandle | undefined
   #spooled = 0
   #writing: Promise<void> | undefined
   #failed: Error | undefined
-  readonly #keep: boolean
+  /** false: only counted and digested */
+  readonly isKept: boolean
 
-  /** @param keep  false: only counted and digested */
-  constructor(keep: boolean) {
-    this.#keep = keep
+  constructor(isKept: boolean) {
+    this.isKept = isKept
   }
 
-  /** Takes a chunk. @returns a promise when the sender should pause until it resolves; it never rejects. */
+  /**
+   * Takes a chunk, which is the body's own from then on. @returns a promise when the sender should pause until it resolves; it
+   * never rejects.
+   */
   write(chunk: Uint8Array): Promise<void> | undefined {
     const isFirst = this.bytes === 0
     this.bytes += chunk.length
-    if (isFirst && chunk.length <= SPOOL_MEMORY_BYTES) {
-      this.#kept.push(chunk) // most bodies are this one chunk: it is neither copied nor digested until the end
-      this.#keptBytes = chunk.length
-      return undefined
-    }
-    if (chunk.length >= SMALL_BYTES) {
+    if (isFirst || chunk.length >= SMALL_BYTES) {
       void this.#gather()
       return this.#take(chunk)
     }
@@ -51,10 +51,13 @@ export class Body {
     return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
   }
 
-  /** SHA-1 of all octets; the body is complete by then. */
-  digest(): Buffer {
-    void this.#gather()
-    this.#digest ??= this.#hash?.digest() ?? hash('sha1', this.#kept[0] ?? '', 'buffer')
+  /** SHA-1 of all octets; the body is complete by then, and not discarded yet. */
+  digest(): Promise<Uint8Array> {
+    if (this.#digest === undefined) {
+      void this.#gather()
+      this.#digest = this.#hash === undefined ? sha1(this.#kept) : Promise.resolve(this.#hash.digest())
+      if (!this.isKept) this.#forget()
+    }
     return this.#digest
   }
 
@@ -78,7 +81,7 @@ export class Body {
   inMemory(): Uint8Array[] | undefined {
     void this.#gather()
     const isElsewhere = this.#file !== undefined || this.#failed !== undefined || this.#writing !== undefined
-    return this.#keep && !isElsewhere ? this.#kept : undefined
+    return this.isKept && !isElsewhere ? this.#kept : undefined
   }
 
   /** Frees what was kept. */
@@ -100,22 +103,28 @@ export class Body {
   }
 
   #take(chunk: Uint8Array): Promise<void> | undefined {
+    this.#kept.push(chunk)
+    this.#keptBytes += chunk.length
+    if (this.bytes <= SPOOL_MEMORY_BYTES) return undefined // digested at its end, as a whole
     if (this.#hash === undefined) {
       this.#hash = createHash('sha1')
       for (const before of this.#kept) this.#hash.update(before)
-    }
-    this.#hash.update(chunk)
-    if (!this.#keep) {
-      this.#kept = []
+    } else this.#hash.update(chunk)
+    if (!this.isKept) {
+      this.#forget()
       return undefined
     }
-    this.#kept.push(chunk)
-    this.#keptBytes += chunk.length
     if (this.#keptBytes <= SPOOL_MEMORY_BYTES || this.#failed !== undefined) return undefined
     this.#writing ??= this.#spool().finally(() => {
       this.#writing = undefined
     })
     return this.#writing
+  }
+
+  /** What nobody will read: it came in here alone, so nobody else holds it. */
+  #forget(): void {
+    for (const chunk of this.#kept) giveBack(chunk)
+    this.#kept = []
   }
 
   async #spool(): Promise<void> {

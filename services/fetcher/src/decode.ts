@@ -43,6 +43,19 @@ export async function decode(
   complete = true,
 ): Promise<Decoded> {
   const out: Uint8Array[] = []
+  const { bytes, cut } = await unpack(source, coding, maxBytes, complete, (chunk) => out.push(chunk))
+  const octets = Buffer.concat(out)
+  return { octets: bytes > maxBytes ? octets.subarray(0, maxBytes) : octets, cut }
+}
+
+/** The same piece by piece. @returns the octets that came out, at most one piece beyond `maxBytes` */
+export async function unpack(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  coding: Coding,
+  maxBytes: number,
+  complete: boolean,
+  take: (chunk: Uint8Array) => void,
+): Promise<{ bytes: number; cut: Decoded['cut'] }> {
   let bytes = 0
   let wire = 0
   const counted = (async function* () {
@@ -51,21 +64,18 @@ export async function decode(
       yield chunk
     }
   })()
-  let cut: Decoded['cut'] = false
   try {
     for await (const chunk of await through(counted, coding)) {
-      out.push(chunk)
+      take(chunk)
       bytes += chunk.length
-      if (bytes > maxBytes) cut = 'length'
-      else if (bytes > RATIO_FREE_BYTES && bytes > wire * MAX_RATIO) cut = 'ratio'
-      if (cut !== false) break
+      if (bytes > maxBytes) return { bytes, cut: 'length' }
+      if (bytes > RATIO_FREE_BYTES && bytes > wire * MAX_RATIO) return { bytes, cut: 'ratio' }
     }
   } catch (error) {
     if (complete || !isAbruptEnd(error))
       throw new DecodingError(`${coding}: ${(error as Error).message}`, { cause: error })
   }
-  const octets = Buffer.concat(out)
-  return { octets: bytes > maxBytes ? octets.subarray(0, maxBytes) : octets, cut }
+  return { bytes, cut: false }
 }
 
 const isAbruptEnd = (error: unknown): boolean =>

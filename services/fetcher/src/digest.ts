@@ -1,4 +1,33 @@
-/** Digests as archives write them: RFC 4648 base32, which SHA-1's 160 bits fill without padding. */
+/** Digests as archives write them: SHA-1, in RFC 4648 base32, which its 160 bits fill without padding. */
+import { createHash, hash, webcrypto } from 'node:crypto'
+
+/**
+ * From here on a digest is made in a thread of libuv's pool: 100 KB cost this loop 48 µs otherwise, 14 µs so. Below,
+ * handing it over costs as much as it saves (measured: 0.5 µs per KB here; 6 µs and a copy to hand it over).
+ */
+const ASIDE_BYTES = 32 * 1024
+/** Chunks are joined here, up to its size. One for all: the pool's job takes its own copy before the call returns. */
+const joined = Buffer.allocUnsafeSlow(160 * 1024)
+
+/** SHA-1 of the chunks in order; they have been read when this returns its promise. */
+export async function sha1(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
+  const [first] = chunks
+  if (first === undefined) return hash('sha1', '', 'buffer')
+  let bytes = 0
+  for (const chunk of chunks) bytes += chunk.length
+  if (bytes >= ASIDE_BYTES && bytes <= joined.length) {
+    let at = 0
+    for (const chunk of chunks) {
+      joined.set(chunk, at)
+      at += chunk.length
+    }
+    return new Uint8Array(await webcrypto.subtle.digest('SHA-1', joined.subarray(0, at)))
+  }
+  if (chunks.length === 1) return hash('sha1', first, 'buffer')
+  const whole = createHash('sha1')
+  for (const chunk of chunks) whole.update(chunk)
+  return whole.digest()
+}
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 

@@ -21,8 +21,8 @@ export type Ask = {
   maxBytes: number
   /** why the permit no longer holds, or undefined; asked in the tick in which the bytes leave */
   lastCheck: () => string | undefined
-  /** keep the body for somebody who reads it; otherwise it is only counted and digested */
-  keepBody: boolean
+  /** keep the body for somebody who reads it, by its headers; otherwise it is only counted and digested */
+  keepBody: (headers: [string, string][]) => boolean
 }
 
 /** Lengths in ms, each of its own phase; absent when the phase did not take place (kept connection, IP literal). */
@@ -164,7 +164,7 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#status = status
     this.#statusText = statusText ?? ''
     this.#headers = readHeaders(controller.rawHeaders)
-    this.#body = new Body(this.#ask.keepBody)
+    this.#body = new Body(this.#ask.keepBody(this.#headers))
     crashPoint('answer.head')
   }
 

@@ -11,6 +11,7 @@ import {
 } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
+import { decodedLength, isCoded } from './decoded-length.ts'
 import { base32 } from './digest.ts'
 import { type Answer, exchange, type NoAnswer } from './exchange.ts'
 import type { Lease } from './lease.ts'
@@ -53,7 +54,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: Lease, tools:
     deadlineMs: lease.deadlineMs(),
     maxBytes: tools.pageMaxBytes,
     lastCheck: lease.lastCheck,
-    keepBody: tools.sink.keepsBodies,
+    keepBody: (answer) => tools.sink.keepsBodies || isCoded(answer),
   })
   if (result.kind === 'answered') return answered(order, agent, result, tools)
   if (result.kind === 'not-sent') return { mood: { kind: 'fine' }, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }
@@ -104,21 +105,28 @@ async function answered(order: Order, agent: Agent, answer: Answer, tools: PageT
       const to = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
       return { ...done, mood, what: 'redirected', outcome: outcome(order, agent, tools, to), candidate }
     }
-    return { ...done, mood, what: 'fetched', outcome: outcome(order, agent, tools, fetched(answer, archive)) }
+    const told = fetched(answer, await body.digest(), await decodedLength(answer), archive)
+    return { ...done, mood, what: 'fetched', outcome: outcome(order, agent, tools, told) }
   } finally {
-    if (tools.sink.keepsBodies) await body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
+    if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
   }
 }
 
-function fetched(answer: Answer, archive: ArchiveRef | undefined): OutcomeBody {
+function fetched(
+  answer: Answer,
+  digest: Uint8Array,
+  decodedBytes: number | undefined,
+  archive: ArchiveRef | undefined,
+): OutcomeBody {
   const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
   return {
     kind: 'fetched',
     status,
     headers,
     bytes: body.bytes,
+    ...(decodedBytes === undefined ? {} : { decodedBytes }),
     truncated,
-    digest: `sha1:${base32(body.digest())}`,
+    digest: `sha1:${base32(digest)}`,
     startedAt,
     ms: Math.round(timing.totalMs),
     address,

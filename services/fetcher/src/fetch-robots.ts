@@ -133,7 +133,7 @@ type Visit = (
   tools: Tools,
 ) => Promise<Exchange>
 
-const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: true }
+const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true }
 
 const visitOwn: Visit = (agent, at, headers, deadlineMs, lastCheck, { connections }) =>
   exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way: connections.lane(agent, at.origin) })

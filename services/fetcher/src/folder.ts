@@ -4,11 +4,9 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codingOf, DecodingError, decode } from './decode.ts'
 import { base32 } from './digest.ts'
+import { DECODED_MAX_BYTES } from './limits.ts'
 import { single } from './read-answer.ts'
 import type { Page, Sink } from './sink.ts'
-
-/** Decoded octets of one page; what goes beyond is cut and marked. */
-const MAX_DECODED_BYTES = 64 * 1024 * 1024
 
 export async function openFolder(folder: string): Promise<Sink> {
   await mkdir(folder, { recursive: true })
@@ -26,8 +24,9 @@ export async function openFolder(folder: string): Promise<Sink> {
       const place = join(safe(host), name)
       await mkdir(join(folder, safe(host)), { recursive: true })
       const { octets, ...note } = await decoded(page)
+      const digest = `sha1:${base32(await page.answer.body.digest())}`
       await put(join(folder, `${place}.body`), octets)
-      await put(join(folder, `${place}.json`), `${JSON.stringify(describe(page, note))}\n`)
+      await put(join(folder, `${place}.json`), `${JSON.stringify(describe(page, { digest, ...note }))}\n`)
       return { file: `${place}.body`, offset: 0, length: octets.length }
     },
     close: async () => {},
@@ -44,17 +43,16 @@ async function decoded({ answer }: Page): Promise<Note & { octets: Uint8Array }>
   const given = single(answer.headers, 'content-encoding')
   try {
     const coding = codingOf(given)
-    return { coding, ...(await decode(answer.body.read(), coding, MAX_DECODED_BYTES, answer.truncated === false)) }
+    return { coding, ...(await decode(answer.body.read(), coding, DECODED_MAX_BYTES, answer.truncated === false)) }
   } catch (error) {
     if (!(error instanceof DecodingError)) throw error
-    const wire = await decode(answer.body.read(), 'identity', MAX_DECODED_BYTES)
+    const wire = await decode(answer.body.read(), 'identity', DECODED_MAX_BYTES)
     return { coding: 'identity', ...wire, undecodable: error.message }
   }
 }
 
-function describe({ kind, url, agent, id, meta, answer }: Page, note: Note): object {
+function describe({ kind, url, agent, id, meta, answer }: Page, note: Note & { digest: string }): object {
   const { status, statusText, headers, body, truncated, startedAt, timing, address, tls } = answer
-  const digest = `sha1:${base32(body.digest())}`
   return {
     kind,
     url,
@@ -65,7 +63,6 @@ function describe({ kind, url, agent, id, meta, answer }: Page, note: Note): obj
     statusText,
     headers,
     bytes: body.bytes,
-    digest,
     truncated,
     ...note,
     startedAt,

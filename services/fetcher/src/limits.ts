@@ -39,6 +39,11 @@ export const MAX_RATIO = 100
 /** Decoded octets below which the relation is not judged: short texts pack extremely well. */
 export const RATIO_FREE_BYTES = 1024 * 1024
 
+/** Decoded octets of one page: what a folder keeps, and how far a length is counted. */
+export const DECODED_MAX_BYTES = 64 * 1024 * 1024
+/** How long an outcome waits for the decoded length of its page. */
+export const DECODED_WITHIN_MS = 2 * SECOND
+
 /** Supervision: a child beats so often, is looked at so often, and is killed after so long a silence, far inside a lease. */
 export const BEAT_EVERY_MS = 500
 export const WATCH_EVERY_MS = 250

@@ -34,7 +34,7 @@ const result = await exchange({
   deadlineMs: begun.lease.deadlineMs(),
   maxBytes: 1_000,
   lastCheck: begun.lease.lastCheck,
-  keepBody: false,
+  keepBody: () => false,
 })
 process.send?.({ kind: result.kind, why: result.kind === 'not-sent' ? result.why : '' })
 process.disconnect()

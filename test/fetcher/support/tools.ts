@@ -40,7 +40,7 @@ export function ask(
     deadlineMs: 5_000,
     maxBytes: 1_000_000,
     lastCheck: () => undefined,
-    keepBody: true,
+    keepBody: () => true,
     ...rest,
   })
 }

@@ -20,6 +20,7 @@ export const OutcomeEvent = z
       status: z.number().int(),
       headers: z.array(z.tuple([z.string(), z.string()])),
       bytes: z.number().int(),
+      decodedBytes: z.number().int().optional(),
       truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect'])]),
       digest: z.string(),
       startedAt: instant,

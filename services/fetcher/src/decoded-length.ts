@@ -1,0 +1,52 @@
+/**
+ * How long a page is without its content coding, beside the road: nothing of it is kept, few are unpacked at a time (the
+ * window of a coding takes up to 16 MiB), and one that takes long goes without. Small bodies do not wait for large ones.
+ */
+import pLimit from 'p-limit'
+import { type Coding, codingOf, unpack } from './decode.ts'
+import type { Answer } from './exchange.ts'
+import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from './limits.ts'
+import { single } from './read-answer.ts'
+
+const small = pLimit(4) // as many as libuv's pool has threads
+const large = pLimit(1)
+
+type Headers = Answer['headers']
+
+/** undefined: coded in a way that nobody here reads. */
+function coding(headers: Headers): Coding | undefined {
+  try {
+    return codingOf(single(headers, 'content-encoding'))
+  } catch {
+    return undefined
+  }
+}
+
+/** The body has to be kept for `decodedLength`. */
+export function isCoded(headers: Headers): boolean {
+  const name = coding(headers)
+  return name !== undefined && name !== 'identity'
+}
+
+/**
+ * Octets of the body after its content coding, of what came of it when it was cut. A body without a coding is as long as
+ * on the wire. undefined: it does not decode, nobody here reads its coding, or it grew beyond what is unpacked.
+ */
+export function decodedLength({ headers, body, truncated }: Answer): number | Promise<number | undefined> | undefined {
+  const name = coding(headers)
+  if (name === undefined) return undefined
+  if (name === 'identity') return body.bytes
+  const until = performance.now() + DECODED_WITHIN_MS
+  const inTime = (): void => {
+    if (performance.now() > until) throw new Error('it takes too long')
+  }
+  return (body.inMemory() === undefined ? large : small)(async () => {
+    try {
+      inTime()
+      const { bytes, cut } = await unpack(body.read(), name, DECODED_MAX_BYTES, truncated === false, inTime)
+      return cut === false ? bytes : undefined
+    } catch {
+      return undefined
+    }
+  })
+}
