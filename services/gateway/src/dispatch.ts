@@ -57,6 +57,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       if (taken.why === 'slots-full') return SLOTS_FULL_MS
       if (taken.why === 'outcomes-full') return TROUBLE_MS
       if (taken.waitMs === undefined) return LONGEST_SLEEP_MS
+      if (taken.waitMs === 0) return 0 // what was looked at had run down and is gone; more is due behind it
       return taken.why === 'held' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
     }
     crashPoint('take.after')

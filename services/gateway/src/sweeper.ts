@@ -12,10 +12,10 @@ const LOOK_AT = 1_000
 /** @returns ids of the jobs that were set aside */
 export async function sweepUndecodable(redis: Redis, ledger: Ledger, partition: number): Promise<string[]> {
   const queue = `${ledger.tags[partition]}:${CANDIDATES}`
-  const lists = [`${queue}:active`, `${queue}:wait`]
-  const ids = new Set((await Promise.all(lists.map((list) => redis.lrange(list, -LOOK_AT, -1)))).flat())
+  const [active, wait] = [`${queue}:active`, `${queue}:wait`]
+  const [begun, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))
   const swept: string[] = []
-  for (const id of ids) {
+  for (const id of new Set([...(begun ?? []), ...(waiting ?? [])])) {
     const data = await redis.hget(`${queue}:${id}`, 'data')
     if (data === null || isJson(data)) continue
     const outcome: Outcome = {
@@ -30,13 +30,9 @@ export async function sweepUndecodable(redis: Redis, ledger: Ledger, partition: 
     }
     // The outcome first: a crash in between finds the job again, and the mark keeps the outcome single.
     await ledger.park(partition, [{ outcome }], { key: `undecodable:${partition}:${id}` })
-    await redis
-      .multi()
-      .lrem(`${queue}:active`, 0, id)
-      .lrem(`${queue}:wait`, 0, id)
-      .srem(`${queue}:stalled`, id)
-      .unlink(`${queue}:${id}`, `${queue}:${id}:lock`)
-      .exec()
+    const removal = redis.multi().lrem(active, 0, id)
+    if (waiting?.includes(id)) removal.lrem(wait, -1, id) // from the end where it was seen: the list may be long
+    await removal.srem(`${queue}:stalled`, id).unlink(`${queue}:${id}`, `${queue}:${id}:lock`).exec()
     swept.push(id)
   }
   return swept

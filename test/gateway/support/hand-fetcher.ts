@@ -9,6 +9,8 @@ export type HandFetcher = {
   ledger: Ledger
   /** the next order, once its lane is open; rejects after 10 s */
   next(): Promise<Order>
+  /** from now on every order is told at once, and `next` hears of none */
+  each(listener: (order: Order) => void): void
   /** orders that nobody has asked for yet */
   pending(): number
   begin(order: Order): Promise<void>
@@ -25,13 +27,14 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   const waiting: Order[] = []
   const askers: ((order: Order) => void)[] = []
+  let listener: ((order: Order) => void) | undefined
   const workers = ledger.tags.map(
     (tag) =>
       new Worker<OrdersJob>(
         ORDERS,
         async ({ data }) => {
           for (const order of data.orders) {
-            const asker = askers.shift()
+            const asker = listener ?? askers.shift()
             if (asker === undefined) waiting.push(order)
             else asker(order)
           }
@@ -51,6 +54,10 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
           resolve(one)
         })
       })
+    },
+    each(all) {
+      listener = all
+      for (const order of waiting.splice(0)) all(order)
     },
     pending: () => waiting.length,
     async begin(order) {

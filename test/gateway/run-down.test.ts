@@ -1,0 +1,60 @@
+/** Lanes that have run empty are swept aside by whoever takes: they must not keep those behind them waiting. */
+import { MAX_ITEMS, type Resolution, type TakenLane } from '@decorum/ledger'
+import { expect, test } from 'vitest'
+import { main } from '../../services/gateway/src/main.ts'
+import { redisForTest } from '../support/redis.ts'
+import { handFetcher } from './support/hand-fetcher.ts'
+
+const redis = await redisForTest()
+const LANES = 2_000
+
+test('a fleet of one slot finds the lane with work behind two thousand that have run down', async () => {
+  const fetcher = await handFetcher(redis.url, 1, 1)
+  const { ledger } = fetcher
+  const park = (origins: string[]) =>
+    ledger.park(
+      0,
+      origins.map((origin) => {
+        const parked = {
+          id: origin,
+          path: '/',
+          expiresAt: Date.now() + 3_600_000,
+          hops: 0,
+          priority: 'normal' as const,
+        }
+        return { lane: { agent: 'decorum', origin }, parked }
+      }),
+    )
+  const { heldUntil = 0, now } = await ledger.viewPartition(0)
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, heldUntil - now)))
+  const taken: TakenLane[] = []
+  for (let at = 0; at < LANES; at += MAX_ITEMS) {
+    await park(Array.from({ length: MAX_ITEMS }, (_, i) => `http://empty-${at + i}.example`))
+    const some = await ledger.take(0, { limit: MAX_ITEMS, aheadMs: 0, inFlightLimit: LANES, peek: 1 })
+    if (some.kind === 'wait') throw new Error(some.why)
+    taken.push(...some.lanes)
+  }
+  for (let at = 0; at < LANES; at += MAX_ITEMS) {
+    const words = taken.slice(at, at + MAX_ITEMS).map(({ agent, origin, fence, heads }): Resolution => {
+      const gone = { id: heads[0]?.id ?? '', url: origin, agent, at: 0, attempts: 0 }
+      return {
+        agent,
+        origin,
+        fence,
+        dropped: [{ ...gone, kind: 'expired', reason: 'lane-busy' }],
+        next: { kind: 'release' },
+      }
+    })
+    await ledger.resolve(0, words)
+  }
+  await park(['http://full.example'])
+  expect((await ledger.viewPartition(0)).lanes).toBe(LANES + 1)
+
+  const gateway = await main({ REDIS_URL: redis.url, DECORUM_CONTACT: 'https://bot.example/', LOG_LEVEL: 'silent' })
+  const startedAt = performance.now()
+  expect(await fetcher.next()).toMatchObject({ kind: 'robots', origin: 'http://full.example' })
+  // two lanes a look: with a pause of 5 ms after each it took 5 s
+  expect(performance.now() - startedAt).toBeLessThan(2_500)
+  await gateway.stop()
+  await fetcher.close()
+})
