@@ -164,7 +164,7 @@ test('a job whose data is not JSON is set aside with an outcome, and the queue g
   await queue?.add('c', { id: 'behind-the-broken', url: 'nonsense' })
   await queue?.resume()
   await expect
-    .poll(() => outcomeOf(`${job?.id}.0`), { timeout: 10_000 })
+    .poll(() => outcomeOf(`#:${job?.id}.0`), { timeout: 10_000 })
     .toMatchObject([{ kind: 'invalid', reason: 'undecodable-job' }])
   await expect.poll(() => outcomeOf('behind-the-broken'), { timeout: 10_000 }).toMatchObject([{ kind: 'invalid' }])
   await expect.poll(() => queue?.getJobCounts('active', 'wait'), { timeout: 10_000 }).toEqual({ active: 0, wait: 0 })

@@ -49,6 +49,34 @@ test('the same job delivered again parks nothing, even when its URLs have left m
   expect(await outcomes()).toHaveLength(1)
 })
 
+test('a frontier adds its job again, never having heard that it was taken: parked once, though its job has left', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  const mark = { job: 'f0123456789abcdef-7', chunk: 0 }
+  const added = () => raw.hset(`${TAG}:candidates:${mark.job}`, 'data', '{}')
+  const assigned = () => ledger.park(0, urls('#:f0123456789abcdef-7.0', '#:f0123456789abcdef-7.1'), mark)
+  await added()
+  expect(await assigned()).toMatchObject({ parked: 2, absorbed: 0 })
+  await raw.del(`${TAG}:candidates:${mark.job}`)
+  await added()
+  expect(await assigned()).toMatchObject({ parked: 0, absorbed: 2 })
+  expect(await raw.pttl(`${TAG}:mark:${mark.job}:0`), 'remembered for an hour').toBeLessThanOrEqual(3_600_000)
+})
+
+test('assigned ids are unique where they come from: none is stored beside its URL, none is looked up', async () => {
+  const { ledger, raw, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  expect(await ledger.park(0, [...urls('#:1.0', '#:1.1'), url('#:1.2', { priority: 'high' })])).toEqual({
+    parked: 3,
+    absorbed: 0,
+    outcomes: 0,
+  })
+  expect(await raw.keys(`${TAG}:ids:*`)).toEqual([])
+  const lane = await takeOne()
+  expect(lane.heads).toMatchObject([{ id: '#:1.2', priority: 'high' }])
+  await beginPage(lane)
+  await finish(lane)
+  expect(await outcomes()).toMatchObject([{ id: '#:1.2' }])
+})
+
 test('each chunk of a job has its own mark', async () => {
   const { ledger, raw } = await emptyLedger(redis)
   await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')

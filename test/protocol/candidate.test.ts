@@ -1,7 +1,16 @@
 /** ① Candidates out of a stranger's JSON: what is accepted, and how a refusal names its reason. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { candidatesOf, MAX_BATCH, MAX_META_BYTES, readCandidate } from '../../packages/protocol/src/index.ts'
+import {
+  assignedId,
+  candidatesOf,
+  frontierJob,
+  isAssigned,
+  MAX_BATCH,
+  MAX_ID_CHARS,
+  MAX_META_BYTES,
+  readCandidate,
+} from '../../packages/protocol/src/index.ts'
 
 const good = { url: 'http://a.test/x' }
 /** JSON that is nested deeper than JSON.stringify can follow. */
@@ -38,11 +47,30 @@ test.each([
   ['an eleventh hop', { ...good, hops: 11 }, 'bad-candidate', /^hops: /],
   ['meta that is too large', { ...good, meta: { a: 'x'.repeat(MAX_META_BYTES) } }, 'meta-too-large', /4096/],
   ['meta nested without end', { ...good, meta: { deep } }, 'meta-too-large', /4096/],
+  ['an id as gateways assign them', { ...good, id: '#:12.0' }, 'reserved-id', /leave it out/],
   ['a url that is none', { url: 'nonsense' }, 'not-a-url', undefined],
 ])('refused: %s', (_, data, reason, detail) => {
   const read = readCandidate(data)
   expect(read).toMatchObject({ ok: false, refusal: { reason } })
   if (!read.ok && detail !== undefined) expect(read.refusal.detail).toMatch(detail)
+})
+
+test('a candidate that claims an assigned id does not keep it: its outcome must not be taken for the true one', () => {
+  expect(readCandidate({ ...good, id: '#:12.0' })).not.toHaveProperty('id')
+})
+
+test('assigned ids say job and place; only where job ids are used once do they stand for themselves', () => {
+  const run = '0123456789abcdef'
+  expect(assignedId(0, '12', 3)).toBe('#:12.3')
+  expect(assignedId(5, '12', 3)).toBe('#:5/12.3')
+  expect(assignedId(0, frontierJob(run, 7), 99)).toBe(`#:f${run}-7.99`)
+  for (const chosen of ['daily', 'f12-7', `${run}-7`, '1e3']) expect(isAssigned(assignedId(0, chosen, 0))).toBe(false)
+})
+
+test('members of a job with an endless name have ids of their own, none too long', () => {
+  const ids = [0, 999].map((index) => assignedId(11, 'n'.repeat(500), index))
+  expect(new Set(ids).size).toBe(2)
+  for (const id of ids) expect(id.length).toBeLessThanOrEqual(MAX_ID_CHARS)
 })
 
 test('meta of exactly 4096 octets is kept, one more is not, whatever the characters', () => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CANDIDATES,
   type Candidate,
+  frontierJob,
   hostOf,
   JOB_NAMES,
   MAX_URL_CHARS,
@@ -31,8 +32,7 @@ type Job = { name: string; data: { candidates: unknown[] }; opts: { jobId: strin
 export class Intake {
   readonly #queues: Queue[]
   readonly #patienceMs: number
-  /** BullMQ refuses ids that are integers or hold a colon */
-  readonly #run = `f${randomBytes(8).toString('hex')}`
+  readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
   #closed = false
 
@@ -85,7 +85,7 @@ export class Intake {
     return {
       name: JOB_NAMES.candidates,
       data: { candidates },
-      opts: { jobId: `${this.#run}-${++this.#jobs}`, removeOnComplete: true },
+      opts: { jobId: frontierJob(this.#run, ++this.#jobs), removeOnComplete: true },
     }
   }
 

@@ -1,6 +1,6 @@
 /** The lanes of one partition: park, take, begin, settle, resolve, reap. What the scripts speak in scalars, callers see as values. */
 import { randomInt } from 'node:crypto'
-import type { Gate, Outcome } from '@decorum/protocol'
+import { type Gate, isAssigned, isFrontierJob, type Outcome } from '@decorum/protocol'
 import { type RobotsState, unknownOrigin } from '@decorum/robots'
 import { type Batcher, batched } from './batch.ts'
 import { decodeEntry, encodeEntry, idSlot } from './entry.ts'
@@ -10,6 +10,8 @@ import type {
   BeginRequest,
   Entry,
   LaneRef,
+  Mood,
+  Parked,
   ParkItem,
   ParkMark,
   ParkResult,
@@ -26,6 +28,8 @@ import type {
 export const MAX_ITEMS = 200
 /** How long it is remembered that something was parked, where nothing else says so. */
 const MARK_MS = 7 * 86_400_000
+/** The same once its job is done. */
+export const DONE_MARK_MS = 3_600_000
 
 export type LaneSettings = {
   leaseMs: number
@@ -76,11 +80,9 @@ export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
   }
 }
 
-/** One outcome as the scripts take it: JSON, kind, and the id to free. */
-function outcomeArgs(outcome: Outcome): Arg[] {
-  const { bucket, number } = idSlot(outcome.id)
-  return [JSON.stringify(outcome), outcome.kind, bucket, number]
-}
+/** Nobody looks up an id that a gateway has assigned: its job is accepted once, so there is no second one. */
+const slotOf = (id: string): { bucket: string; number: string } =>
+  isAssigned(id) ? { bucket: '', number: '' } : idSlot(id)
 
 async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[], mark?: ParkMark): Promise<ParkResult> {
   let todo = items
@@ -88,8 +90,10 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
     const byLane = new Map<string, Extract<ParkItem, { parked: unknown }>[]>()
     const outcomes: Arg[] = []
     for (const item of todo) {
-      if ('outcome' in item) outcomes.push(...outcomeArgs(item.outcome), item.mark ?? '')
-      else {
+      if ('outcome' in item) {
+        const { bucket, number } = slotOf(item.outcome.id)
+        outcomes.push(JSON.stringify(item.outcome), item.outcome.kind, bucket, number, item.mark ?? '')
+      } else {
         const lane = laneName(item.lane.agent, item.lane.origin)
         const group = byLane.get(lane)
         if (group === undefined) byLane.set(lane, [item])
@@ -102,8 +106,9 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
       settings.laneLimit,
       ...(mark === undefined ? ['', '', ''] : 'job' in mark ? ['job', mark.job, mark.chunk] : ['key', mark.key, 0]),
       MARK_MS,
+      mark !== undefined && 'job' in mark && isFrontierJob(mark.job) ? DONE_MARK_MS : 0,
       lanes.length,
-      ...lanes.flatMap(([lane, group]) => [lane, group.length, ...group.flatMap(parkedArgs)]),
+      ...lanes.flatMap(([lane, group]) => laneArgs(lane, group)),
       ...outcomes,
     )
     if (answer[2] !== 'full') {
@@ -117,10 +122,21 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
   }
 }
 
-function parkedArgs({ parked, mark }: Extract<ParkItem, { parked: unknown }>): Arg[] {
-  const { bucket, number } = idSlot(parked.id)
-  return [parked.priority === 'high' ? 'h' : 'q', encodeEntry(parked), bucket, number, mark ?? '']
+/** What goes into one lane, in the shortest form that says it (lua/park.lua). */
+function laneArgs(lane: string, group: Extract<ParkItem, { parked: unknown }>[]): Arg[] {
+  const priority = group[0]?.parked.priority
+  const isPlain = group.every(
+    ({ parked, mark }) => mark === undefined && parked.priority === priority && isAssigned(parked.id),
+  )
+  if (isPlain) return [lane, listOf(priority), group.length, ...group.map(({ parked }) => encodeEntry(parked))]
+  const items = group.flatMap(({ parked, mark }): Arg[] => {
+    const { bucket, number } = slotOf(parked.id)
+    return [listOf(parked.priority), encodeEntry(parked), bucket, number, mark ?? '']
+  })
+  return [lane, '*', group.length, ...items]
 }
+
+const listOf = (priority: Parked['priority'] | undefined): 'h' | 'q' => (priority === 'high' ? 'h' : 'q')
 
 /** What finds no room in its lane becomes an outcome; what came first stays. */
 function refuseBeyond(items: ParkItem[], lanes: [string, ParkItem[]][], full: string[]): ParkItem[] {
@@ -230,40 +246,36 @@ async function enter(
 }
 
 function settlementArgs(s: Settlement): Arg[] {
-  const mood = s.mood.kind
-  const retryAfter = s.mood.kind === 'too-fast' ? (s.mood.retryAfterMs ?? '') : ''
-  return [
+  const stays = s.outcome === undefined && s.entered !== true
+  const args: Arg[] = [
     laneName(s.agent, s.origin),
     s.fence,
-    'end',
+    stays ? 'again' : 'end',
     s.gapMs,
-    s.restedMs.toFixed(3),
-    mood,
-    retryAfter,
-    mood === 'fine' ? 0 : randomInt(1_000) / 1_000,
-    s.outcome === undefined && s.entered !== true ? 1 : 0,
-    s.outcome === undefined ? 0 : 1,
-    ...(s.outcome === undefined ? [] : outcomeArgs(s.outcome)),
-    s.candidate === undefined ? '' : JSON.stringify(s.candidate),
+    s.restedMs === 0 ? 0 : s.restedMs.toFixed(3),
+    moodArg(s.mood),
+    (s.outcome === undefined ? 0 : 1) + (s.candidate === undefined ? 0 : 1),
   ]
+  if (s.outcome !== undefined) pushOutcome(args, s.outcome)
+  if (s.candidate !== undefined) args.push(JSON.stringify(s.candidate), 'candidate', '')
+  return args
+}
+
+const moodArg = (mood: Mood): string =>
+  mood.kind === 'fine'
+    ? 'fine'
+    : `${mood.kind} ${randomInt(1_000) / 1_000} ${mood.kind === 'too-fast' ? (mood.retryAfterMs ?? '') : ''}`
+
+function pushOutcome(args: Arg[], outcome: Outcome): void {
+  const { bucket, number } = slotOf(outcome.id)
+  args.push(JSON.stringify(outcome), outcome.kind, bucket === '' ? '' : `${bucket}:${number}`)
 }
 
 function resolutionArgs(r: Resolution): Arg[] {
   const [value, why] = r.next.kind === 'defer' ? [r.next.until.toFixed(3), r.next.why] : [0, '']
-  return [
-    laneName(r.agent, r.origin),
-    r.fence,
-    r.next.kind,
-    value,
-    0,
-    why,
-    '',
-    0,
-    0,
-    r.dropped.length,
-    ...r.dropped.flatMap(outcomeArgs),
-    '',
-  ]
+  const args: Arg[] = [laneName(r.agent, r.origin), r.fence, r.next.kind, value, 0, why, r.dropped.length]
+  for (const outcome of r.dropped) pushOutcome(args, outcome)
+  return args
 }
 
 async function reap(scripts: Scripts, settings: LaneSettings): Promise<Reaped> {

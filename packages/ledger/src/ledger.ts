@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { LedgerUnavailableError } from './errors.ts'
 import { checkRedis, registerPartitions } from './fit.ts'
 import { type Keys, keysOf } from './keys.ts'
-import { type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
+import { DONE_MARK_MS, type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
 import { type Operations, operationsOf } from './operations.ts'
 import { type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
@@ -110,7 +110,6 @@ const CONNECTION = {
 } as const
 
 const MEMBER_LIFE_MS = 5_000
-const DONE_MARK_MS = 3_600_000
 
 /** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {

@@ -1,4 +1,5 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { type CrawlUrl, readUrl } from './origin.ts'
 
@@ -8,6 +9,27 @@ export const MAX_BATCH = 1_000
 export const MAX_ID_CHARS = 128
 /** Largest meta, as JSON in UTF-8, octets. */
 export const MAX_META_BYTES = 4_096
+
+/** What ids begin with that a gateway has assigned to candidates of jobs whose id is never used again. */
+const ASSIGNED = '#:'
+export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
+
+/** A job id that is used once: BullMQ's own numbers, and those of a frontier's run. */
+const SERIAL = /^\d{1,16}$/
+const FRONTIER_JOB = /^f[0-9a-f]{16}-\d{1,10}$/
+export const isFrontierJob = (jobId: string): boolean => FRONTIER_JOB.test(jobId)
+/** @param run  16 hex digits, random: one per open frontier. @param serial  of the job within it */
+export const frontierJob = (run: string, serial: number): string => `f${run}-${serial}`
+
+/**
+ * What a candidate is called that does not say: by its job and its place in it. Unique for ever where job ids are; a name
+ * that its producer gave to the job may come again, and what it carries is told apart by looking ids up.
+ */
+export function assignedId(partition: number, jobId: string, index: number): string {
+  const job = jobId.length <= MAX_ID_CHARS / 2 ? jobId : hash('sha1', jobId)
+  const place = `${partition === 0 ? '' : `${partition}/`}${job}.${index}`
+  return SERIAL.test(jobId) || isFrontierJob(jobId) ? ASSIGNED + place : place
+}
 
 /** A candidate as a frontier writes it: design §5. */
 export const Candidate = z.object({
@@ -41,6 +63,15 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   const candidate = parsed.data
+  if (candidate.id !== undefined && isAssigned(candidate.id)) {
+    return refuse(
+      { ...candidate, id: undefined },
+      {
+        reason: 'reserved-id',
+        detail: `id: '${ASSIGNED}…' is how assigned ids begin; leave it out, or choose another`,
+      },
+    )
+  }
   if (candidate.meta !== undefined && !isSmall(candidate.meta)) {
     return refuse(
       { ...candidate, meta: undefined },

@@ -1,9 +1,13 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
 export { type Agent, type AgentSettings, type Agents, loadAgents } from './agents.ts'
 export {
+  assignedId,
   Candidate,
   type CandidateRefusal,
   candidatesOf,
+  frontierJob,
+  isAssigned,
+  isFrontierJob,
   MAX_BATCH,
   MAX_ID_CHARS,
   MAX_META_BYTES,

@@ -3,7 +3,7 @@
  * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
  */
 import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark } from '@decorum/ledger'
-import { CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
+import { assignedId, CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import { type Job, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -87,7 +87,7 @@ type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
 /** The members of a job by partition, in chunks that are the same whenever the job is delivered. */
 function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>): Chunk[] {
   const jobId = String(job.id)
-  const idOf = (index: number): string => `${partition === 0 ? '' : `${partition}/`}${jobId}.${index}`
+  const idOf = (index: number): string => assignedId(partition, jobId, index)
   const members = candidatesOf(job.data)
   if (!Array.isArray(members)) {
     const outcome: Outcome = {

@@ -92,7 +92,8 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
   const entries = await ledger.outbox(partition, OUTBOX_ITEMS)
   for (const { id, candidate } of entries) {
-    const { origin, item } = admit(candidate, candidate.id)
+    const { id: assigned, ...wish } = candidate
+    const { origin, item } = admit(wish, assigned)
     const target = origin === undefined ? partition : ledger.partitionOf(origin)
     await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
     crashPoint('outbox.after-park')

@@ -3,7 +3,7 @@
  * back and throws again, for ever (measured: reliability §0.6). They are set aside here, with an outcome that says so.
  */
 import type { Ledger } from '@decorum/ledger'
-import { CANDIDATES, type Outcome } from '@decorum/protocol'
+import { assignedId, CANDIDATES, type Outcome } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 
 /** Jobs looked at in each list: what is broken sits where jobs are taken from. */
@@ -19,7 +19,7 @@ export async function sweepUndecodable(redis: Redis, ledger: Ledger, partition: 
     const data = await redis.hget(`${queue}:${id}`, 'data')
     if (data === null || isJson(data)) continue
     const outcome: Outcome = {
-      id: `${partition === 0 ? '' : `${partition}/`}${id}.0`,
+      id: assignedId(partition, id, 0),
       url: '',
       agent: '',
       kind: 'invalid',

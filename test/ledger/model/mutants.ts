@@ -31,14 +31,14 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'settle accepts a lease that nobody has begun',
     file: 'settle',
-    find: "if owner ~= fence or (what == 'end') ~= (begun ~= '') then",
-    put: "if begun == '' and what == 'end' then begun = ms(now) end if owner ~= fence then",
+    find: "if owner ~= fence or ends ~= (begun ~= '') then",
+    put: "if begun == '' and ends then begun = ms(now) end if owner ~= fence then",
   },
   {
     name: 'a word of the gateway counts after begin',
     file: 'settle',
-    find: "(what == 'end') ~= (begun ~= '')",
-    put: "(what == 'end') and begun == ''",
+    find: "ends ~= (begun ~= '')",
+    put: "ends and begun == ''",
   },
   {
     name: 'begin does not look at the fence',
@@ -229,13 +229,13 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'the wrong list loses its head',
     file: 'settle',
-    find: "redis.call('LPOP', P .. list .. ':' .. lane, n)",
-    put: "redis.call('LPOP', P .. 'q:' .. lane, n)",
+    find: "local key = P .. list .. ':' .. lane",
+    put: "local key = P .. 'q:' .. lane",
   },
   {
     name: 'an id is not free after its outcome',
     file: 'settle',
-    find: "redis.call('SREM', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3])",
+    find: "redis.call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))",
     put: '',
   },
   {
@@ -253,14 +253,14 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a job delivered again parks again',
     file: 'park',
-    find: "or (markable and redis.call('HEXISTS', markKey, markField) == 1)",
-    put: '',
+    find: "or (markable and redis.call('HEXISTS', markKey, markField) == 1)\n",
+    put: '\n',
   },
   {
     name: 'a stored id is parked again',
     file: 'park',
-    find: "redis.call('SADD', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3]) == 1",
-    put: "redis.call('SADD', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3]) >= 0",
+    find: "redis.call('SADD', P .. 'ids:' .. bucket, number) == 1",
+    put: "redis.call('SADD', P .. 'ids:' .. bucket, number) >= 0",
   },
   {
     name: 'the lane limit is one too high',

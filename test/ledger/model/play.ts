@@ -6,7 +6,7 @@ import { openSite, type Site } from './site.ts'
 import type { Process, World } from './world.ts'
 
 export const LANES = rules.ORIGINS.flatMap((origin) => rules.AGENTS.map((agent) => laneName(agent, origin)))
-export const IDS = Array.from({ length: 10 }, (_, i) => `u${i}`)
+export const IDS = [...Array.from({ length: 10 }, (_, i) => `u${i}`), '#:1.0', '#:1.1']
 export const GAPS = [0, 1_000, 4_000, 10_000]
 
 /** Somebody who was handed a lane; perhaps long ago. */

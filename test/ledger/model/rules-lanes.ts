@@ -1,4 +1,5 @@
 /** The rules of park and take. */
+import { isAssigned } from '@decorum/protocol'
 import {
   type Call,
   giveBack,
@@ -53,7 +54,7 @@ export function park(
       if (refused.has(item) || !('lane' in item)) continue
       if (fresh(item.mark) && !m.ids.has(item.id)) {
         const lane = laneOf(m, name)
-        m.ids.add(item.id)
+        if (!isAssigned(item.id)) m.ids.add(item.id)
         lane[item.list].push({ id: item.id, expiresAt: item.expiresAt })
         if (lane.due === undefined && lane.lease === undefined) lane.due = m.epoch!.now
         result.parked++

@@ -111,10 +111,11 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
   return world
 }
 
-/** Finds the jitters among the arguments of settle: header of ten per lane, then four per outcome, then the candidate. */
+/** Finds the jitters among the arguments of settle: header of seven per lane, then three per what leaves. */
 function noteJitters(args: (string | number | Buffer)[], into: number[]): void {
   into.length = 0
-  for (let at = 0; at < args.length; at += 11 + Number(args[at + 9]) * 4) into.push(Number(args[at + 7]))
+  for (let at = 0; at < args.length; at += 7 + Number(args[at + 6]) * 3)
+    into.push(Number(String(args[at + 5]).split(' ')[1] ?? 0))
 }
 
 async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]): Promise<Inspection> {

@@ -3,67 +3,80 @@
   ARGV[4] laneLimit
   ARGV[5] mark: 'job' (a field of the BullMQ job that carried the chunk: gone with it) · 'key' (a key of its own) · ''
   ARGV[6] job or key name, ARGV[7] chunk number, ARGV[8] life of marks in ms
-  ARGV[9] number of lanes, then per lane: lane, n, n × (list, url, bucket, idNumber, mark or '')
-  then outcomes to the end: json, kind, bucket, idNumber, mark or ''   (bucket '' when the id is not to be looked up)
+  ARGV[9] life in ms of what is remembered of a job beyond itself, '0' for nothing: a producer who never heard that it was
+          taken adds it again under its name
+  ARGV[10] number of lanes, then per lane: lane, form, n, then by form
+           'q', 'h'   n × url: all of them for this list, under ids that a gateway has assigned and that nobody looks up
+           '*'        n × (list, url, bucket, idNumber, mark or ''), bucket '' when the id is not to be looked up
+  then outcomes to the end: json, kind, bucket, idNumber, mark or ''   (bucket as above)
   Returns {epoch, now, parked, absorbed, outcomes} or {epoch, now, 'full', then pairs: index of the lane (from 1), room left}:
           nothing was written, the caller turns what is too much into outcomes and calls again
   Keeps   a lane with URLs is in due or in inflight; adding a URL never lowers a running clock.
 ]]
-local lanes = tonumber(ARGV[9])
+local lanes = tonumber(ARGV[10])
 local limit = tonumber(ARGV[4])
 local markKey = ARGV[5] == 'job' and P .. 'candidates:' .. ARGV[6] or P .. 'mark:' .. ARGV[6]
 local markField = 'parked:' .. ARGV[7]
 local markable = ARGV[5] ~= ''
+local beyond = ARGV[9] ~= '0' and P .. 'mark:' .. ARGV[6] .. ':' .. ARGV[7]
 -- a job that is gone was finished by somebody else, while this caller was away
-if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and redis.call('HEXISTS', markKey, markField) == 1) then
+if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and redis.call('HEXISTS', markKey, markField) == 1)
+  or (beyond and redis.call('EXISTS', beyond) == 1) then
   return { epochId, ms(now), '0', 'again', '0' }
 end
 
 local names = {}
-local at = 10
+local at = 11
+local function nextLane() return at + 3 + tonumber(ARGV[at + 2]) * (ARGV[at + 1] == '*' and 5 or 1) end
 for g = 1, lanes do
   names[g] = ARGV[at]
-  at = at + 2 + tonumber(ARGV[at + 1]) * 5
+  at = nextLane()
 end
 readAll(MEM, memRead, names)
 local full = { epochId, ms(now), 'full' }
-at = 10
+at = 11
 for g = 1, lanes do
-  local lane, n = ARGV[at], tonumber(ARGV[at + 1])
+  local lane, n = ARGV[at], tonumber(ARGV[at + 2])
   local length = redis.call('LLEN', P .. 'q:' .. lane)
   if memRead[lane] then length = length + redis.call('LLEN', P .. 'h:' .. lane) end
   if length + n > limit then full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length)) end
-  at = at + 2 + n * 5
+  at = nextLane()
 end
 if #full > 3 then return full end
 
 local function fresh(mark)
   return mark == '' or redis.call('SET', P .. 'mark:' .. mark, '1', 'NX', 'PX', ARGV[8])
 end
+local function isNew(bucket, number)
+  return bucket == '' or redis.call('SADD', P .. 'ids:' .. bucket, number) == 1
+end
 local parked, absorbed, outcomes = 0, 0, 0
 local idle = {}
-at = 10
-for _ = 1, lanes do
-  local lane, n = ARGV[at], tonumber(ARGV[at + 1])
-  at = at + 2
-  local lists = { q = {}, h = {} }
-  for k = at, at + n * 5 - 1, 5 do
-    if fresh(ARGV[k + 4]) and redis.call('SADD', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3]) == 1 then
-      local list = lists[ARGV[k]]
-      list[#list + 1] = ARGV[k + 1]
-    else absorbed = absorbed + 1 end
+local function append(lane, list, n, ...)
+  parked = parked + n
+  if redis.call('RPUSH', P .. list .. ':' .. lane, ...) == n then idle[#idle + 1] = lane end
+  if list == 'h' then
+    local tries, of, clock, why = memOf(lane)
+    setMem(lane, tries, of, clock, why, '1')
   end
-  at = at + n * 5
-  for name, urls in pairs(lists) do
-    if #urls > 0 then
-      parked = parked + #urls
-      if redis.call('RPUSH', P .. name .. ':' .. lane, unpack(urls)) == #urls then idle[#idle + 1] = lane end
-      if name == 'h' then
-        local tries, list, clock, why = memOf(lane)
-        setMem(lane, tries, list, clock, why, '1')
-      end
+end
+at = 11
+for _ = 1, lanes do
+  local lane, form, n = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  if form ~= '*' then append(lane, form, n, unpack(ARGV, at + 3, at + 2 + n))
+  else
+    local lists = { q = {}, h = {} }
+    for k = at + 3, at + 2 + n * 5, 5 do
+      if fresh(ARGV[k + 4]) and isNew(ARGV[k + 2], ARGV[k + 3]) then
+        local list = lists[ARGV[k]]
+        list[#list + 1] = ARGV[k + 1]
+      else absorbed = absorbed + 1 end
+    end
+    for name, urls in pairs(lists) do
+      if #urls > 0 then append(lane, name, #urls, unpack(urls)) end
     end
   end
+  at = nextLane()
 end
 -- a list that was empty: its lane may be in nobody's hands, or cooling down, which NX leaves as it is
 if #idle > 0 then
@@ -90,6 +103,7 @@ end
 if markable then
   redis.call('HSET', markKey, markField, '1')
   if ARGV[5] == 'key' then redis.call('PEXPIRE', markKey, ARGV[8]) end
+  if beyond then redis.call('SET', beyond, '1', 'PX', ARGV[9]) end
 end
 count('parked', parked)
 count('absorbed', absorbed)

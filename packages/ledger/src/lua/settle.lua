@@ -1,13 +1,14 @@
 --[[
   settle: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
   ARGV[4] first back-off in ms, ARGV[5] longest, ARGV[6] quiet time after which incidents are forgotten
-  then per lane: lane, fence, what, value, rested, mood, retryAfter, jitter, tries, n, n × (json, kind, bucket, idNumber), candidate
+  then per lane: lane, fence, what, value, rested, mood, n, n × (json, kind, id)
     what    'keep' the lease goes on (an order follows) · 'release' to its clock · 'defer' not before value (why in mood)
-            · 'end' the exchange is over: value = silence owed in ms, rested = silence kept already
-    mood    with 'end': fine · too-fast (429, 503) · no-answer;   jitter in [0,1): back-off is only lengthened by it
-    tries   '1': the head stays and its attempt is counted
-    n       heads that leave the lane with these outcomes, in order
-    candidate  JSON of a redirect's target, or '': goes to the outbox in this very call
+            · 'end' the exchange is over: value = silence owed in ms, rested = silence kept already · 'again' the same, but
+            the head stays and its attempt is counted
+    mood    with 'end' and 'again': 'fine', or 'too-fast' (429, 503) | 'no-answer' with jitter and Retry-After in ms or '':
+            'too-fast 0.25 120000'; jitter in [0,1): back-off is only lengthened by it
+    n × …   what leaves in this very call: heads of the lane with their outcomes, in order, id 'bucket:idNumber' or '' when it
+            was not remembered; kind 'candidate': a redirect's target, for the outbox
   Returns {epoch, now, then per lane 'settled' | 'stale'}
   Keeps   'end' needs a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
 ]]
@@ -44,45 +45,61 @@ local function backOff(key, mood, retryAfter, jitter, o, began, ended)
   if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
 end
 
+local HEADER = 7 -- arguments per lane, before what leaves
+
 -- one pass for the lanes, so that their leases and memories are read together
 local lanes = {}
 local i = 7
 while i <= #ARGV do
   lanes[#lanes + 1] = ARGV[i]
-  i = i + 11 + tonumber(ARGV[i + 9]) * 4
+  i = i + HEADER + tonumber(ARGV[i + 6]) * 3
 end
 readAll(LEASES, leaseRead, lanes)
 readAll(MEM, memRead, lanes)
 
+-- what leaves with this word: returns how many URLs of the lane
+local function leave(lane, list, first, last)
+  local heads = 0
+  for k = first, last, 3 do
+    local kind, id = ARGV[k + 1], ARGV[k + 2]
+    if kind == 'candidate' then redis.call('XADD', P .. 'outbox', '*', 'c', ARGV[k])
+    else
+      heads = heads + 1
+      redis.call('XADD', P .. 'outcomes', '*', 'o', ARGV[k])
+      if id ~= '' then
+        local colon = string.find(id, ':', 1, true)
+        redis.call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))
+      end
+      count(kind, 1)
+    end
+  end
+  local key = P .. list .. ':' .. lane
+  if heads == 1 then redis.call('LPOP', key)
+  elseif heads > 1 then redis.call('LPOP', key, heads) end
+  count('left', heads)
+  return heads
+end
+
 i = 7
 while i <= #ARGV do
-  local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 9])
-  local first = i + 10
-  local candidate = ARGV[first + n * 4]
+  local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 6])
+  local first = i + HEADER
+  local ends = what == 'end' or what == 'again'
   local owner, list, notBefore, begun, _, _, failing, least = leaseOf(lane)
-  if owner ~= fence or (what == 'end') ~= (begun ~= '') then
+  if owner ~= fence or ends ~= (begun ~= '') then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else
     out[#out + 1] = 'settled'
     local tries, of, clock, why, high = '', '', '', '', ''
     if memRead[lane] then tries, of, clock, why, high = memOf(lane) end
-    if n > 0 then
-      redis.call('LPOP', P .. list .. ':' .. lane, n)
-      for k = first, first + n * 4 - 1, 4 do
-        redis.call('XADD', P .. 'outcomes', '*', 'o', ARGV[k])
-        redis.call('SREM', P .. 'ids:' .. ARGV[k + 2], ARGV[k + 3])
-        count(ARGV[k + 1], 1)
-      end
-      count('left', n)
-      tries, of = '', ''
-    end
-    if candidate ~= '' then redis.call('XADD', P .. 'outbox', '*', 'c', candidate) end
-    if what == 'end' then
+    local heads = n > 0 and leave(lane, list, first, first + n * 3 - 1) or 0
+    if heads > 0 then tries, of = '', '' end
+    if ends then
       local mood = ARGV[i + 5]
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
       endLease(lane)
-      if ARGV[i + 8] == '1' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
+      if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
       else why = '' end
       if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
       local owed = tonumber(ARGV[i + 3])
@@ -90,12 +107,13 @@ while i <= #ARGV do
       setDue(lane, ended + owed)
       if mood ~= 'fine' then
         local key = P .. 'o:' .. originOf(lane)
-        backOff(key, mood, ARGV[i + 6], tonumber(ARGV[i + 7]), redis.call('HMGET', key, 'bu', 'bf', 'nf'), tonumber(begun), ended)
+        local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
+        backOff(key, kind, retryAfter, tonumber(jitter), redis.call('HMGET', key, 'bu', 'bf', 'nf'), tonumber(begun), ended)
       elseif failing ~= '' then
         redis.call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
       end
     else
-      if n > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
+      if heads > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
       if what == 'release' then
         endLease(lane); giveBack(lane, tonumber(notBefore))
       elseif what == 'defer' then
@@ -103,7 +121,7 @@ while i <= #ARGV do
       end
     end
   end
-  i = first + n * 4 + 1
+  i = first + n * 3
 end
 count('stale-settle', stale)
 flush()
