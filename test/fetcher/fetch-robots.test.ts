@@ -1,6 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { parseRobots, ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
+import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
+import { addressGuard } from '../../services/fetcher/src/address-guard.ts'
+import { openConnections } from '../../services/fetcher/src/connections.ts'
 import { freshForMs } from '../../services/fetcher/src/freshness.ts'
 import type { Address } from '../../services/fetcher/src/lookup.ts'
 import { leaseOf, NOW, robots } from './support/orders.ts'
@@ -102,9 +104,9 @@ describe('redirects', () => {
     ['to itself', 'redirect-loop', () => '/robots.txt'],
     ['to another scheme', 'blocked-scheme', () => 'ftp://127.0.0.1/robots.txt'],
     ['to a script', 'blocked-scheme', () => 'javascript:1'],
-    ['to a guarded address', 'blocked-scheme', () => 'http://10.0.0.1/robots.txt'],
-    ['to the metadata service', 'blocked-scheme', () => 'http://169.254.169.254/latest/'],
-    ['to a refused port', 'blocked-scheme', (port: number) => `http://127.0.0.${port % 200}:25/robots.txt`],
+    ['to a guarded address', 'blocked-hop', () => 'http://10.0.0.1/robots.txt'],
+    ['to the metadata service', 'blocked-hop', () => 'http://169.254.169.254/latest/'],
+    ['to a refused port', 'blocked-hop', (port: number) => `http://127.0.0.${port % 200}:25/robots.txt`],
     ['to nonsense', 'protocol', () => 'http://'],
     ['with user info', 'protocol', () => 'http://u:p@127.0.0.1/robots.txt'],
   ] as const)('%s: %s', async (_, reason, location) => {
@@ -122,6 +124,33 @@ describe('redirects', () => {
     back = `${b.origin}/robots.txt`
     expect((await robots(connections, a.origin)).event).toMatchObject({ reason: 'redirect-loop' })
     expect([a.asked.length, b.asked.length]).toEqual([1, 1])
+  })
+
+  test('a hop to an address that is not opened, without a contact, is our own lack: it opens nothing under any profile', async () => {
+    const lookup = async (): Promise<Address[]> => [{ address: '203.0.114.1', family: 4 }]
+    const site = await serve(301, { location: 'http://public.example/robots.txt' })
+    const { event, noContact } = await robots(testConnections({ lookup }), site.origin, { agent: nameless })
+    expect([event, noContact]).toEqual([{ kind: 'unanswered', reason: 'no-contact', jitter: 0.5 }, undefined])
+    if (event === undefined) return
+    const state = step(unknownOrigin, event, NOW)
+    for (const policy of Object.values(policies))
+      expect(judge(state, `${site.origin}/`, 'bot', policy, NOW)).toMatchObject({ kind: 'wait' })
+  })
+
+  test('a hop back into the origin whose address is guarded by now speaks of the origin itself', async () => {
+    let port = 0
+    let asked = 0
+    const site = await rawOrigin((socket) => {
+      asked++
+      socket.end(`HTTP/1.1 302 F\r\nLocation: http://moves.example:${port}/again\r\nConnection: close\r\n\r\n`)
+    })
+    port = site.port
+    const guard = addressGuard(['127.0.0.1/32'])
+    const lookup = async (): Promise<Address[]> => [{ address: asked === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }]
+    const rebinding = openConnections({ guard, lookup })
+    const { event } = await robots(rebinding, `http://moves.example:${port}`)
+    await rebinding.close()
+    expect(event).toMatchObject({ kind: 'unanswered', reason: 'blocked-address' })
   })
 
   test('a hop to a name that does not exist says nothing of the name here', async () => {

@@ -64,6 +64,7 @@ describe.each(['google', 'google-2022'] as const)('answers, %s', (profile) => {
       'blocked-address',
       'blocked-port',
       'blocked-scheme',
+      'blocked-hop',
     ] as const)
       expect(verdict(step(unknownOrigin, { kind: 'unanswered', reason, jitter: 0 }, at))).toBe('allowed')
   })
@@ -77,7 +78,17 @@ describe.each(['google', 'google-2022'] as const)('answers, %s', (profile) => {
     for (const code of [500, 502, 503]) expect(verdict(status(code))).toBe('wait')
   })
   test('other errors, DNS and network: as a server error', () => {
-    for (const reason of ['dns', 'nxdomain', 'connect', 'tls', 'timeout', 'reset', 'protocol', 'decoding'] as const)
+    for (const reason of [
+      'dns',
+      'nxdomain',
+      'connect',
+      'tls',
+      'timeout',
+      'reset',
+      'protocol',
+      'decoding',
+      'no-contact',
+    ] as const)
       expect(verdict(step(unknownOrigin, { kind: 'unanswered', reason, jitter: 0 }, at))).toBe('wait')
   })
   test('503 is asked more often than 500', () => {

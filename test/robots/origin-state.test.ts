@@ -414,6 +414,8 @@ describe('one state, several policies', () => {
       'blocked-address',
       'blocked-port',
       'blocked-scheme',
+      'blocked-hop',
+      'no-contact',
     ]
     for (let n = 0; n < 10_000; n++) {
       const next = random(seed + n)

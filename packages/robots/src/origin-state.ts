@@ -22,9 +22,11 @@ export type UnansweredReason =
   | 'decoding'
   | 'too-many-redirects'
   | 'redirect-loop'
-  | 'blocked-address'
+  | 'blocked-address' // of the origin itself
   | 'blocked-port'
-  | 'blocked-scheme'
+  | 'blocked-scheme' // where a redirect leads
+  | 'blocked-hop' //    the address or port where a redirect leads
+  | 'no-contact' //     where a redirect leads; the asker's own lack, so it never opens anything
 
 /** Answers that bring a body. */
 type GoodKind = 'ok' | 'success' | 'partial'
@@ -118,6 +120,7 @@ export function kindOfReason(reason: UnansweredReason): AnswerKind {
     case 'blocked-address':
     case 'blocked-port':
     case 'blocked-scheme':
+    case 'blocked-hop':
       return 'bad-redirect'
     case 'dns':
     case 'nxdomain':
@@ -127,6 +130,7 @@ export function kindOfReason(reason: UnansweredReason): AnswerKind {
     case 'reset':
     case 'protocol':
     case 'decoding':
+    case 'no-contact':
       return 'no-answer'
     default:
       return reason satisfies never

@@ -96,7 +96,7 @@ export async function fetchRobots(
     }
     if (result.kind === 'unanswered') {
       const failure = failureOf(result.error, result.phase)
-      if (!first) return stop(ofAnother(failure), result.error.message, result.endedAt)
+      if (at.origin !== origin) return stop(ofHop(failure), result.error.message, result.endedAt)
       if (failure !== 'no-contact') return stop(failure, result.error.message, result.endedAt)
       return { ...base, endedAt: result.endedAt, what: failure, detail: result.error.message, noContact: true }
     }
@@ -114,14 +114,12 @@ export async function fetchRobots(
 }
 
 /**
- * The failure of a hop, told of the origin that was asked first. A guarded address or a missing name there says nothing
- * of the address here, and must not end the URLs of this origin: it is a redirect into nowhere (spec §1).
+ * The failure of a hop into another origin, told of the one that was asked first. A guarded address or a missing name
+ * there says nothing of the address here, and must not end the URLs of this origin: it is a redirect into nowhere (spec §1).
  */
-function ofAnother(failure: Failure): UnansweredReason {
+function ofHop(failure: Failure): UnansweredReason {
   if (failure === 'nxdomain') return 'dns'
-  return failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
-    ? 'blocked-scheme'
-    : failure
+  return failure === 'blocked-address' || failure === 'blocked-port' ? 'blocked-hop' : failure
 }
 
 type Visit = (
