@@ -113,6 +113,19 @@ afterAll(() => {
   server.close()
 })
 
+/**
+ * The time that this loop has lived through, ms: it stands still while the loop does, so that what other processes of the
+ * machine take is not held against the deadline. All that ends an exchange needs this loop and nothing else.
+ */
+const BEAT_MS = 25
+let lived = 0
+const beat = setInterval(() => {
+  lived += BEAT_MS
+}, BEAT_MS)
+afterAll(() => clearInterval(beat))
+
+const DEADLINE_MS = 250
+
 const unhandled: unknown[] = []
 process.on('unhandledRejection', (reason) => unhandled.push(reason))
 process.on('uncaughtExceptionMonitor', (error) => unhandled.push(error))
@@ -131,29 +144,29 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
     Array.from({ length: LANES }, async (_, lane) => {
       const agent = { ...polite, hasContact: false, key: `lane-${lane}` }
       while (left-- > 0) {
-        const start = performance.now()
+        const start = lived
         let what: string
         if (lane % 4 === 0) {
-          const { event } = await robots(connections, origin, { agent, lease: leaseOf(250) })
+          const { event } = await robots(connections, origin, { agent, lease: leaseOf(DEADLINE_MS) })
           what = event?.kind === 'unanswered' ? `robots ${event.reason}` : `robots ${event?.kind}`
           expect(event).toBeDefined()
         } else {
           const { outcome, mood } = await page(connections, pageOrder(origin, '/', { attempt: 5 }), {
             agent,
-            lease: leaseOf(250),
+            lease: leaseOf(DEADLINE_MS),
           })
           what = outcome?.kind === 'failed' ? outcome.reason : String(outcome?.kind)
           expect(mood).toBeDefined()
           if (outcome?.kind === 'failed') expect(FAILURE_REASONS).toContain(outcome.reason)
           else expect(['fetched', 'redirected']).toContain(outcome?.kind)
         }
-        slowest = Math.max(slowest, performance.now() - start)
+        slowest = Math.max(slowest, lived - start)
         seen[what] = (seen[what] ?? 0) + 1
       }
     }),
   )
-  console.log(`slowest ${Math.round(slowest)} ms; ${JSON.stringify(seen)}`)
-  expect(slowest).toBeLessThan(250 + 2_000) // what a busy machine adds; deadlines themselves are measured in exchange.test.ts
+  console.log(`slowest ${slowest} ms; ${JSON.stringify(seen)}`)
+  expect(slowest).toBeLessThanOrEqual(DEADLINE_MS + 500)
   expect(Object.keys(seen).length).toBeGreaterThan(8)
   expect(unhandled).toEqual([])
 })
