@@ -1,4 +1,5 @@
 /** All that can be looked at, against the model; and what must hold whatever the model says. */
+import { isAssigned } from '@decorum/protocol'
 import { laneName } from '../../../packages/ledger/src/keys.ts'
 import { type Act, caller, DifferenceError, IDS, LANES, type Play, same } from './play.ts'
 import * as rules from './rules.ts'
@@ -73,7 +74,7 @@ export async function check(play: Play): Promise<void> {
       both,
       (['h', 'q'] as const).map((list) => (lanes.get(name)?.[list] ?? []).map(({ id }) => id)),
     )
-    stored.push(...both.flat())
+    stored.push(...both.flat().filter((id) => !isAssigned(id)))
     if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)
     if (both.flat().length > 0 && !due.has(name) && !inFlight.has(name))
       throw new DifferenceError(`${name} has work and is nowhere`)
