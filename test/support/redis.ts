@@ -26,9 +26,10 @@ export type TestRedis = {
  * @param options.appendonly  keep an append-only file, synced each second; default false
  * @param options.dir         data folder, exists; default a new one, removed after the run
  * @param options.port        default a free one
+ * @param options.more        settings beside ours
  */
 export async function startRedis(
-  options: { appendonly?: boolean; dir?: string; port?: number } = {},
+  options: { appendonly?: boolean; dir?: string; port?: number; more?: Record<string, string> } = {},
 ): Promise<TestRedis> {
   const { appendonly = false, port } = options
   const folder = await mkdtemp(join(inject('redisFolder'), 'redis-'))
@@ -41,6 +42,7 @@ export async function startRedis(
       dir,
       appendonly,
       ...(on === undefined ? {} : { port: on }),
+      ...(options.more === undefined ? {} : { more: options.more }),
     })
     await writeFile(pidFile, String(started.pid))
     return started

@@ -21,7 +21,11 @@ export type RedisProcessOptions = {
   port?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
+  /** Settings beside ours, which they may also replace. */
+  more?: Record<string, string>
 }
+
+type Started = RedisProcessOptions & { port: number }
 
 const PORTS_TRIED = 5
 
@@ -41,7 +45,7 @@ export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptio
   }
 }
 
-async function spawnOnce(binary: RedisBinary, options: Required<RedisProcessOptions>): Promise<RedisProcess> {
+async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisProcess> {
   const child = spawn(binary.path, redisArguments(binary, options), {
     env: redisEnvironment(binary),
     cwd: options.dir,
@@ -66,7 +70,7 @@ async function spawnOnce(binary: RedisBinary, options: Required<RedisProcessOpti
   return { child, pid: child.pid as number, port, url: `redis://127.0.0.1:${port}`, exited }
 }
 
-function redisArguments(binary: RedisBinary, options: Required<RedisProcessOptions>): string[] {
+function redisArguments(binary: RedisBinary, options: Started): string[] {
   // Redis 7 renamed ziplists; an unknown setting stops the start.
   const listpack = Number.parseInt(binary.version, 10) >= 7 ? 'hash-max-listpack-value' : 'hash-max-ziplist-value'
   const settings: Record<string, string> = {
@@ -81,11 +85,12 @@ function redisArguments(binary: RedisBinary, options: Required<RedisProcessOptio
     'maxmemory-policy': 'noeviction', // evicting a lane would forget a silence that is owed
     [listpack]: '1024', // a BullMQ job of 747 bytes becomes 418 at the same CPU
     'set-max-intset-entries': '4096',
+    ...options.more,
   }
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

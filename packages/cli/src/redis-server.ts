@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { makeFolder } from './make-folder.ts'
 import { findRedis } from './redis-binary.ts'
 import type { Report, Task } from './redis-guardian.ts'
@@ -131,24 +132,34 @@ function holdLoosely(child: ChildProcess): void {
   }
 }
 
-/** Whether somebody accepts connections at a Redis URL; what he says is for the ledger to judge. */
+/** Whether somebody accepts connections where REDIS_URL points, of a cluster at one node at least; what he says is for the ledger to judge. */
 async function answers(url: string): Promise<void> {
-  const target = URL.canParse(url) ? new URL(url) : undefined
-  if (!target || !/^rediss?:$/.test(target.protocol) || !target.hostname) {
-    throw new RedisUrlError('REDIS_URL is not of the form redis://host:6379 (or rediss:// for TLS)')
+  const refusals: string[] = []
+  for (const place of placesOf(url)) {
+    const why = await refusalOf(place)
+    if (why === undefined) return
+    refusals.push(`${place.host}:${place.port}, where no Redis answers (${why})`)
   }
-  const port = Number(target.port || 6379)
-  const host = target.hostname.replace(/^\[|\]$/g, '')
-  const why = await new Promise<string | undefined>((resolve) => {
+  throw new RedisUrlError(
+    `REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`,
+  )
+}
+
+function placesOf(url: string): RedisNode[] {
+  try {
+    return redisPlaces(readRedisAddress(url))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new RedisUrlError(`REDIS_URL is not of the form redis://host:6379 (or rediss:// for TLS): ${why}`)
+  }
+}
+
+async function refusalOf({ host, port }: RedisNode): Promise<string | undefined> {
+  return new Promise((resolve) => {
     const socket = connect({ host, port }, () => resolve(undefined))
     socket.setTimeout(CONNECT_MS, () => resolve(`no answer in ${CONNECT_MS / 1000} s`))
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     socket.on('connect', () => socket.destroy())
     socket.on('timeout', () => socket.destroy())
   })
-  if (why) {
-    throw new RedisUrlError(
-      `REDIS_URL names ${host}:${port}, where no Redis answers (${why}): start it, or unset REDIS_URL to have one started`,
-    )
-  }
 }

@@ -1,5 +1,5 @@
-/** Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. */
-import type { Redis } from 'ioredis'
+/** Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. A stream that does not answer holds up no other. */
+import type { RedisLink } from '@decorum/ledger'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -7,49 +7,47 @@ const CALL_MS = 10_000
 /** Ids in one XACK. */
 const MOST = 500
 
-type Waiting = { stream: string; group: string; id: string; resolve: () => void; reject: (error: Error) => void }
+type Waiting = { id: string; resolve: () => void; reject: (error: Error) => void }
 
 export class Acknowledger {
-  readonly #redis: Redis
-  #waiting: Waiting[] = []
-  #busy = false
+  readonly #redis: RedisLink
+  /** by stream and group; there while a flush of it runs */
+  readonly #waiting = new Map<string, Waiting[]>()
   #idle: (() => void)[] = []
 
-  constructor(redis: Redis) {
+  constructor(redis: RedisLink) {
     this.#redis = redis
   }
 
   /** @throws FrontierUnavailableError when Redis does not answer; the entry then comes again, later */
   ack(stream: string, group: string, id: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ stream, group, id, resolve, reject })
-      if (!this.#busy) {
-        this.#busy = true
-        setImmediate(() => void this.#flush())
+      const key = `${stream} ${group}`
+      const one = { id, resolve, reject }
+      const list = this.#waiting.get(key)
+      if (list !== undefined) list.push(one)
+      else {
+        this.#waiting.set(key, [one])
+        setImmediate(() => void this.#flush(key, stream, group))
       }
     })
   }
 
-  async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const some = this.#waiting.splice(0, MOST)
-      const byGroup = Map.groupBy(some, ({ stream, group }) => `${stream} ${group}`)
-      await Promise.all([...byGroup.values()].map((list) => this.#send(list)))
-    }
-    this.#busy = false
-    for (const resolve of this.#idle.splice(0)) resolve()
+  async #flush(key: string, stream: string, group: string): Promise<void> {
+    const list = this.#waiting.get(key) ?? []
+    while (list.length > 0) await this.#send(stream, group, list.splice(0, MOST))
+    this.#waiting.delete(key)
+    if (this.#waiting.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   /** Resolves when nothing waits any more. */
   idle(): Promise<void> {
-    return this.#busy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
+    return this.#waiting.size > 0 ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
-  async #send(list: Waiting[]): Promise<void> {
-    const [first] = list
-    if (first === undefined) return
+  async #send(stream: string, group: string, list: Waiting[]): Promise<void> {
     try {
-      await within(CALL_MS, this.#redis.xack(first.stream, first.group, ...list.map(({ id }) => id)))
+      await within(CALL_MS, this.#redis.xack(stream, group, ...list.map(({ id }) => id)))
       for (const { resolve } of list) resolve()
     } catch (error) {
       const failed = new FrontierUnavailableError('outcomes could not be acknowledged', error)

@@ -1,5 +1,6 @@
 /** Connections that say no at once when Redis is away, and come back by themselves when it is. */
-import { Redis, type RedisOptions } from 'ioredis'
+import { another, type LinkOptions, linkTo, type RedisLink } from '@decorum/ledger'
+import { readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CONNECT_MS = 5_000
@@ -9,34 +10,34 @@ const RECONNECT_MS = 500
  * No queue in memory, no silent resend: a command that Redis has not answered is the caller's to repeat, for only he
  * knows whether twice is once.
  */
-const FAIL_FAST = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  connectTimeout: CONNECT_MS,
-  retryStrategy: () => RECONNECT_MS,
-} satisfies RedisOptions
+const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout: CONNECT_MS, retryMs: RECONNECT_MS }
 
 /**
  * A connection of our own, ready.
- * @param redis  URL, or an instance whose settings (TLS, password, database) are taken over; the instance is left alone
- * @throws FrontierUnavailableError when nobody answers
+ * @param redis  REDIS_URL, or an instance whose settings (TLS, password, database) are taken over; the instance is left alone
+ * @throws FrontierUnavailableError when nobody answers · RedisAddressError when the address is none
  */
-export async function connectTo(redis: string | Redis): Promise<Redis> {
-  const own = typeof redis === 'string' ? new Redis(redis, FAIL_FAST) : redis.duplicate(FAIL_FAST)
+export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
+  const own = typeof redis === 'string' ? linkTo(redis, FAIL_FAST) : another(redis, FAIL_FAST)
   let last: Error | undefined
   own.on('error', (error) => {
     last = error // each command says so itself; without a listener Node would end
   })
   try {
-    await own.connect()
+    await within(CONNECT_MS * 2, own.connect())
     return own
   } catch (error) {
     own.disconnect()
-    const { host, port } = own.options
-    throw new FrontierUnavailableError(`no Redis answers at ${host}:${port}`, last ?? error)
+    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(redis)}`, last ?? error)
   }
+}
+
+function placesOf(redis: string | RedisLink): string {
+  if (typeof redis === 'string')
+    return redisPlaces(readRedisAddress(redis))
+      .map(({ host, port }) => `${host}:${port}`)
+      .join(', ')
+  return 'host' in redis.options ? `${redis.options.host}:${redis.options.port}` : 'any node of the cluster'
 }
 
 /** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing answers nothing for ever. */

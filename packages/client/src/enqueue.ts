@@ -1,6 +1,7 @@
 /** ① Candidates in: cut into jobs of about a hundred, each to the partition of its host. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RedisLink } from '@decorum/ledger'
 import {
   CANDIDATES,
   type Candidate,
@@ -13,7 +14,6 @@ import {
   readUrl,
 } from '@decorum/protocol'
 import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -36,7 +36,7 @@ export class Intake {
   #jobs = 0
   #closed = false
 
-  constructor(redis: Redis, tags: string[], patienceMs: number) {
+  constructor(redis: RedisLink, tags: string[], patienceMs: number) {
     this.#patienceMs = patienceMs
     this.#queues = tags.map((tag) => new Queue(CANDIDATES, { connection: redis, ...queueOptions(tag) }))
     for (const queue of this.#queues) queue.on('error', () => undefined) // each call says so itself

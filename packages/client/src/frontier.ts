@@ -1,18 +1,18 @@
 /** What a crawl frontier holds in its hand: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { keysOf, PARTITIONS_KEY } from '@decorum/ledger'
+import { keysOf, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { type Candidate, partitionTags } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 import { Acknowledger } from './acknowledge.ts'
 import { connectTo, within } from './connection.ts'
 import { Intake } from './enqueue.ts'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
+import { merged } from './merged.ts'
 import { type Delivery, OutcomeReader, type OutcomesOptions } from './outcomes.ts'
 
 export type FrontierOptions = {
-  /** URL, or an ioredis instance whose settings are taken over (own connections are made) */
-  redis: string | Redis
+  /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
+  redis: string | RedisLink
   /** default: as many as the fleet on this Redis has, 1 before it first starts */
   partitions?: number
   /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */
@@ -39,6 +39,8 @@ export type Frontier = {
 }
 
 const CALL_MS = 5_000
+/** How often a reader looks whether there are more partitions now. */
+const LOOK_AGAIN_MS = 15_000
 
 /**
  * @throws FrontierUnavailableError when Redis does not answer
@@ -47,7 +49,7 @@ const CALL_MS = 5_000
 export async function openFrontier(options: FrontierOptions): Promise<Frontier> {
   const redis = await connectTo(options.redis)
   try {
-    const tags = await readTags(redis, options.partitions)
+    const tags = await tagsOf(redis, options.partitions)
     return frontierOn(redis, tags, options.patienceMs ?? 0)
   } catch (error) {
     redis.disconnect()
@@ -55,8 +57,8 @@ export async function openFrontier(options: FrontierOptions): Promise<Frontier> 
   }
 }
 
-async function readTags(redis: Redis, wanted: number | undefined): Promise<string[]> {
-  const tags = await within(CALL_MS, redis.lrange(PARTITIONS_KEY, 0, -1)).catch((error: unknown) => {
+async function tagsOf(redis: RedisLink, wanted: number | undefined): Promise<string[]> {
+  const { tags } = await within(CALL_MS, readTags(redis)).catch((error: unknown) => {
     throw new FrontierUnavailableError(`${PARTITIONS_KEY} could not be read`, error)
   })
   if (tags.length === 0) return partitionTags(wanted ?? 1)
@@ -66,23 +68,63 @@ async function readTags(redis: Redis, wanted: number | undefined): Promise<strin
   return tags
 }
 
-function frontierOn(redis: Redis, tags: string[], patienceMs: number): Frontier {
+function frontierOn(redis: RedisLink, tags: string[], patienceMs: number): Frontier {
   const intake = new Intake(redis, tags, patienceMs)
   const acks = new Acknowledger(redis)
-  const streams = tags.map((tag) => keysOf(tag).outcomes)
   const closing = new AbortController()
+
+  /** Where outcomes are written, or were before the number of partitions was changed. */
+  const streams = async (): Promise<string[]> => {
+    const now = await within(CALL_MS, readTags(redis)).catch(() => ({ tags: [], retired: [] }))
+    const known = now.tags.length === 0 ? { tags, retired: now.retired } : now
+    return [...known.tags, ...known.retired].map((tag) => keysOf(tag).outcomes)
+  }
 
   async function* outcomes(options: OutcomesOptions): AsyncGenerator<Delivery, void, undefined> {
     const { group, consumer = newConsumer(), from = 'start', wait = true } = options
+    const held = new Set<string>()
+    for (let again = true; again && !closing.signal.aborted; ) {
+      const names = await streams()
+      const ending = new AbortController()
+      const signal = AbortSignal.any([closing.signal, ending.signal])
+      again = false
+      const watch = setInterval(() => {
+        void streams().then((others) => {
+          again = others.some((name) => !names.includes(name))
+          if (again) ending.abort()
+        })
+      }, LOOK_AGAIN_MS).unref()
+      try {
+        // One command reads many streams, but of a cluster only those of one node; and a partition of its own pauses alone.
+        const parts = redis.isCluster ? names.map((name) => [name]) : [names]
+        const readers = parts.map((part) => readPart(part, { group, consumer, from, wait }, held, signal))
+        for await (const delivery of merged(readers)) {
+          if (closing.signal.aborted) return
+          yield delivery
+        }
+      } finally {
+        clearInterval(watch)
+        ending.abort()
+      }
+    }
+  }
+
+  async function* readPart(
+    part: string[],
+    options: Required<OutcomesOptions>,
+    held: Set<string>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Delivery, void, undefined> {
     const own = await connectTo(redis)
     // A blocking read ends only when its connection does.
     const cut = (): void => own.disconnect()
-    closing.signal.addEventListener('abort', cut)
+    if (signal.aborted) return cut()
+    signal.addEventListener('abort', cut)
     try {
-      yield* new OutcomeReader(own, acks, streams, { group, consumer, from, wait }, closing.signal).read()
+      yield* new OutcomeReader(own, acks, part, options, held, signal).read()
     } finally {
-      closing.signal.removeEventListener('abort', cut)
-      if (!closing.signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
+      signal.removeEventListener('abort', cut)
+      if (!signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
     }
   }
 
@@ -91,7 +133,7 @@ function frontierOn(redis: Redis, tags: string[], patienceMs: number): Frontier 
     enqueue: (candidates) => intake.enqueue(candidates),
     outcomes,
     async removeGroup(group) {
-      const gone = streams.map((stream) => redis.xgroup('DESTROY', stream, group))
+      const gone = (await streams()).map((stream) => redis.xgroup('DESTROY', stream, group))
       await within(CALL_MS, Promise.all(gone)).catch((error: unknown) => {
         if (error instanceof Error && /no such key|requires the key to exist/.test(error.message)) return
         throw new FrontierUnavailableError(`the group '${group}' could not be removed`, error)

@@ -1,10 +1,10 @@
 /**
- * ⑥ Outcomes out: the streams of all partitions through one consumer group. At least once: what was handed out and
+ * ⑥ Outcomes out: streams of partitions through one consumer group. At least once: what was handed out and
  * not acknowledged comes again, to the same consumer when it starts again, to another one when it is dead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 import type { Acknowledger } from './acknowledge.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import { claimFromDead, type Entry, entriesOf, type Reply } from './stream-group.ts'
@@ -36,7 +36,7 @@ const CLAIM_EVERY_MS = 15_000
 const DEAD_AFTER_MS = 60_000
 
 export class OutcomeReader {
-  readonly #redis: Redis
+  readonly #redis: RedisLink
   readonly #streams: string[]
   readonly #group: string
   readonly #consumer: string
@@ -44,16 +44,19 @@ export class OutcomeReader {
   readonly #wait: boolean
   readonly #acks: Acknowledger
   readonly #closing: AbortSignal
-  /** handed out and not acknowledged, as `stream id`: what a second look at the pending list must leave out */
-  readonly #held = new Set<string>()
+  readonly #held: Set<string>
   #claimAt = 0
 
-  /** @param redis  a connection of its own, for it blocks */
+  /**
+   * @param redis  a connection of its own, for it blocks; of a cluster all streams are on one node
+   * @param held   handed out and not acknowledged, as `stream id`: what a second look at the pending list must leave out
+   */
   constructor(
-    redis: Redis,
+    redis: RedisLink,
     acks: Acknowledger,
     streams: string[],
     options: Required<OutcomesOptions>,
+    held: Set<string>,
     closing: AbortSignal,
   ) {
     this.#redis = redis
@@ -63,6 +66,7 @@ export class OutcomeReader {
     this.#consumer = options.consumer
     this.#from = options.from
     this.#wait = options.wait
+    this.#held = held
     this.#closing = closing
   }
 

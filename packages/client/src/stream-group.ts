@@ -1,6 +1,6 @@
 /** Redis Streams' consumer groups, as far as outcomes need them. */
+import type { RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 
 /** What XREADGROUP answers: streams, their entries, an entry's fields (null when it has been trimmed). */
 export type Reply = [stream: string, entries: [id: string, fields: string[] | null][]][] | null
@@ -44,7 +44,7 @@ type Consumer = { name: string; pending: number; idle: number }
  * age: a slow reader that still asks for more keeps what it has (XAUTOCLAIM would take it away).
  */
 export async function claimFromDead(
-  redis: Redis,
+  redis: RedisLink,
   stream: string,
   group: string,
   me: string,
@@ -64,13 +64,13 @@ export async function claimFromDead(
     ][]
     if (held.length === 0) continue
     const ids = held.map(([id]) => id)
-    const list = (await redis.xclaim(stream, group, me, deadAfterMs, ...ids)) as [string, string[] | null][]
+    const list = (await redis.call('XCLAIM', stream, group, me, deadAfterMs, ...ids)) as [string, string[] | null][]
     claimed.push(...entriesOf([[stream, list]]).entries)
   }
   return claimed
 }
 
-async function consumersOf(redis: Redis, stream: string, group: string): Promise<Consumer[]> {
+async function consumersOf(redis: RedisLink, stream: string, group: string): Promise<Consumer[]> {
   const rows = (await redis.xinfo('CONSUMERS', stream, group)) as (string | number)[][]
   return rows.map((row) => {
     const field = (name: string): string | number | undefined => row[row.indexOf(name) + 1]

@@ -2,17 +2,41 @@
 import { partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
-import { PARTITIONS_KEY } from './keys.ts'
+import { PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
+import { mastersOf, type RedisLink } from './link.ts'
 
 const OLDEST = 7
+/** Most partitions there may be (DECORUM_PARTITIONS). */
+const MOST = 1_024
 
-/** @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out */
-export async function checkRedis(redis: Redis): Promise<string[]> {
+/**
+ * Of a cluster each master is asked; one that does not answer is left to its partitions, as long as another does.
+ * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
+ */
+export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<string[]> {
+  const asked = mastersOf(redis).map((server) => within(deadlineMs, checkServer(server, redis.isCluster)))
+  const answers = await Promise.allSettled(asked)
+  const warnings = new Set<string>()
+  for (const answer of answers) {
+    if (answer.status === 'fulfilled') for (const warning of answer.value) warnings.add(warning)
+    else if (answer.reason instanceof LedgerUnfitError || answers.every(({ status }) => status === 'rejected'))
+      throw answer.reason
+    else warnings.add(`a master of the cluster does not answer: its partitions wait (${String(answer.reason)})`)
+  }
+  return [...warnings]
+}
+
+async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const version = field('redis_version')
   if (Number.parseInt(version, 10) < OLDEST) {
     throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST}.0 or newer is needed`)
+  }
+  if (!ofCluster && field('cluster_enabled') === '1') {
+    throw new LedgerUnfitError(
+      'this Redis is a node of a cluster: name two or more of its nodes in REDIS_URL, separated by commas',
+    )
   }
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
@@ -20,32 +44,47 @@ export async function checkRedis(redis: Redis): Promise<string[]> {
       `Redis may evict keys (maxmemory-policy ${policy}): set it to noeviction, or URLs and clocks will be lost`,
     )
   }
-  return field('aof_enabled') === '1'
-    ? []
-    : ['Redis keeps no append-only file: a crash of Redis loses what is parked (set appendonly yes)']
+  const warnings: string[] = []
+  if (field('aof_enabled') !== '1')
+    warnings.push('Redis keeps no append-only file: a crash of Redis loses what is parked (set appendonly yes)')
+  if (ofCluster && (await coverage(redis)) === 'yes')
+    warnings.push(
+      'one master that is down stops the whole cluster, not only its own partitions (set cluster-require-full-coverage no)',
+    )
+  return warnings
 }
+
+/** undefined where CONFIG is not for us, as with managed servers */
+async function coverage(redis: Redis): Promise<string | undefined> {
+  const answer = await redis.config('GET', 'cluster-require-full-coverage').catch(() => [])
+  return (answer as string[])[1]
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** What is written down; empty lists before a fleet has first started. */
+export async function readTags(redis: RedisLink): Promise<{ tags: string[]; retired: string[] }> {
+  const lists = [PARTITIONS_KEY, RETIRED_KEY].map((key) => redis.lrange(key, 0, MOST - 1))
+  const [tags = [], retired = []] = await Promise.all(lists)
+  return { tags, retired }
+}
+
+/** The first of several that start together writes; all read what it wrote. One key, so one node of a cluster. */
+const REGISTER = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], unpack(ARGV)) end
+return redis.call('LRANGE', KEYS[1], 0, -1)`
 
 /**
  * Writes down the partitions the first time; afterwards the number must be the same, since every host's state lives
  * where the number says. @throws LedgerUnfitError
  */
-export async function registerPartitions(redis: Redis, count: number): Promise<string[]> {
-  const tags = partitionTags(count)
-  for (;;) {
-    const there = await redis.lrange(PARTITIONS_KEY, 0, -1)
-    if (there.length > 0) {
-      if (there.length === count && there.every((tag, index) => tag === tags[index])) return there
-      throw new LedgerUnfitError(
-        `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or an empty Redis`,
-      )
-    }
-    // the first of several that start together writes; the others read what it wrote
-    await redis.watch(PARTITIONS_KEY)
-    if ((await redis.exists(PARTITIONS_KEY)) === 1) await redis.unwatch()
-    else
-      await redis
-        .multi()
-        .rpush(PARTITIONS_KEY, ...tags)
-        .exec()
-  }
+export async function registerPartitions(redis: RedisLink, count: number): Promise<string[]> {
+  const there = (await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[]
+  if (there.length === count) return there
+  throw new LedgerUnfitError(
+    `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or change the number with 'decorum partitions ${count}'`,
+  )
 }

@@ -1,10 +1,13 @@
 /** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
+export { readTags } from './fit.ts'
 export { type Gap, gapFor, tokensOf } from './gap.ts'
 export { keysOf, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
+export { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
+export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,
   Entry,

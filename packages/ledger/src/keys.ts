@@ -1,8 +1,14 @@
 /** Every key that TypeScript touches by itself; the scripts build theirs from the same tag (lua/common.lua has the list). */
 
 export const keysOf = (tag: string) => ({
-  /** the one key that every script declares: it routes the call to the partition's slot */
+  /** the key that every script declares: it routes the call to the partition's slot */
   epoch: `${tag}:epoch`,
+  /**
+   * Declared beside it and never there: while a slot moves from one node of a cluster to another, Redis runs no script
+   * that names a key which is there and one which is not (TRYAGAIN), and half of a partition must not be taken for the
+   * whole. Its name says how many partitions the caller knows of.
+   */
+  count: (partitions: number) => `${tag}:of:${partitions}`,
   outcomes: `${tag}:outcomes`,
   outbox: `${tag}:outbox`,
   operations: `${tag}:operations`,
@@ -17,6 +23,8 @@ export type Keys = ReturnType<typeof keysOf>
 
 /** The partitions' tags in order: a list. The one key outside every partition. */
 export const PARTITIONS_KEY = 'decorum:partitions'
+/** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
+export const RETIRED_KEY = '{decorum:partitions}:retired'
 
 /** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */
 export const laneName = (agent: string, origin: string): string => `${agent} ${origin}`

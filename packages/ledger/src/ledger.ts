@@ -1,15 +1,16 @@
 /** `openLedger`: the whole of what the fleet shares, one door per verb, partitions behind it. */
 import type { Candidate } from '@decorum/protocol'
 import { hostOf, partitionOf } from '@decorum/protocol'
-import { Redis } from 'ioredis'
-import { LedgerUnavailableError } from './errors.ts'
+import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { checkRedis, registerPartitions } from './fit.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { DONE_MARK_MS, type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
+import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Operations, operationsOf } from './operations.ts'
 import { type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
+import { thatAnswer } from './that-answer.ts'
 import type {
   BeginRequest,
   Entry,
@@ -33,7 +34,8 @@ import type {
 } from './types.ts'
 
 export type LedgerOptions = {
-  redis: string | Redis
+  /** REDIS_URL, or a connection that is lent */
+  redis: string | RedisLink
   partitions: number
   leaseMs?: number
   quarantineMs?: number
@@ -84,8 +86,8 @@ export type Ledger = {
   operations(partition: number, most: number): Promise<OperationRecord[]>
   /** ends what waits in a lane now; @returns how many URLs */
   dropBacklog(lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number>
-  /** candidates born from redirects, oldest first */
-  outbox(partition: number, most: number): Promise<OutboxEntry[]>
+  /** candidates born from redirects, oldest first; those behind an id when one is given */
+  outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]>
   clearOutbox(partition: number, ids: string[]): Promise<void>
   trimOutcomes(partition: number): Promise<void>
   /** says that this process is alive (call once a second; lifeMs 0: goodbye) and hears who else is */
@@ -93,7 +95,7 @@ export type Ledger = {
   members(): Promise<Member[]>
   /** calls back when a lane has become due earlier than all others */
   onWake(listener: (partition: number) => void): Promise<void>
-  /** Redis's clock, ms: never ahead of it */
+  /** Redis's clock, ms: never ahead of it; while its partition has not answered yet, the furthest of the others */
   now(partition?: number): number
   /** every lease has ended and Redis is about to be stopped: the next start need not wait for leases that may be out */
   announceRestart(): Promise<void>
@@ -101,13 +103,8 @@ export type Ledger = {
   close(): Promise<void>
 }
 
-/** How a connection of the ledger behaves: fail at once rather than queue; what was cut off is not sent again by itself. */
-const CONNECTION = {
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  lazyConnect: true,
-} as const
+/** Fail at once rather than queue; what was cut off is not sent again by itself. */
+const CONNECTION: LinkOptions = { away: 'fail', lazyConnect: true }
 
 const MEMBER_LIFE_MS = 5_000
 
@@ -115,30 +112,45 @@ const MEMBER_LIFE_MS = 5_000
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
   const own = typeof options.redis === 'string'
-  const redis = typeof options.redis === 'string' ? new Redis(options.redis, CONNECTION) : options.redis
+  const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
   redis.on('error', () => {}) // calls carry their own errors; a listener keeps the process alive
+  let noCluster = false
+  redis.on('node error', ({ message }: Error) => {
+    noCluster ||= message.includes('cluster support disabled')
+  })
   try {
     if (redis.status === 'wait') await withDeadline(redis.connect(), callDeadlineMs + 3_000, 'connect')
     defineVerbs(redis)
     return await compose(redis, own, options, callDeadlineMs)
   } catch (error) {
     if (own) redis.disconnect()
-    throw error instanceof Error && 'code' in error && String(error.code).startsWith('LEDGER_')
-      ? error
-      : new LedgerUnavailableError('open', error)
+    if (noCluster)
+      throw new LedgerUnfitError('REDIS_URL names several servers, but they are no nodes of a cluster: name one alone')
+    if (error instanceof LedgerUnfitError || error instanceof LedgerUnavailableError) throw error
+    throw new LedgerUnavailableError('open', error)
   }
 }
 
 type Partition = { keys: Keys; scripts: Scripts; lanes: Lanes; origins: Origins; operations: Operations }
 
-async function compose(redis: Redis, own: boolean, options: LedgerOptions, callDeadlineMs: number): Promise<Ledger> {
-  const warnings = await checkRedis(redis)
+async function compose(
+  redis: RedisLink,
+  own: boolean,
+  options: LedgerOptions,
+  callDeadlineMs: number,
+): Promise<Ledger> {
+  const warnings = await checkRedis(redis, callDeadlineMs)
   const tags = await registerPartitions(redis, options.partitions)
   const leaseMs = options.leaseMs ?? 45_000
   const quarantineMs = options.quarantineMs ?? 10_000
   const partitions = tags.map((tag): Partition => {
     const keys = keysOf(tag)
-    const scripts = scriptsOf(redis, keys, { holdMs: leaseMs + quarantineMs, callDeadlineMs, nowMs: options.nowMs })
+    const scripts = scriptsOf(redis, keys, {
+      partitions: tags.length,
+      holdMs: leaseMs + quarantineMs,
+      callDeadlineMs,
+      nowMs: options.nowMs,
+    })
     const lanes = lanesOf(scripts, {
       leaseMs,
       quarantineMs,
@@ -160,8 +172,8 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
   }
   const place = (origin: string): number => partitionOf(hostOf(origin), tags.length)
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
-  let subscriber: Redis | undefined
-  await Promise.all(partitions.map(({ scripts }) => scripts.call('view', 'partition'))) // first sight of clock and epoch
+  let subscriber: RedisLink | undefined
+  await thatAnswer(partitions.map(({ scripts }) => scripts.call('view', 'partition'))) // first sight of clock and epoch
 
   return {
     tags,
@@ -190,8 +202,9 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
       const waiting = (view?.waiting ?? 0) - (view?.state === 'in-flight' ? 1 : 0)
       return operations.drop(lane, waiting, by, reason, signal)
     },
-    async outbox(partition, most) {
-      const rows = await timed(redis.xrange(of(partition).keys.outbox, '-', '+', 'COUNT', most), 'outbox')
+    async outbox(partition, most, after) {
+      const from = after === undefined ? '-' : `(${after}`
+      const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
       return rows.map(([id, fields]) => ({
         id,
         candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
@@ -201,29 +214,24 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
       void (ids.length > 0 && (await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox'))),
     trimOutcomes: (partition) => timed(trimOutcomes(redis, of(partition).keys), 'trimOutcomes'),
     announce: async ({ role, id, slots }, lifeMs = MEMBER_LIFE_MS) => {
-      // Every partition hears from every process: one that lost its data learns which epoch the living remember.
-      const [first] = await Promise.all(
-        partitions.map(({ scripts }, at) => scripts.call('fleet', at === 0 ? `${role} ${id} ${slots}` : '', lifeMs)),
-      )
-      return membersOf(first ?? [])
+      // Every partition hears from every process: one that lost its data learns which epoch the living remember, and
+      // when the master of one is away, the others still know who is there.
+      const member = `${role} ${id} ${slots}`
+      return membersOf(await thatAnswer(partitions.map(({ scripts }) => scripts.call('fleet', member, lifeMs))))
     },
-    members: async () => membersOf(await of(0).scripts.call('fleet', '', 0)),
+    members: async () => membersOf(await thatAnswer(partitions.map(({ scripts }) => scripts.call('fleet', '', 0)))),
     async onWake(listener) {
-      subscriber ??= redis.duplicate({
-        enableOfflineQueue: true,
-        autoResendUnfulfilledCommands: true,
-        maxRetriesPerRequest: null,
-        lazyConnect: false,
-      })
+      subscriber ??= another(redis, { away: 'wait' })
       subscriber.on('error', () => {})
       const channels = new Map(partitions.map(({ keys }, index) => [keys.wake, index]))
       subscriber.on('message', (channel: string) => {
         const partition = channels.get(channel)
         if (partition !== undefined) listener(partition)
       })
-      await subscriber.subscribe(...channels.keys())
+      // A node that hangs is not waited for: a wake-up that nobody hears costs a dispatcher one longest sleep.
+      await timed(subscriber.subscribe(...channels.keys()), 'subscribe').catch(() => {})
     },
-    now: (partition = 0) => of(partition).scripts.now(),
+    now: (partition = 0) => of(partition).scripts.now() || Math.max(...partitions.map(({ scripts }) => scripts.now())),
     async announceRestart() {
       for (const { keys } of partitions) await timed(redis.hset(keys.epoch, 'planned', '1'), 'announceRestart')
     },
@@ -235,8 +243,10 @@ async function compose(redis: Redis, own: boolean, options: LedgerOptions, callD
   }
 }
 
-function membersOf(answer: string[]): Member[] {
-  return answer.slice(2).map((text) => {
+/** The rolls of all partitions as one. */
+function membersOf(rolls: string[][]): Member[] {
+  const names = new Set(rolls.flatMap((roll) => roll.slice(2)))
+  return [...names].map((text) => {
     const [role, id, slots] = text.split(' ')
     return { role: role ?? '', id: id ?? '', slots: Number(slots) }
   })

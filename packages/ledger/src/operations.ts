@@ -1,9 +1,9 @@
 /** The operator's hand: pause, block, gap, refetch, drop a backlog. Through the ledger alone, and written down there. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 import type { Keys } from './keys.ts'
 import type { Lanes } from './lanes.ts'
+import type { RedisLink } from './link.ts'
 import { type Scripts, withDeadline } from './scripts.ts'
 import type { LaneRef, Operation, OperationRecord, Parked } from './types.ts'
 
@@ -28,7 +28,7 @@ export type Operations = {
 }
 
 export function operationsOf(
-  redis: Redis,
+  redis: RedisLink,
   keys: Keys,
   scripts: Scripts,
   lanes: Lanes,

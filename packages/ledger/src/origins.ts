@@ -1,8 +1,9 @@
 /** What the fleet knows of origins: robots state and bodies, gaps, back-off. */
-import type { Redis } from 'ioredis'
+
 import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
 import { readState, withQuestion } from './lanes.ts'
+import type { RedisLink } from './link.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
 import type {
   Gate,
@@ -27,7 +28,7 @@ export type Origins = {
   viewPartition(tag: string): Promise<PartitionView>
 }
 
-export function originsOf(redis: Redis, keys: Keys, scripts: Scripts, callDeadlineMs: number): Origins {
+export function originsOf(redis: RedisLink, keys: Keys, scripts: Scripts, callDeadlineMs: number): Origins {
   return {
     learn: (lesson) => learn(scripts, lesson),
     async body(hash) {

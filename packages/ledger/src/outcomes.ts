@@ -1,12 +1,12 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
 import type { Outcome } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 import type { Keys } from './keys.ts'
+import type { RedisLink } from './link.ts'
 
 export type Entry = { stream: string; id: string; outcome: Outcome }
 
 /** Makes a group that reads from the beginning of what is stored; one that exists is left alone. */
-export async function makeGroup(redis: Redis, keys: Keys, group: string): Promise<void> {
+export async function makeGroup(redis: RedisLink, keys: Keys, group: string): Promise<void> {
   try {
     await redis.xgroup('CREATE', keys.outcomes, group, '0', 'MKSTREAM')
   } catch (error) {
@@ -18,7 +18,7 @@ export async function makeGroup(redis: Redis, keys: Keys, group: string): Promis
  * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not
  * acknowledged. Without a group nothing has been read, so nothing goes.
  */
-export async function trimOutcomes(redis: Redis, keys: Keys): Promise<void> {
+export async function trimOutcomes(redis: RedisLink, keys: Keys): Promise<void> {
   const groups = await groupsOf(redis, keys)
   if (groups.length === 0) return
   const unread: string[] = []
@@ -36,7 +36,7 @@ const NODES_BOUND = 5_000
 
 type Group = { name: string; pending: number; delivered: string }
 
-async function groupsOf(redis: Redis, keys: Keys): Promise<Group[]> {
+async function groupsOf(redis: RedisLink, keys: Keys): Promise<Group[]> {
   let rows: unknown[]
   try {
     rows = (await redis.xinfo('GROUPS', keys.outcomes)) as unknown[]
@@ -51,7 +51,7 @@ async function groupsOf(redis: Redis, keys: Keys): Promise<Group[]> {
   })
 }
 
-async function oldestPending(redis: Redis, keys: Keys, group: string, delivered: string): Promise<string> {
+async function oldestPending(redis: RedisLink, keys: Keys, group: string, delivered: string): Promise<string> {
   const summary = (await redis.xpending(keys.outcomes, group)) as [number, string | null, string | null, unknown]
   return summary[1] ?? after(delivered)
 }

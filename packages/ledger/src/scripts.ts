@@ -1,8 +1,8 @@
 /** The scripts in lua/, one verb each: loaded once, called with a deadline, each answer's clock and epoch taken note of. */
 import { readFileSync } from 'node:fs'
-import type { Redis } from 'ioredis'
 import { LedgerUnavailableError } from './errors.ts'
 import type { Keys } from './keys.ts'
+import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 
 const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
@@ -19,22 +19,29 @@ export type Scripts = {
 }
 
 export type ScriptSettings = {
+  /** how many partitions the caller knows of; 1 */
+  partitions?: number
   holdMs: number
   callDeadlineMs: number
   /** tests only: virtual time */
   nowMs?: (() => number) | undefined
 }
 
-type Command = (key: string, ...args: Arg[]) => Promise<string[]>
+type Command = (epoch: string, count: string, ...args: Arg[]) => Promise<string[]>
+
+/** Keys that every verb declares: `epoch` and `count` (keys.ts). */
+export const KEYS = 2
 
 /** Teaches a connection the verbs. */
-export function defineVerbs(redis: Redis): void {
+export function defineVerbs(redis: RedisLink): void {
   const common = lua('common')
-  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: 1, lua: `${common}\n${lua(verb)}` })
+  for (const verb of VERBS)
+    redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: `${common}\n${lua(verb)}` })
 }
 
-export function scriptsOf(redis: Redis, keys: Keys, settings: ScriptSettings): Scripts {
+export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {
   const commands = redis as unknown as Record<string, Command>
+  const count = keys.count(settings.partitions ?? 1)
   let known = '' //      epoch id: '' until the ledger has told us one
   const clock = redisClock()
   const call = async (verb: Verb, ...args: Arg[]): Promise<string[]> => {
@@ -42,7 +49,15 @@ export function scriptsOf(redis: Redis, keys: Keys, settings: ScriptSettings): S
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answer = await withDeadline(
-      command.call(redis, keys.epoch, virtual === undefined ? '' : virtual.toFixed(3), settings.holdMs, known, ...args),
+      command.call(
+        redis,
+        keys.epoch,
+        count,
+        virtual === undefined ? '' : virtual.toFixed(3),
+        settings.holdMs,
+        known,
+        ...args,
+      ),
       settings.callDeadlineMs,
       verb,
     )

@@ -37,5 +37,13 @@ export {
 } from './outcome.ts'
 export { partitionOf, partitionTags, slotOf } from './partition.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
+export {
+  type RedisAddress,
+  RedisAddressError,
+  type RedisLogin,
+  type RedisNode,
+  readRedisAddress,
+  redisPlaces,
+} from './redis-address.ts'
 export { checkRelations, common, readSettings, SettingsError } from './settings.ts'
 export { DAY, HOUR, type Instant, MINUTE, SECOND } from './time.ts'

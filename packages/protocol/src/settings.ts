@@ -3,12 +3,23 @@
  * reads the environment once through `readSettings`.
  */
 import { z } from 'zod'
+import { readRedisAddress } from './redis-address.ts'
 
 /** An empty variable counts as absent: compose files and shells write `X=` for "not set". */
 const whole = (fallback: number, min = 0) => z.coerce.number().int().min(min).default(fallback)
 
+/** Kept as the text it is; `readRedisAddress` says what it names. */
+const redisUrl = () =>
+  z.string({ error: 'a Redis address such as redis://127.0.0.1:6379 is needed' }).superRefine((text, context) => {
+    try {
+      readRedisAddress(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
+
 export const common = {
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'a Redis address such as redis://127.0.0.1:6379 is needed' }),
+  REDIS_URL: redisUrl(),
   DECORUM_PARTITIONS: whole(1, 1).pipe(z.number().max(1024)),
   DECORUM_AGENTS: z.string().optional(), //  path of a JSON file, or inline JSON
   DECORUM_CONTACT: z.string().optional(), // contact of the built-in agent

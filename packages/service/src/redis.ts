@@ -1,18 +1,30 @@
 /** The connection that BullMQ works on: it waits for Redis to come back instead of failing its blocking reads. */
-
-import { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
-export function queueConnection(url: string, log: Logger): Redis {
-  const redis = new Redis(url, { maxRetriesPerRequest: null })
-  let away = false
-  redis.on('error', (error: Error) => {
-    if (!away) log.warn({ err: error.message }, 'Redis is away: nothing new is sent until it answers')
-    away = true
-  })
-  redis.on('ready', () => {
-    if (away) log.info('Redis is back')
-    away = false
-  })
-  return redis
+/**
+ * Says when Redis goes and when it is back; of a cluster, which node.
+ * @param link  one that waits (`linkTo(address, { away: 'wait' })`)
+ */
+export function queueConnection<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
+  const away = new Set<string>()
+  const gone = (error: Error, node = ''): void => {
+    if (!away.has(node))
+      log.warn(
+        { err: error.message, ...(node === '' ? {} : { node }) },
+        'Redis is away: nothing new is sent until it answers',
+      )
+    away.add(node)
+  }
+  const back = (node = ''): void => {
+    if (away.delete(node)) log.info(node === '' ? {} : { node }, 'Redis is back')
+  }
+  const one: Redis | Cluster = link
+  if (!one.isCluster) return (one as Redis).on('error', (error: Error) => gone(error)).on('ready', () => back()) as Link
+  ;(one as Cluster)
+    .on('error', (error: Error) => gone(error))
+    .on('ready', () => back())
+    .on('node error', gone)
+    .on('+node', (node: Redis) => node.on('ready', () => back(`${node.options.host}:${node.options.port}`)))
+  return link
 }

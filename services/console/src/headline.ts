@@ -57,8 +57,21 @@ export function headline(
       sentence: `Nothing new is sent until it does: ${look.why}.`,
     }
   }
+  if (look.away > 0) {
+    return {
+      mood: 'trouble',
+      title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
+      sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
+    }
+  }
   if (totals.heldForMs > 0) {
-    const sentence = `Redis was restarted. Every lane stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
+    const held = look.partitions.filter((part) => (part.heldUntil ?? 0) > part.now).length
+    const all = look.partitions.length
+    const [who, lanes] =
+      held === all
+        ? ['Redis was restarted', 'Every lane']
+        : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
+    const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
     return { mood: 'polite', title: 'Holding back', sentence }
   }
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) {

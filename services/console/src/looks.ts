@@ -1,5 +1,5 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
-import type { LaneInOrigin, Ledger, Member, PartitionView } from '@decorum/ledger'
+import { type LaneInOrigin, type Ledger, type Member, type PartitionView, thatAnswer } from '@decorum/ledger'
 
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
@@ -13,7 +13,16 @@ export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'member
 export type SoonLane = LaneInOrigin & { partition: number }
 
 export type Look =
-  | { kind: 'seen'; at: number; partitions: PartitionView[]; lanes: SoonLane[]; members: Member[] }
+  | {
+      kind: 'seen'
+      at: number
+      /** those that answer */
+      partitions: PartitionView[]
+      /** how many do not: a master of the cluster is away */
+      away: number
+      lanes: SoonLane[]
+      members: Member[]
+    }
   | { kind: 'blind'; at: number; why: string }
 
 /**
@@ -33,11 +42,11 @@ async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
     const [partitions, lanes, members] = await Promise.all([
-      Promise.all(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
+      thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
     ])
-    return { kind: 'seen', at, partitions, lanes, members }
+    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }
@@ -47,7 +56,7 @@ async function takeLook(eyes: Eyes): Promise<Look> {
 async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
   // Twice as many as are shown: an emptied lane stays listed until its clock has run down.
   const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / eyes.tags.length))
-  const listed = await Promise.all(
+  const listed = await thatAnswer(
     eyes.tags.map(async (_, partition) => {
       const lists = await Promise.all([
         eyes.viewLanes(partition, { order: 'in-flight', limit: Math.ceil(perPartition / IN_FLIGHT_SHARE) }),

@@ -1,10 +1,9 @@
 /** The console as a process: connect, start, stop. */
 import { readFileSync } from 'node:fs'
-import { openLedger } from '@decorum/ledger'
+import { linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
 import type { RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './headline.ts'
@@ -30,7 +29,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     quarantineMs: config.quarantineMs,
   })
   // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
-  const redis = new Redis(config.redisUrl, { enableOfflineQueue: false, maxRetriesPerRequest: 1, lazyConnect: true })
+  const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
   redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
   await redis.connect().catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
@@ -69,10 +68,11 @@ export async function main(env: Record<string, string | undefined> = process.env
 /** A look that fails is 'blind', not an error: nothing to sample. */
 async function sample(look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
-  if (seen.kind === 'seen') pace.add(totalsOf(seen.partitions, OUTCOME_KINDS).outcomes, performance.now())
+  if (seen.kind === 'seen' && seen.away === 0)
+    pace.add(totalsOf(seen.partitions, OUTCOME_KINDS).outcomes, performance.now())
 }
 
-async function answers(redis: Redis): Promise<boolean> {
+async function answers(redis: RedisLink): Promise<boolean> {
   if (redis.status !== 'ready') return false
   const late = new Promise<boolean>((resolve) => setTimeout(resolve, PING_MS, false).unref())
   return Promise.race([

@@ -1,6 +1,6 @@
 /** One fetching process: ledger, connections, slots, sink, orders. Its HTTP door is opened by whoever starts it. */
 import { randomUUID } from 'node:crypto'
-import { openLedger } from '@decorum/ledger'
+import { linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { queueConnection } from '@decorum/service'
 import pLimit from 'p-limit'
@@ -63,7 +63,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
   announce()
   const pulse = setInterval(announce, SECOND)
 
-  const connection = queueConnection(config.REDIS_URL, log)
+  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const orders = openOrdersIn({
     tags: ledger.tags,
     connection,

@@ -55,6 +55,7 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
         ...queueOptions(tag),
         connection,
         concurrency: JOBS_AT_ONCE,
+        runRetryDelay: 1_000, // Redis was away
         lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
         maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves
         removeOnComplete: { count: 0 },

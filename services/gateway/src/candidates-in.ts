@@ -2,11 +2,18 @@
  * ① Jobs of `candidates` → what park stores. A job is done when every candidate in it is stored or has its outcome; the
  * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
  */
-import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark } from '@decorum/ledger'
+import {
+  type Ledger,
+  LedgerUnavailableError,
+  MAX_ITEMS,
+  type ParkItem,
+  type ParkMark,
+  type ParkResult,
+  type RedisLink,
+} from '@decorum/ledger'
 import { assignedId, CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
-import { type Job, Worker } from 'bullmq'
-import type { Redis } from 'ioredis'
+import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -15,7 +22,7 @@ import { sweepUndecodable } from './sweeper.ts'
 export type IntakeOptions = {
   ledger: Ledger
   partition: number
-  connection: Redis
+  connection: RedisLink
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
@@ -26,25 +33,34 @@ export type IntakeOptions = {
 
 /** Parking waits for Redis as long as it takes: a job given back would only be delivered again. */
 const AGAIN_MS = 500
+/** Another partition's Redis is away: its share of a job is tried again after this. */
+const LATER_MS = 5_000
 
 export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, connection, metrics, log, concurrency, lockMs } = options
   const tag = ledger.tags[partition] as string
   let closing = false
-  const work = async (job: Job<unknown>): Promise<void> => {
-    const chunks = chunksOf(options, job)
-    for (const { target, items, mark } of chunks) {
+  const work = async (job: Job<unknown>, token?: string): Promise<void> => {
+    const away = new Set<number>()
+    for (const { target, items, mark } of chunksOf(options, job)) {
+      if (away.has(target)) continue
       crashPoint('intake.before-park')
-      const result = await untilDone(
-        () => ledger.park(target, items, mark),
-        () => closing,
-      )
+      const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
+      const result = target === partition ? await untilDone(park, () => closing) : await unlessAway(park)
+      if (result === undefined) {
+        away.add(target)
+        continue
+      }
       crashPoint('intake.after-park')
       metrics.intake.inc({ what: 'parked' }, result.parked)
       metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)
     }
     crashPoint('intake.done')
+    if (away.size === 0) return
+    // It comes again as a whole; what is stored is marked. Meanwhile other jobs have its place.
+    await job.moveToDelayed(Date.now() + LATER_MS, token)
+    throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {
     connection,
@@ -52,6 +68,7 @@ export function startIntake(options: IntakeOptions): Worker {
     concurrency,
     lockDuration: lockMs,
     stalledInterval: lockMs,
+    runRetryDelay: AGAIN_MS,
     maxStalledCount: 1_000, // a job is given up by nobody: what it carries is either stored or has an outcome
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 1_000 },
@@ -134,6 +151,16 @@ function* chunksMarkedElsewhere(
   for (let target = 0; target < partitions; target++) {
     if (target === partition) continue
     for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(partition, String(job.id), chunk) }
+  }
+}
+
+/** undefined: that partition does not answer */
+async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError) return undefined
+    throw error
   }
 }
 

@@ -1,7 +1,7 @@
 /** What has to happen whether or not anybody asks: ended leases, redirects' candidates, acknowledged outcomes, the fleet's roll. */
 
 import { randomInt } from 'node:crypto'
-import type { Ledger, Member } from '@decorum/ledger'
+import { type Ledger, LedgerUnavailableError, type Member } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
 import { crashPoint } from '@decorum/service'
@@ -14,6 +14,8 @@ const TICK_MS = 200
 const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
 const OUTBOX_ITEMS = 100
+/** read while what stands in front waits for a partition that is away */
+const OUTBOX_PAGES = 10
 
 export type HousekeepingOptions = {
   ledger: Ledger
@@ -27,38 +29,37 @@ export type HousekeepingOptions = {
 
 export type Housekeeping = { stop(): Promise<void> }
 
+/** A loop for each partition: one whose Redis is away or hangs keeps none of the others waiting. */
 export async function startHousekeeping(options: HousekeepingOptions): Promise<Housekeeping> {
   const { ledger, log } = options
   let running = true
-  let tick = 0
-  let troubled = false
-  const everyTick = async (): Promise<void> => {
-    if (tick % TICKS_PER_SECOND === 0) await rollCall(options)
-    for (let partition = 0; partition < ledger.tags.length; partition++) {
-      await reap(options, partition)
-      await emptyOutbox(options, partition)
-      if (tick % TRIM_TICKS === 0) await ledger.trimOutcomes(partition)
-    }
-    tick++
-  }
-  const loop = async (): Promise<void> => {
-    while (running) {
+  const loop = async (work: (tick: number) => Promise<void>, what: object): Promise<void> => {
+    let troubled = false
+    for (let tick = 0; running; tick++) {
       try {
-        await everyTick()
+        await work(tick)
         troubled = false
       } catch (error) {
-        if (!troubled) log.warn({ err: (error as Error).message }, 'housekeeping waits')
+        if (!troubled) log.warn({ ...what, err: (error as Error).message }, 'housekeeping waits')
         troubled = true
       }
-      await new Promise((resolve) => setTimeout(resolve, TICK_MS))
+      if (running) await new Promise((resolve) => setTimeout(resolve, TICK_MS))
     }
   }
+  const keep = async (partition: number, tick: number): Promise<void> => {
+    await reap(options, partition)
+    await emptyOutbox(options, partition)
+    if (tick % TRIM_TICKS === 0) await ledger.trimOutcomes(partition)
+  }
   await rollCall(options)
-  const done = loop()
+  const loops = [
+    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await rollCall(options))), {}),
+    ...ledger.tags.map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
+  ]
   return {
     async stop() {
       running = false
-      await done
+      await Promise.all(loops)
       await ledger.announce({ role: 'gateway', id: options.id, slots: 0 }, 0).catch(() => {})
     },
   }
@@ -88,19 +89,33 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
   }
 }
 
-/** A redirect's target is a candidate of its own: it goes through the same door as any other, once per outbox entry. */
+/**
+ * A redirect's target is a candidate of its own: it goes through the same door as any other, once per outbox entry. One
+ * whose partition does not answer stays; those behind it need not wait for that.
+ */
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
-  const entries = await ledger.outbox(partition, OUTBOX_ITEMS)
-  for (const { id, candidate } of entries) {
-    const { id: assigned, ...wish } = candidate
-    const { origin, item } = admit(wish, assigned)
-    const target = origin === undefined ? partition : ledger.partitionOf(origin)
-    await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
-    crashPoint('outbox.after-park')
+  const away = new Set<number>()
+  let after: string | undefined
+  for (let page = 0; page < OUTBOX_PAGES; page++) {
+    const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
+    const done: string[] = []
+    for (const { id, candidate } of entries) {
+      const { id: assigned, ...wish } = candidate
+      const { origin, item } = admit(wish, assigned)
+      const target = origin === undefined ? partition : ledger.partitionOf(origin)
+      if (away.has(target)) continue
+      try {
+        await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
+        crashPoint('outbox.after-park')
+        done.push(id)
+      } catch (error) {
+        if (!(error instanceof LedgerUnavailableError)) throw error
+        away.add(target)
+      }
+    }
+    await ledger.clearOutbox(partition, done)
+    if (done.length > 0) crashPoint('outbox.after-clear')
+    after = entries.at(-1)?.id
+    if (entries.length < OUTBOX_ITEMS || after === undefined || away.size === 0) return
   }
-  await ledger.clearOutbox(
-    partition,
-    entries.map(({ id }) => id),
-  )
-  if (entries.length > 0) crashPoint('outbox.after-clear')
 }

@@ -1,6 +1,6 @@
 /** A gateway as a process: connect, start, stop. Any number of them share one Redis. */
 import { randomUUID } from 'node:crypto'
-import { openLedger } from '@decorum/ledger'
+import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import { closeWithin, openDoor, queueConnection, type RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
@@ -39,7 +39,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     registry: metrics.registry,
     ready: () => ledger.isReady(),
   })
-  const connection = queueConnection(config.REDIS_URL, log)
+  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.now())
 

@@ -2,15 +2,14 @@
  * Jobs of `candidates` whose data is not JSON. BullMQ can neither run nor fail them: it throws, the job stalls, comes
  * back and throws again, for ever (measured: reliability §0.6). They are set aside here, with an outcome that says so.
  */
-import type { Ledger } from '@decorum/ledger'
+import type { Ledger, RedisLink } from '@decorum/ledger'
 import { assignedId, CANDIDATES, type Outcome } from '@decorum/protocol'
-import type { Redis } from 'ioredis'
 
 /** Jobs looked at in each list: what is broken sits where jobs are taken from. */
 const LOOK_AT = 1_000
 
 /** @returns ids of the jobs that were set aside */
-export async function sweepUndecodable(redis: Redis, ledger: Ledger, partition: number): Promise<string[]> {
+export async function sweepUndecodable(redis: RedisLink, ledger: Ledger, partition: number): Promise<string[]> {
   const queue = `${ledger.tags[partition]}:${CANDIDATES}`
   const [active, wait] = [`${queue}:active`, `${queue}:wait`]
   const [begun, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))

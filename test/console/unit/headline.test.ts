@@ -15,8 +15,8 @@ function part(over: Partial<PartitionView> = {}): PartitionView {
   return { tag: '{decorum:0}', now, lanes: 0, due: 0, inFlight: 0, waiting: 0, unread: 0, counts: {}, ...over }
 }
 
-function at(partitions: PartitionView[], members = fleet, perMinute?: number, limit = 1_000_000) {
-  const look: Look = { kind: 'seen', at: now, partitions, lanes: [], members }
+function at(partitions: PartitionView[], members = fleet, perMinute?: number, limit = 1_000_000, away = 0) {
+  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 
@@ -26,6 +26,22 @@ test('every lane in its silence reads "polite, not stalled", with the instant at
     mood: 'polite',
     title: 'Polite, not stalled',
     sentence: '312 URLs wait in 40 lanes, each in the silence it owes. The next lane opens in 0.8 s.',
+  })
+})
+
+test('a master that is away is trouble, and the sentence says whose', () => {
+  expect(at([part({ waiting: 3, lanes: 1, inFlight: 1 })], fleet, 60, 1_000_000, 2)).toMatchObject({
+    mood: 'trouble',
+    title: '2 of 3 partitions do not answer',
+    sentence: expect.stringContaining('The others go on.'),
+  })
+})
+
+test('a master that came back holds its own partitions only', () => {
+  const head = at([part({ waiting: 3, lanes: 1, heldUntil: now + 5_000 }), part()])
+  expect(head).toMatchObject({
+    title: 'Holding back',
+    sentence: expect.stringContaining('Every lane of its 1 of 2 partitions stays shut for another 5 s'),
   })
 })
 

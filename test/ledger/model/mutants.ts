@@ -1,6 +1,7 @@
 /** Bugs that one could have written: each a small change to the text of a script, put into a connection by a test. */
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
+import { KEYS } from '../../../packages/ledger/src/scripts.ts'
 
 const FOLDER = new URL('../../../packages/ledger/src/lua/', import.meta.url)
 
@@ -21,7 +22,8 @@ export function defineMutant(redis: Redis, mutant: Mutant): void {
   const common = read('common')
   for (const name of readdirSync(FOLDER)) {
     const verb = name.replace('.lua', '')
-    if (verb !== 'common') redis.defineCommand(`decorum_${verb}`, { numberOfKeys: 1, lua: `${common}\n${read(verb)}` })
+    if (verb !== 'common')
+      redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: `${common}\n${read(verb)}` })
   }
 }
 

@@ -153,10 +153,15 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
 
 /** A Redis address without what must not lie about in files. */
 function placeOf(redisUrl: string): string {
-  const url = new URL(redisUrl)
-  url.username = ''
-  url.password = ''
-  return url.href
+  return redisUrl
+    .split(',')
+    .map((part) => {
+      const url = new URL(part.trim())
+      url.username = ''
+      url.password = ''
+      return url.href
+    })
+    .join(',')
 }
 
 /** The outcomes of a finished crawl stay, under the name of their run. */

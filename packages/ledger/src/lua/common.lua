@@ -1,7 +1,9 @@
 --[[
   common: stands in front of every verb. One clock, one epoch, the helpers that two verbs share.
 
-  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned. Every other key is built from its tag.
+  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of. Every other key is built from its tag.
+  KEYS[2]  {tag}:of:<n>  never there (keys.ts says why); n is how many partitions the caller knows of, and when the epoch's
+                         own `of` says otherwise the call is refused: hosts live elsewhere now, or are on their way
   ARGV[1]  nowMs or ''   tests pass a time; in production '' and the clock of Redis rules
   ARGV[2]  holdMs        how long nothing is granted after Redis forgot: lease + quarantine
   ARGV[3]  epoch id that the caller knows, or '' from a process that has just started
@@ -35,7 +37,8 @@ local function ms(instant) return string.format('%.3f', instant) end
 local function openEpoch()
   if ARGV[1] ~= '' then now = tonumber(ARGV[1])
   else local t = redis.call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
-  local e = redis.call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned')
+  local e = redis.call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of')
+  if e[7] and KEYS[2] ~= P .. 'of:' .. e[7] then return redis.error_reply('PARTITIONS ' .. e[7]) end
   local last = tonumber(e[4] or '0')
   if last > now then now = last end -- Redis's clock never runs backwards for us
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -154,4 +157,5 @@ end
 -- a lease begins: whoever announced a restart because all had ended spoke too soon
 local function granted() if announced then redis.call('HDEL', KEYS[1], 'planned') end end
 
-openEpoch()
+local refused = openEpoch()
+if refused then return refused end

@@ -1,5 +1,5 @@
 /** The operator's hand over HTTP: what was asked becomes an operation of the ledger, which alone decides what it means. */
-import type { Ledger, OperationRecord } from '@decorum/ledger'
+import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { isForever } from '../words.ts'
 import { OPERATIONS, type Operation } from './answers.ts'
@@ -88,7 +88,7 @@ export async function listOperations(ledger: Ledger, most: number, origin?: stri
     const all = await ledger.operations(ledger.partitionOf(origin), AMONG)
     return all.flatMap((one) => (one.origin === origin ? told(one) : [])).slice(0, most)
   }
-  const all = await Promise.all(ledger.tags.map((_, partition) => ledger.operations(partition, most)))
+  const all = await thatAnswer(ledger.tags.map((_, partition) => ledger.operations(partition, most)))
   return all
     .flat()
     .sort((a, b) => b.at - a.at)

@@ -1,5 +1,5 @@
 /** Origins by their lanes: as they open, or as their leases end; those alone that wait for one reason, if wanted. */
-import type { LaneList, Ledger, PartitionView } from '@decorum/ledger'
+import { type LaneList, type Ledger, type PartitionView, thatAnswer } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { describeOrigin, type ToldLane, type ToldOrigin } from './describe-origin.ts'
@@ -21,12 +21,12 @@ const FOUND: { [state in WaitState]?: LaneList['order'] } = {
 
 export async function listOrigins(ledger: Ledger, agents: Agents, asked: ListWish): Promise<OriginList> {
   const wish = { ...asked, sort: asked.sort ?? (asked.state && FOUND[asked.state]) ?? ('soonest' as const) }
-  const lists = await Promise.all(ledger.tags.map((_, partition) => listPartition(ledger, partition, agents, wish)))
+  const lists = await thatAnswer(ledger.tags.map((_, partition) => listPartition(ledger, partition, agents, wish)))
   const found = lists.flatMap(({ lanes }) => lanes)
   const rank = ({ lane }: Found): number => lane.due ?? lane.lease ?? 0
   found.sort((a, b) => (wish.sort === 'latest' ? rank(b) - rank(a) : rank(a) - rank(b)))
   const origins = new Map<string, ToldOrigin>()
-  let complete = lists.every((list) => list.complete)
+  let complete = lists.length === ledger.tags.length && lists.every((list) => list.complete)
   for (const { lane, origin } of found) {
     const told = origins.get(lane.origin)
     const { lease: _, ...shown } = lane

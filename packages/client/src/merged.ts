@@ -1,0 +1,51 @@
+/** Several endless sources as one: whoever has something next, in the order in which it came. */
+
+type Offer<T> = { value: T; taken: () => void }
+
+/**
+ * A source is asked for more when what it gave has been taken. One that fails ends alone; its error is thrown when all
+ * others have ended.
+ */
+export async function* merged<T>(sources: AsyncIterable<T>[]): AsyncGenerator<T, void, undefined> {
+  const offers: Offer<T>[] = []
+  let open = sources.length
+  let wake = (): void => undefined
+  let failed: Error | undefined
+  let left = false
+  const pump = async (source: AsyncIterable<T>): Promise<void> => {
+    try {
+      for await (const value of source) {
+        if (left) return
+        await new Promise<void>((taken) => {
+          offers.push({ value, taken })
+          wake()
+        })
+      }
+    } catch (error) {
+      failed ??= error instanceof Error ? error : new Error(String(error))
+    } finally {
+      open--
+      wake()
+    }
+  }
+  for (const source of sources) void pump(source)
+  try {
+    for (;;) {
+      const offer = offers.shift()
+      if (offer !== undefined) {
+        yield offer.value
+        offer.taken()
+      } else if (open === 0) {
+        if (failed !== undefined) throw failed
+        return
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    }
+  } finally {
+    left = true
+    for (const { taken } of offers) taken()
+  }
+}

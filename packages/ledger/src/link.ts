@@ -1,0 +1,86 @@
+/** Connections to the fleet's Redis, whatever REDIS_URL names: one server, a cluster, or what Sentinel calls the master. */
+import { type RedisAddress, readRedisAddress } from '@decorum/protocol'
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+
+/** What a connection is used through: a cluster knows the same commands, and finds the node by the key. */
+export type RedisLink = Redis | Cluster
+
+export type LinkOptions = Pick<RedisOptions, 'lazyConnect' | 'connectTimeout'> & {
+  /**
+   * fail: a command that cannot be sent or whose answer is lost fails at once, and is not sent again by itself.
+   * wait: commands wait for Redis to come back, for ever.
+   */
+  away: 'fail' | 'wait'
+  retryMs?: number
+}
+
+/**
+ * Followed for one command: MOVED and ASK (it was not run) or TRYAGAIN (its slot is on the move, it was not run). Three
+ * tries are 0.3 s, well inside the deadline of a call.
+ */
+const REDIRECTIONS = 4
+
+/** @throws RedisAddressError for an address that is none */
+export function linkTo(address: string | RedisAddress, options: LinkOptions): RedisLink {
+  const at = typeof address === 'string' ? readRedisAddress(address) : address
+  switch (at.kind) {
+    case 'server':
+      return new Redis(at.url, serverOptions(options))
+    case 'sentinel': {
+      const { tls: _none, ...login } = at.login
+      return new Redis({ ...serverOptions(options), ...login, sentinels: at.sentinels, name: at.master })
+    }
+    case 'cluster': {
+      const { tls, ...login } = at.login
+      return new Cluster(at.nodes, clusterOptions(options, { ...login, ...(tls ? { tls: {} } : {}) }))
+    }
+    default:
+      return at satisfies never
+  }
+}
+
+/** Another connection to the same place: settings (TLS, password, database) are taken over. */
+export function another(link: RedisLink, options: LinkOptions): RedisLink {
+  if (link.isCluster) {
+    const cluster = link as Cluster
+    return cluster.duplicate([], clusterOptions(options, cluster.options.redisOptions ?? {}))
+  }
+  return (link as Redis).duplicate(serverOptions(options))
+}
+
+/** The servers behind a connection; of a cluster its masters. */
+export const mastersOf = (link: RedisLink): Redis[] =>
+  link.isCluster ? (link as Cluster).nodes('master') : [link as Redis]
+
+function serverOptions({ away, retryMs, ...rest }: LinkOptions) {
+  return {
+    ...rest,
+    enableOfflineQueue: away === 'wait',
+    autoResendUnfulfilledCommands: away === 'wait',
+    maxRetriesPerRequest: away === 'wait' ? null : 0,
+    ...(retryMs === undefined ? {} : { retryStrategy: () => retryMs }),
+  } satisfies RedisOptions
+}
+
+function clusterOptions(
+  { away, retryMs, lazyConnect = false, connectTimeout }: LinkOptions,
+  node: NonNullable<ClusterOptions['redisOptions']>,
+) {
+  const wait = away === 'wait'
+  return {
+    lazyConnect,
+    enableOfflineQueue: wait,
+    enableReadyCheck: false, // it would ask one node, which may be the one that hangs; each command tells for itself
+    maxRedirections: wait ? 16 : REDIRECTIONS,
+    retryDelayOnFailover: wait ? 100 : 0, //    0: what was cut off is the caller's to repeat
+    retryDelayOnClusterDown: wait ? 100 : 0,
+    ...(retryMs === undefined ? {} : { clusterRetryStrategy: () => retryMs }),
+    redisOptions: {
+      ...node,
+      replyMapping: 'legacy' as const, // as it is by default; its type wants it said
+      ...(connectTimeout === undefined ? {} : { connectTimeout }),
+      autoResendUnfulfilledCommands: wait,
+      maxRetriesPerRequest: wait ? null : 0,
+    },
+  } satisfies ClusterOptions
+}

@@ -1,0 +1,133 @@
+/** The ledger on a real Redis Cluster: who answers for what, and what happens while a slot moves or a master is away. */
+import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
+import { Redis } from 'ioredis'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { url } from '../ledger/ledger-for-test.ts'
+import { startCluster } from '../support/cluster.ts'
+import { startRedis } from '../support/redis.ts'
+
+const cluster = await startCluster()
+afterAll(() => cluster.stop())
+const PARTITIONS = 6
+const TIMES = { leaseMs: 300, quarantineMs: 100 }
+const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
+
+async function open() {
+  const ledger = await openLedger({ redis: cluster.url, partitions: PARTITIONS, callDeadlineMs: 1_000, ...TIMES })
+  onTestFinished(() => ledger.close())
+  const origins = ledger.tags.map((_, partition) => {
+    for (let n = 0; ; n++) if (ledger.partitionOf(`http://s${n}.test`) === partition) return `http://s${n}.test`
+  })
+  return { ledger, origins }
+}
+
+test('six partitions lie two on each master, and the same calls reach each', async () => {
+  const { ledger, origins } = await open()
+  const homes = await Promise.all(ledger.tags.map((tag) => cluster.homeOf(tag)))
+  expect(homes.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 1, 2, 2])
+  expect(ledger.warnings).toEqual([])
+  for (const [partition, origin] of origins.entries())
+    expect(await ledger.park(partition, [url(`one-${partition}`, { origin })])).toMatchObject({ parked: 1 })
+  await expect.poll(async () => (await ledger.members()).length).toBe(0)
+  await ledger.announce({ id: 'x', role: 'gateway', slots: 0 })
+  expect(await ledger.members()).toEqual([{ id: 'x', role: 'gateway', slots: 0 }])
+})
+
+test('a wake-up is heard from whichever master it comes', async () => {
+  const { ledger, origins } = await open()
+  const heard = new Set<number>()
+  await ledger.onWake((partition) => heard.add(partition))
+  for (const [partition] of origins.entries()) {
+    const free = `http://wake.s${partition}.test`
+    const at = ledger.partitionOf(free)
+    // What is due already would keep a new one from being the first.
+    await expect.poll(() => ledger.take(at, ask), { timeout: 3_000 }).toMatchObject({ why: 'nothing-due' })
+    await ledger.park(at, [url(`wake-${partition}`, { origin: free })])
+    await expect.poll(() => heard.has(at)).toBe(true)
+  }
+})
+
+test('while a slot moves its partition answers nobody: half of it is never taken for the whole', async () => {
+  const { ledger, origins } = await open()
+  const [tag = '', origin = ''] = [ledger.tags[1], origins[1]]
+  await ledger.park(
+    1,
+    Array.from({ length: 60 }, (_, n) => url(`m${n}`, { origin: `${origin}:${8_000 + n}` })),
+  )
+  const before = await ledger.viewPartition(1)
+  let refused = 0
+  const to = ((await cluster.homeOf(tag)) + 1) % 3
+  const gone = await cluster.moveTag(tag, to, async () => {
+    for (const call of [
+      () => ledger.take(1, ask),
+      () => ledger.park(1, [url('late', { origin })]),
+      () => ledger.enter({ agent: 'bot', origin }, 1),
+      () => ledger.viewPartition(1),
+    ]) {
+      await expect(call()).rejects.toBeInstanceOf(LedgerUnavailableError)
+      refused++
+    }
+    expect(await ledger.park(0, [url('elsewhere', { origin: origins[0] as string })])).toMatchObject({ parked: 1 })
+  })
+  expect(refused).toBe(4)
+  expect(gone).toBeGreaterThan(60)
+  expect(await cluster.homeOf(tag)).toBe(to)
+  const after = await ledger.viewPartition(1)
+  expect(after).toMatchObject({ waiting: before.waiting, lanes: before.lanes })
+  // Another server is another run: what the first one granted may still be on the wire.
+  expect(after.heldUntil ?? 0).toBeGreaterThan(after.now)
+  expect(await ledger.take(1, ask)).toMatchObject({ kind: 'wait', why: 'held' })
+  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+})
+
+test('a master that is away stops its partitions alone, also for who starts meanwhile; back, it holds its own grants', async () => {
+  const { ledger, origins } = await open()
+  const victim = await cluster.homeOf(ledger.tags[5] as string)
+  expect(await cluster.homeOf(PARTITIONS_KEY), 'who starts needs the list of partitions').not.toBe(victim)
+  const homes = await Promise.all(ledger.tags.map((tag) => cluster.homeOf(tag)))
+  await cluster.masters[victim]?.kill9()
+  const parkAll = (by: typeof ledger, name: string) =>
+    Promise.allSettled(origins.map((origin, n) => by.park(n, [url(`${name}-${n}`, { origin })])))
+  const wanted = homes.map((home) => (home === victim ? 'rejected' : 'fulfilled'))
+  await expect.poll(async () => (await parkAll(ledger, 'away')).map(({ status }) => status)).toEqual(wanted)
+  expect((await ledger.announce({ id: 'y', role: 'fetcher', slots: 3 })).map(({ id }) => id)).toContain('y')
+  const { ledger: late } = await open()
+  expect((await parkAll(late, 'late')).map(({ status }) => status)).toEqual(wanted)
+  expect(late.warnings.join()).toContain('does not answer')
+  expect(Math.abs(late.now(5) - Date.now())).toBeLessThan(5_000)
+
+  await cluster.masters[victim]?.restart()
+  await cluster.healthy()
+  await expect
+    .poll(() => parkAll(ledger, 'back').then((all) => all.every(({ status }) => status === 'fulfilled')))
+    .toBe(true)
+  for (const [partition, home] of homes.entries()) {
+    const view = await ledger.viewPartition(partition)
+    if (home === victim) expect(view.heldUntil ?? 0, `partition ${partition}`).toBeGreaterThan(view.now)
+    else expect(view.heldUntil, `partition ${partition}`).toBeUndefined()
+  }
+})
+
+test('one node alone is refused with the way out; servers that are no cluster as well', async () => {
+  const [first] = cluster.masters
+  const alone = openLedger({ redis: first?.url ?? '', partitions: 1 })
+  await expect(alone).rejects.toBeInstanceOf(LedgerUnfitError)
+  await expect(alone).rejects.toThrow('name two or more of its nodes in REDIS_URL, separated by commas')
+  const plain = await startRedis()
+  onTestFinished(() => plain.stop())
+  const two = openLedger({ redis: `${plain.url},${plain.url}`, partitions: 1 })
+  await expect(two).rejects.toThrow('they are no nodes of a cluster: name one alone')
+})
+
+test('a cluster of which one master stops all is used with a warning', async () => {
+  const raw = cluster.masters.map(({ port }) => new Redis({ port, host: '127.0.0.1' }))
+  const set = (value: string) =>
+    Promise.all(raw.map((one) => one.config('SET', 'cluster-require-full-coverage', value)))
+  onTestFinished(async () => {
+    await set('no')
+    for (const one of raw) one.disconnect()
+  })
+  await set('yes')
+  const { ledger } = await open()
+  expect(ledger.warnings).toEqual([expect.stringContaining('set cluster-require-full-coverage no')])
+})
