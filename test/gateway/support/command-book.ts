@@ -56,7 +56,7 @@ const CONSTANT = new Set(
 )
 
 /** Small by their nature: what is in work at once, who is alive, the partitions. */
-const SMALL = /:(active|stalled|fleet)$|^decorum:partitions$/
+const SMALL = /:(active|stalled|fleet)$|^decorum:partitions$|^\{decorum:partitions\}:retired$/
 /** Hashes of one origin, of one job, of counters by name. */
 const SMALL_HASH = /:o:|:(candidates|orders):[^:]+$|:counts$/
 
