@@ -3,10 +3,10 @@
  * cache folder, nothing installed. About 4 MB and 3 s, once per user.
  */
 import { execFile } from 'node:child_process'
-import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolder } from './cache-folder.ts'
 
 const run = promisify(execFile)
 
@@ -118,35 +118,6 @@ async function unpacked(home: string): Promise<UnpackedRedis | undefined> {
     folders.push(...names.filter((name) => name.includes('-linux-gnu')).map((name) => join(above, name)))
   }
   return { path, libraries: folders.join(':') }
-}
-
-/**
- * The first folder that can be written: the user's cache, else one of our own under the system's temporary folder,
- * where only a folder that belongs to us and to nobody else is trusted with a program that will be run.
- */
-async function cacheFolder(): Promise<string | undefined> {
-  const uid = process.getuid?.() ?? 0
-  const { XDG_CACHE_HOME, HOME } = process.env
-  const userCache = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'))
-  for (const folder of [userCache && join(userCache, 'decorum'), join(tmpdir(), `decorum-${uid}`)]) {
-    if (!folder?.startsWith('/')) continue
-    try {
-      // Step by step: Node's recursive mkdir never returns where ENOENT has another meaning (below /proc).
-      for (const step of [dirname(folder), folder]) {
-        await mkdir(step, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'EEXIST') throw error
-        })
-      }
-      const found = await lstat(folder)
-      if (!found.isDirectory() || found.uid !== uid) continue
-      await chmod(folder, 0o700)
-      await rm(await mkdtemp(join(folder, '.try-')), { recursive: true })
-      return folder
-    } catch {
-      // not writable: the next one
-    }
-  }
-  return undefined
 }
 
 function apt(command: string, args: string[], options: { cwd?: string }) {

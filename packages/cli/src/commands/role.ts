@@ -1,4 +1,7 @@
 /** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
+import { enableCompileCache, flushCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { cacheFolder } from '../cache-folder.ts'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
@@ -25,7 +28,11 @@ export async function runRole(role: Role): Promise<ExitCode> {
   // The parent started us with a channel: when it is gone, however it ended, nobody wants us any more.
   if (process.connected) process.once('disconnect', () => asked.resolve())
 
+  // A role that was killed is wanted again at once: types stripped and code compiled are kept, 440 → 270 ms of CPU
+  const cache = await cacheFolder()
+  if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
   const service = await start(role)
+  flushCompileCache() // now: a role that is killed flushes nothing
   if (process.connected) {
     // whatever LOG_LEVEL says of other lines
     process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)

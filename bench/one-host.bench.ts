@@ -1,0 +1,174 @@
+/**
+ * A frontier pours a million URLs of one host in beside ten thousand hosts that are being crawled: what becomes of the
+ * others' pace? Once with the default limit of a lane, which refuses nine in ten, once with a limit that lets all of them in.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openFrontier } from '@decorum/client'
+import { type Ledger, MAX_ITEMS, openLedger, type PartitionView } from '@decorum/ledger'
+import { round, table } from './frame/figures.ts'
+import type { BenchSection } from './frame/one.ts'
+import { type BenchRedis, benchRedis } from './frame/redis.ts'
+import { startChild } from './relay/child.ts'
+
+const TAG = '{decorum:0}'
+const BIG = 'https://www.one-big-host.example'
+const SLOTS = 400
+const LOOK_MS = 250
+const DAY = 86_400_000
+
+type Setting = { hosts: number; gapMs: number; big: number; limits: number[]; phaseMs: number; perHost: number }
+type Phase = { name: string; seconds: number; pace: number; redisShare: number }
+type Result = { limit: number; phases: Phase[]; stored: number; refused: number; fetched: number }
+
+export async function run({ short }: { short: boolean }): Promise<BenchSection> {
+  const setting: Setting = short
+    ? { hosts: 200, gapMs: 1_000, big: 4_000, limits: [1_000], phaseMs: 2_000, perHost: 20 }
+    : { hosts: 10_000, gapMs: 10_000, big: 1_000_000, limits: [100_000, 2_000_000], phaseMs: 40_000, perHost: 30 }
+  const results: Result[] = []
+  for (const limit of setting.limits) results.push(await oneRun(setting, limit))
+  return { name: 'one-host', lines: report(setting, results) }
+}
+
+async function oneRun(setting: Setting, limit: number): Promise<Result> {
+  const { hosts, gapMs, big, phaseMs } = setting
+  const agents = JSON.stringify([
+    { name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: gapMs, maxGapMs: gapMs },
+  ])
+  const redis = await benchRedis()
+  const stops: (() => Promise<unknown>)[] = [() => redis.stop()]
+  try {
+    const env = {
+      REDIS_URL: redis.url,
+      DECORUM_AGENTS: agents,
+      LANE_LIMIT: String(limit),
+      LOG_LEVEL: 'silent',
+      PORT: '0',
+    }
+    const gateway = await startChild('gateway.ts', [], env)
+    stops.push(gateway.stop)
+    const fetcher = await startChild('noop-fetcher.ts', [redis.url, agents])
+    stops.push(fetcher.stop)
+    fetcher.width(SLOTS)
+    const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+    stops.push(() => ledger.close())
+    const stopTrimming = trimmer(redis)
+    stops.push(stopTrimming)
+
+    await parkOthers(ledger, setting)
+    await sleep(gapMs) // robots.txt of the last of them
+    const phases: Phase[] = []
+    const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
+      phases.push(await paceOf(name, redis, ledger, hosts / gapMs, work))
+      process.stderr.write(`  ${limit}: ${JSON.stringify(phases.at(-1))}\n`)
+    }
+    await phase('before', () => sleep(phaseMs))
+    await phase('while they come in', () => pourIn(redis, ledger, big))
+    await phase('with them', () => sleep(phaseMs))
+    const { counts } = await ledger.viewPartition(0)
+    const lane = (await ledger.viewOrigin(BIG, ['bench'])).lanes[0]
+    const fetched = big - (lane?.waiting ?? 0) - (counts.refused ?? 0)
+    return { limit, phases, stored: lane?.waiting ?? 0, refused: counts.refused ?? 0, fetched }
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+  }
+}
+
+/** A reader of outcomes that keeps up. */
+function trimmer(redis: BenchRedis): () => Promise<void> {
+  let running = true
+  const done = (async () => {
+    while (running) {
+      await redis.client.xtrim(`${TAG}:outcomes`, 'MAXLEN', 0)
+      await sleep(LOOK_MS)
+    }
+  })()
+  return async () => {
+    running = false
+    await done
+  }
+}
+
+/** Their first visits spread over one gap, as they would be after a while. */
+async function parkOthers(ledger: Ledger, { hosts, gapMs, perHost }: Setting): Promise<void> {
+  const expiresAt = Date.now() + DAY
+  const startedAt = performance.now()
+  const perCall = Math.max(1, Math.floor(MAX_ITEMS / perHost))
+  for (let from = 0; from < hosts; from += perCall) {
+    const items = Array.from({ length: Math.min(perCall, hosts - from) * perHost }, (_, i) => {
+      const origin = `https://www.host-${from + Math.floor(i / perHost)}.example`
+      const parked = {
+        id: `${from}-${i}`,
+        path: `/articles/a-page-${i}`,
+        expiresAt,
+        hops: 0,
+        priority: 'normal' as const,
+      }
+      return { lane: { agent: 'bench', origin }, parked }
+    })
+    await ledger.park(0, items)
+    await sleep(Math.max(0, (from / hosts) * gapMs - (performance.now() - startedAt)))
+  }
+}
+
+/** Through the front door; resolves when each of them is stored or refused. */
+async function pourIn(redis: BenchRedis, ledger: Ledger, big: number): Promise<void> {
+  const frontier = await openFrontier({ redis: redis.url })
+  const before = await ledger.viewPartition(0)
+  const taken = ({ counts }: PartitionView): number => (counts.parked ?? 0) + (counts.refused ?? 0)
+  for (let from = 0; from < big; from += 2_000) {
+    const urls = Array.from({ length: Math.min(2_000, big - from) }, (_, i) => ({
+      url: `${BIG}/articles/2026/11/20/a-title-of-usual-length-${from + i}`,
+    }))
+    await frontier.enqueue(urls)
+  }
+  while (taken(await ledger.viewPartition(0)) - taken(before) < big) await sleep(LOOK_MS)
+  await frontier.close()
+}
+
+/** @param permitted  visits a millisecond that the gaps allow. The big host's own visits, one a gap, are lost among them. */
+async function paceOf(
+  name: string,
+  redis: BenchRedis,
+  ledger: Ledger,
+  permitted: number,
+  work: () => Promise<unknown>,
+): Promise<Phase> {
+  const look = async () => ({
+    at: performance.now(),
+    cpu: await redis.cpuMicros(),
+    fetched: (await ledger.viewPartition(0)).counts.fetched ?? 0,
+  })
+  const before = await look()
+  await work()
+  const after = await look()
+  const ms = after.at - before.at
+  return {
+    name,
+    seconds: ms / 1_000,
+    pace: (after.fetched - before.fetched) / (ms * permitted),
+    redisShare: (after.cpu - before.cpu) / (ms * 1_000),
+  }
+}
+
+function report({ hosts, gapMs, big }: Setting, results: Result[]): string[] {
+  const rows = results.flatMap(({ limit, phases }) =>
+    phases.map(({ name, seconds, pace, redisShare }) => [
+      `limit ${round(limit, 0)}: ${name}`,
+      round(seconds, 0),
+      round(pace, 3),
+      round(pace / (phases[0]?.pace ?? Number.NaN), 3),
+      `${round(redisShare * 100, 0)} %`,
+    ]),
+  )
+  const sums = results.map(
+    ({ limit, stored, refused, fetched }) =>
+      `With a limit of ${round(limit, 0)}: ${round(stored, 0)} stored, ${round(refused, 0)} refused as \`lane-full\`, ${round(fetched, 0)} fetched meanwhile: ${round(stored + refused + fetched, 0)} in all.`,
+  )
+  return [
+    `${round(hosts, 0)} hosts at a gap of ${round(gapMs / 1_000, 0)} s (${round((hosts / gapMs) * 1_000, 0)} visits a second are permitted), and ${round(big, 0)} URLs of one more host through \`candidates\`, as fast as they go in; a real gateway, a fetcher without a network, ${SLOTS} slots. Pace: visits of the others over those that their gaps permit.`,
+    '',
+    ...table(['', 's', 'pace', 'over before', 'Redis, of a core'], rows),
+    '',
+    ...sums,
+  ]
+}
