@@ -100,6 +100,33 @@ test('a page: begun in the instant before, settled with the silence kept since i
   expect((site.asked[0]?.at ?? 0) - (begun[0] ?? 0)).toBeGreaterThan(0)
 })
 
+test('an agent that rests in proportion: a slow exchange owes a multiple of itself, one that was not sent what it did', async () => {
+  const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveGap: { factor: 5, capMs: 60_000 } }
+  const agents = agentsOf({ agents: JSON.stringify([entry]) })
+  const SLOW_MS = 120
+  const slow = (octets: Buffer) => rawOrigin((socket) => void setTimeout(() => socket.write(octets), SLOW_MS))
+  const page = await slow(answerOf(200, {}, 'at last'))
+  const hung = await rawOrigin((socket) => void setTimeout(() => socket.resetAndDestroy(), SLOW_MS))
+  const rules = await slow(answerOf(200, {}, 'User-agent: *\nDisallow: /no'))
+  const { run, settled, learned } = rig({}, { agents })
+  const order = (origin: string) => pageOrder(origin, '/', { agent: 'slow', gapMs: 100 })
+  await run(order(page.origin))
+  await run(order(hung.origin))
+  await run({ ...order(rules.origin), path: '/robots.txt', kind: 'robots' })
+  const owed = [...settled, ...learned].map(({ gapMs }) => gapMs)
+  expect(owed).toHaveLength(3)
+  for (const gapMs of owed) {
+    expect(gapMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
+    expect(gapMs).toBeLessThan(10_000)
+  }
+  const tired = rig({ permits: [{ kind: 'granted', leaseMs: 1 }] }, { agents, leaseMs: 1, fetchDeadlineMs: 1 })
+  await tired.run(order(page.origin))
+  expect(tired.settled.map(({ gapMs, outcome }) => [gapMs, outcome])).toEqual([[100, undefined]])
+  const other = rig()
+  await other.run(pageOrder(page.origin, '/', { gapMs: 100 }))
+  expect(other.settled[0]?.gapMs).toBe(100) // off unless asked for
+})
+
 test('the time that a sink takes counts as silence', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
   const sink = {

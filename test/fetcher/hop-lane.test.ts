@@ -27,6 +27,15 @@ test('a hop enters the lane of the origin it leads to, and leaves it owing the g
   expect(again.kind === 'wait' && again.waitMs).toBeLessThanOrEqual(polite.minGapMs)
 })
 
+test('a slow hop of an agent that rests in proportion owes that there, too', async () => {
+  const gentle = { ...polite, adaptiveGap: { factor: 10, floorMs: 0, capMs: 60_000 } }
+  const there = await rawOrigin((socket) => void setTimeout(() => socket.write(answerOf(200, {}, RULES)), 100))
+  const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
+  await robots(connections, here.origin, { agent: gentle, enterHop: hopLanes(ledger) })
+  const again = await ledger.enter({ agent: gentle.key, origin: there.origin }, 0)
+  expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(900) // this clock of Redis stands still
+})
+
 test('while that lane is in flight no hop is sent; when it does not open in time the rules are not known', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))

@@ -16,7 +16,10 @@ const tags = partitionTags(1)
 const archive = await mkdtemp(join(tmpdir(), 'decorum-journey-'))
 const settings = {
   REDIS_URL: redis.url,
-  DECORUM_CONTACT: 'https://example.com/bot',
+  DECORUM_AGENTS: JSON.stringify([
+    { name: 'decorum', userAgent: 'decorum/1 (+https://example.com/bot)' },
+    { name: 'gentle', userAgent: 'gentle/1 (+https://example.com/bot)', adaptiveGap: { factor: 4 } },
+  ]),
   DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
   DEFAULT_GAP_MS: '50',
   MAX_ATTEMPTS: '2',
@@ -72,6 +75,21 @@ test('URLs go in, robots.txt is asked first and obeyed, gaps are kept, each URL 
   // After robots.txt the silence is the one owed before its rules were known, or the longer one that they ask for.
   expect(Math.min(...gaps.slice(1))).toBeGreaterThanOrEqual(200)
   expect(gaps[0]).toBeGreaterThanOrEqual(50)
+})
+
+test('an agent that rests in proportion leaves a slow site alone for as many times as long as its answers took', async () => {
+  const SLOW_MS = 150
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/robots.txt') socket.write(answerOf(404))
+    else setTimeout(() => socket.write(answerOf(200)), SLOW_MS)
+  })
+  const pages = ['/1', '/2', '/3']
+  await enqueue(...pages.map((path) => ({ id: `slow${path}`, url: site.origin + path, agent: 'gentle' })))
+  for (const path of pages) await ends(`slow${path}`)
+  const visits = site.asked.filter(({ path }) => path !== '/robots.txt').map(({ at }) => at)
+  const gaps = visits.slice(1).map((at, i) => at - (visits[i] ?? 0))
+  expect(gaps).toHaveLength(2)
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5) // the answer, and four times that; a timer may be 1 ms early
 })
 
 test('429 closes the lane and ends as rate-limited after the attempts; the site sees each attempt once', async () => {

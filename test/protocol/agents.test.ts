@@ -43,6 +43,20 @@ test('floor and cap of the gap: own, or the common ones; a floor above the commo
   expect(() => load({ ...bot, maxGapMs: 500 })).toThrow(/floor of the gap \(1000 ms\) lies above its cap \(500 ms\)/)
 })
 
+test('the adaptive gap is off unless asked for; its floor and cap are the agent’s own or none and the gap’s', () => {
+  expect(load(bot).default).not.toHaveProperty('adaptiveGap')
+  const whole = { factor: 2.5, floorMs: 100, capMs: 60_000 }
+  expect(load({ ...bot, adaptiveGap: whole }).default.adaptiveGap).toEqual(whole)
+  expect(load({ ...bot, maxGapMs: 7_000, adaptiveGap: { factor: 5 } }).default.adaptiveGap).toEqual({
+    factor: 5,
+    floorMs: 0,
+    capMs: 7_000,
+  })
+  expect(() => load({ ...bot, adaptiveGap: { factor: 5, floorMs: 2_000, capMs: 1_000 } })).toThrow(
+    /My-Bot: the floor of the adaptive gap \(2000 ms\) lies above its cap \(1000 ms\)/,
+  )
+})
+
 test('a User-Agent without a contact is refused; a URL or an e-mail address is one', () => {
   expect(() => load({ ...bot, userAgent: 'my-bot/1.0' })).toThrow(/names a contact/)
   for (const contact of ['http://example.com', '+https://example.com/bot', 'bot@example.com'])
@@ -57,6 +71,12 @@ test.each([
   ['another profile', { ...bot, profile: 'bing' }, /profile/],
   ['a misspelt field', { ...bot, mingapms: 5 }, /mingapms/],
   ['a negative gap', { ...bot, minGapMs: -1 }, /minGapMs/],
+  ['an adaptive gap without a factor', { ...bot, adaptiveGap: { capMs: 5 } }, /adaptiveGap.factor/],
+  ['a factor of nothing', { ...bot, adaptiveGap: { factor: 0 } }, /adaptiveGap.factor/],
+  ['a factor in words', { ...bot, adaptiveGap: { factor: 'five' } }, /adaptiveGap.factor/],
+  ['half a millisecond', { ...bot, adaptiveGap: { factor: 1, floorMs: 0.5 } }, /adaptiveGap.floorMs/],
+  ['a misspelt field of the adaptive gap', { ...bot, adaptiveGap: { factor: 5, cap: 5 } }, /"cap"/],
+  ['an adaptive gap that is switched on', { ...bot, adaptiveGap: true }, /adaptiveGap/],
 ])('refused: %s', (_, entry, message) => {
   expect(() => load(entry)).toThrow(message)
 })

@@ -1,7 +1,7 @@
 /** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { readTags } from './fit.ts'
-export { type Gap, gapFor, tokensOf } from './gap.ts'
+export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
 export { keysOf, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'

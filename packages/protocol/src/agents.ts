@@ -13,6 +13,12 @@ const headerValue = z
   .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
+const AdaptiveGapEntry = z.strictObject({
+  factor: z.number().positive().max(1_000),
+  floorMs: z.int().min(0).optional(),
+  capMs: z.int().min(0).optional(),
+})
+
 const AgentEntry = z
   .strictObject({
     name: token,
@@ -24,10 +30,17 @@ const AgentEntry = z
     profile: z.enum(PROFILES).default('decorum'),
     minGapMs: z.int().min(0).optional(),
     maxGapMs: z.int().min(0).optional(),
+    adaptiveGap: AdaptiveGapEntry.optional(),
     /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (spec/robots.md §5) */
     honourCrawlDelay: z.boolean().optional(),
   })
   .refine((a) => (a.minGapMs ?? 0) <= (a.maxGapMs ?? Number.POSITIVE_INFINITY), 'minGapMs lies under maxGapMs')
+
+/**
+ * Rest in proportion: after an exchange that took t ms the lane rests at least factor × t, within [floorMs, capMs]. Only
+ * ever longer than the gap that is owed anyway.
+ */
+export type AdaptiveGap = { factor: number; floorMs: number; capMs: number }
 
 export type Agent = {
   /** product token as written: what robots.txt is asked for */
@@ -40,6 +53,7 @@ export type Agent = {
   /** floor and cap of the gap, ms */
   minGapMs: number
   maxGapMs: number
+  adaptiveGap?: AdaptiveGap
   honourCrawlDelay: boolean
   /** false: nobody could complain, so only opened addresses are visited */
   hasContact: boolean
@@ -84,6 +98,7 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
       throw new Error(
         `DECORUM_AGENTS: ${entry.name}: the floor of the gap (${minGapMs} ms) lies above its cap (${maxGapMs} ms)`,
       )
+    const adaptiveGap = adaptiveGapOf(entry, maxGapMs)
     return {
       name: entry.name,
       key: entry.name.toLowerCase(),
@@ -92,10 +107,21 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
       profile: entry.profile,
       minGapMs,
       maxGapMs,
+      ...(adaptiveGap === undefined ? {} : { adaptiveGap }),
       honourCrawlDelay: entry.honourCrawlDelay ?? (entry.profile !== 'google' && entry.profile !== 'google-2022'),
       hasContact: true,
     }
   })
+}
+
+function adaptiveGapOf({ name, adaptiveGap }: z.infer<typeof AgentEntry>, maxGapMs: number): AdaptiveGap | undefined {
+  if (adaptiveGap === undefined) return undefined
+  const { factor, floorMs = 0, capMs = maxGapMs } = adaptiveGap
+  if (floorMs > capMs)
+    throw new Error(
+      `DECORUM_AGENTS: ${name}: the floor of the adaptive gap (${floorMs} ms) lies above its cap (${capMs} ms)`,
+    )
+  return { factor, floorMs, capMs }
 }
 
 function builtIn({ contact, defaultGapMs, maxGapMs }: AgentSettings): Agent {

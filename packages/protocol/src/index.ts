@@ -1,5 +1,5 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
-export { type Agent, type AgentSettings, type Agents, loadAgents } from './agents.ts'
+export { type AdaptiveGap, type Agent, type AgentSettings, type Agents, loadAgents } from './agents.ts'
 export {
   assignedId,
   Candidate,

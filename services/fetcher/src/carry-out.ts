@@ -2,7 +2,7 @@
  * One order from its slot to its end: wait until the lane opens → begin → request → settle or learn. Whatever goes
  * wrong in between, the lease ends by itself: nothing here may hold a lane for ever, and nothing may be sent without it.
  */
-import { type Ledger, LedgerUnavailableError, type Settlement, type SettleResult } from '@decorum/ledger'
+import { gapAfter, type Ledger, LedgerUnavailableError, type Settlement, type SettleResult } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
@@ -76,7 +76,7 @@ async function giveBack({ agent, origin, fence }: Order, { ledger, stats }: Tool
 }
 
 async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
-  const { agent: key, origin, fence, gapMs } = order
+  const { agent: key, origin, fence } = order
   const result = await fetchPage(order, agent, lease, {
     connections: tools.connections,
     sink: tools.sink,
@@ -85,8 +85,9 @@ async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Pro
     now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
-  const { mood, outcome, candidate, endedAt, what, bytes } = result
+  const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
+  const gapMs = gapAfter(agent, order.gapMs, tookMs)
   const settlement: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood }
   if (outcome !== undefined) settlement.outcome = outcome
   if (candidate !== undefined) settlement.candidate = candidate

@@ -39,6 +39,8 @@ export type PageResult = {
   candidate?: Candidate & { id: string }
   /** the last byte or the failure, on `performance.now()` */
   endedAt: number
+  /** the exchange, ms; absent when nothing was sent */
+  tookMs?: number
   /** for counting: what happened, and octets of the body */
   what: string
   bytes: number
@@ -62,9 +64,9 @@ export async function fetchPage(order: Order, agent: Agent, lease: Lease, tools:
 }
 
 async function answered(order: Order, agent: Agent, answer: Answer, tools: PageTools): Promise<PageResult> {
-  const { status, headers, body, endedAt } = answer
+  const { status, headers, body, endedAt, timing } = answer
   const meaning = meaningOf(status)
-  const done = { endedAt, bytes: body.bytes }
+  const done = { endedAt, tookMs: timing.totalMs, bytes: body.bytes }
   try {
     if (meaning === 'too-fast') {
       const what = status === 429 ? 'rate-limited' : 'server-error'
@@ -144,9 +146,14 @@ const rounded = (timing: Answer['timing']): Answer['timing'] => {
   return whole
 }
 
-function unanswered(order: Order, agent: Agent, { error, phase, endedAt }: NoAnswer, tools: PageTools): PageResult {
+function unanswered(
+  order: Order,
+  agent: Agent,
+  { error, phase, endedAt, timing }: NoAnswer,
+  tools: PageTools,
+): PageResult {
   const failure = failureOf(error, phase)
-  const done = { endedAt, what: failure, bytes: 0 }
+  const done = { endedAt, tookMs: timing.totalMs, what: failure, bytes: 0 }
   if (failure === 'no-contact') {
     return {
       ...done,

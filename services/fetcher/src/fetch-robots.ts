@@ -3,6 +3,7 @@
  * for the origin's state. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2).
  */
 import { hash } from 'node:crypto'
+import { gapAfter } from '@decorum/ledger'
 import type { Agent } from '@decorum/protocol'
 import {
   parseRetryAfter,
@@ -32,6 +33,8 @@ export type RobotsAnswer = {
   /** the agent has no contact and the address is not opened */
   noContact?: boolean
   endedAt: number
+  /** the slowest exchange with the origin that was asked first, ms; absent when nothing was sent there */
+  tookMs?: number
   what: string
   detail: string
   bytes: number
@@ -64,12 +67,15 @@ export async function fetchRobots(
   const deadlineMs = lease.deadlineMs()
   const hops: RobotsAnswer['hops'] = []
   const seen = new Set<string>()
+  let tookMs: number | undefined
+  const took = () => (tookMs === undefined ? {} : { tookMs })
   let at = { origin, path }
   for (;;) {
     const url = at.origin + at.path
     const base = { bytes: hops.at(-1)?.answer.body.bytes ?? 0, hops }
     const stop = (reason: UnansweredReason, detail: string, endedAt: number): RobotsAnswer => {
-      return { ...base, endedAt, what: reason, detail, event: { kind: 'unanswered', reason, jitter: tools.jitter() } }
+      const event: RobotsEvent = { kind: 'unanswered', reason, jitter: tools.jitter() }
+      return { ...base, ...took(), endedAt, what: reason, detail, event }
     }
     if (seen.has(url)) return stop('redirect-loop', `back at ${url}`, performance.now())
     seen.add(url)
@@ -82,13 +88,15 @@ export async function fetchRobots(
       const hop = await tools.enterHop(agent, at.origin, left())
       if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
       result = await visitOther(agent, at, headers, left(), held, tools)
-      await hop.leave(result.endedAt)
+      await hop.leave(result)
     } else {
       if (!first) {
-        if (tools.gapMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
-        await later(tools.gapMs)
+        const gapMs = gapAfter(agent, tools.gapMs, tookMs)
+        if (gapMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
+        await later(gapMs)
       }
       result = await visitOwn(agent, at, headers, left(), held, tools)
+      if (result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     }
     if (result.kind === 'not-sent') {
       if (!first) return stop('timeout', result.why, result.endedAt)
@@ -98,11 +106,11 @@ export async function fetchRobots(
       const failure = failureOf(result.error, result.phase)
       if (at.origin !== origin) return stop(ofHop(failure), result.error.message, result.endedAt)
       if (failure !== 'no-contact') return stop(failure, result.error.message, result.endedAt)
-      return { ...base, endedAt: result.endedAt, what: failure, detail: result.error.message, noContact: true }
+      return { ...base, endedAt: result.endedAt, what: failure, detail: result.error.message, noContact: true } // nothing was sent
     }
     hops.push({ url, answer: result, headers })
     const target: Target = isRedirect(result.status) ? targetOf(result.headers, url) : { kind: 'none' }
-    if (target.kind === 'none') return read(result, state, tools, hops)
+    if (target.kind === 'none') return { ...(await read(result, state, tools, hops)), ...took() }
     if (target.kind === 'unusable') {
       const blocked = target.refused === 'scheme-not-supported' || target.refused === 'ftp-not-supported'
       return stop(blocked ? 'blocked-scheme' : 'protocol', target.why, result.endedAt)

@@ -3,14 +3,15 @@
  * time with its pages, and leaves it owing the gap. A hop within the origin is one more request of the lane that is held:
  * it waits the gap as well.
  */
-import type { Ledger } from '@decorum/ledger'
+import { gapAfter, type Ledger } from '@decorum/ledger'
 import type { Agent } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
+import type { Exchange } from './exchange.ts'
 import { later } from './lease.ts'
 
 export type HopLane = {
-  /** ends the visit; `endedAt` on `performance.now()`. Never rejects: a lease that cannot be handed back ends by itself. */
-  leave(endedAt: number): Promise<void>
+  /** ends the visit. Never rejects: a lease that cannot be handed back ends by itself. */
+  leave(visit: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>): Promise<void>
 }
 
 /** The lane of a hop, once it is open; undefined when that would be after `deadlineMs`. */
@@ -27,7 +28,12 @@ export function hopLanes(ledger: Pick<Ledger, 'enter' | 'settle'>): EnterHop {
       const entry = await ledger.enter(lane, agent.minGapMs).catch(() => undefined)
       if (entry?.kind === 'granted') {
         crashPoint('hop.entered')
-        return { leave: (endedAt) => leave(ledger, lane, entry, endedAt) }
+        return {
+          leave({ kind, endedAt, timing }) {
+            const gapMs = gapAfter(agent, entry.gapMs, kind === 'not-sent' ? undefined : timing.totalMs)
+            return leave(ledger, lane, { fence: entry.fence, gapMs }, endedAt)
+          },
+        }
       }
       const waitMs = entry?.waitMs ?? LEAVE_AGAIN_MS
       if (performance.now() + waitMs >= until) return undefined

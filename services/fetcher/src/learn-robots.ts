@@ -1,5 +1,5 @@
 /** A robots order from request to lesson: what the ledger is told of the origin's state, rules and gaps. */
-import { type Gap, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
+import { type Gap, gapAfter, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/service'
@@ -45,7 +45,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
     fence: order.fence,
     state: next,
     gaps: [],
-    gapMs: order.gapMs,
+    gapMs: gapAfter(agent, order.gapMs, answer.tookMs),
   }
   if (answer.octets !== undefined && next.copy !== undefined)
     lesson.body = { hash: next.copy.hash, octets: answer.octets }

@@ -19,6 +19,15 @@ const rules = (gapMs: number, clampedFrom?: number) => [
 ]
 const byHand = (gapMs: number) => ({ gapMs, until: 99, reason: 'small host' })
 
+test('an agent that rests in proportion says so beside it', () => {
+  const adaptive = { factor: 5, floorMs: 0, capMs: 10_000 }
+  const gap = gapOwed(origin({ gaps: rules(3_000) }), { ...agent, adaptiveGap: adaptive })
+  expect(gap).toEqual({ gapMs: 3_000, from: 'crawl-delay', adaptive })
+  expect(gapSentence(gap, origin({}))).toBe(
+    "3 s, the site's crawl-delay; 5 × the answer when that is longer, up to 10 s",
+  )
+})
+
 test.for([
   ['nothing known yet', { state: {} }, { gapMs: 1_000, from: 'floor' }, "1 s, the agent's own until there are rules"],
   ['rules that ask for none', { gaps: rules(1_000) }, { gapMs: 1_000, from: 'floor' }, "1 s, the agent's own"],

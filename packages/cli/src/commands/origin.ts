@@ -97,6 +97,15 @@ function mayWord(view: OriginView, agent: Agent): string {
 }
 
 function gapWord(view: OriginView, agent: Agent): string {
+  const { adaptiveGap: adaptive } = agent
+  const more =
+    adaptive === undefined
+      ? ''
+      : `; ${adaptive.factor} × the answer when that is longer, up to ${duration(adaptive.capMs)}`
+  return fixedGapWord(view, agent) + more
+}
+
+function fixedGapWord(view: OriginView, agent: Agent): string {
   const gap = view.gaps.find((one) => one.agent === agent.key)
   const byHand = view.override?.gapMs ?? 0
   if (byHand > (gap?.gapMs ?? agent.minGapMs)) return `${duration(byHand)} (by hand)`

@@ -29,6 +29,10 @@ const Gap = z
     gapMs: z.number(),
     from: z.enum(['floor', 'crawl-delay', 'cap', 'operator']),
     clampedFrom: z.number().optional().meta({ description: "the site's crawl-delay, seconds, cut by the cap" }),
+    adaptive: z
+      .strictObject({ factor: z.number(), floorMs: z.number(), capMs: z.number() })
+      .optional()
+      .meta({ description: 'after a slow answer longer: factor × what it took, ms, within [floorMs, capMs]' }),
   })
   .meta({ id: 'Gap' })
 
