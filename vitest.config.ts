@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config'
 
 const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
-const processes = ['test/{journey,faults,setup,readme}/**/*.test.ts']
+const processes = ['test/{journey,faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 /** Connections that say no at once when Redis is away, and come back by themselves when it is. */
-import { another, type LinkOptions, linkTo, type RedisLink } from '@decorum/ledger'
+import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from '@decorum/ledger'
 import { readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -24,7 +24,7 @@ export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
     last = error // each command says so itself; without a listener Node would end
   })
   try {
-    await within(CONNECT_MS * 2, own.connect())
+    await within(CONNECT_MS * 2, connectLink(own, CONNECT_MS))
     return own
   } catch (error) {
     own.disconnect()

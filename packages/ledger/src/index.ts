@@ -5,7 +5,7 @@ export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
 export { keysOf, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
-export { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
+export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {

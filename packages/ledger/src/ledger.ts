@@ -5,7 +5,7 @@ import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { checkRedis, registerPartitions } from './fit.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { DONE_MARK_MS, type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
-import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
+import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Operations, operationsOf } from './operations.ts'
 import { type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
@@ -119,7 +119,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     noCluster ||= message.includes('cluster support disabled')
   })
   try {
-    if (redis.status === 'wait') await withDeadline(redis.connect(), callDeadlineMs + 3_000, 'connect')
+    await withDeadline(connectLink(redis, callDeadlineMs), callDeadlineMs + 3_000, 'connect')
     defineVerbs(redis)
     return await compose(redis, own, options, callDeadlineMs)
   } catch (error) {

@@ -48,6 +48,17 @@ export function another(link: RedisLink, options: LinkOptions): RedisLink {
   return (link as Redis).duplicate(serverOptions(options))
 }
 
+/**
+ * Connects, and of a cluster every master: a first command to one that is still connecting would fail.
+ * @param patienceMs  for masters that do not answer; they are left to their partitions
+ */
+export async function connectLink(link: RedisLink, patienceMs: number): Promise<void> {
+  if (link.status === 'wait') await link.connect()
+  if (!link.isCluster) return
+  const late = new Promise((resolve) => setTimeout(resolve, patienceMs).unref())
+  await Promise.race([Promise.allSettled(mastersOf(link).map((master) => master.ping())), late])
+}
+
 /** The servers behind a connection; of a cluster its masters. */
 export const mastersOf = (link: RedisLink): Redis[] =>
   link.isCluster ? (link as Cluster).nodes('master') : [link as Redis]

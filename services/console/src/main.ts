@@ -1,6 +1,6 @@
 /** The console as a process: connect, start, stop. */
 import { readFileSync } from 'node:fs'
-import { linkTo, openLedger, type RedisLink } from '@decorum/ledger'
+import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
 import type { RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
@@ -31,7 +31,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
   const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
   redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
-  await redis.connect().catch(() => undefined) // it goes on trying; readyz tells
+  await connectLink(redis, PING_MS).catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {
       const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }

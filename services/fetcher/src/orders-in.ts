@@ -65,7 +65,11 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
     worker.on('failed', (job, error) =>
       log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
     )
-    worker.on('error', (error) => log.warn({ reason: error.message.slice(0, 512) }, 'the orders queue'))
+    let said = '' // an outage is tried again every second
+    worker.on('error', ({ message }) => {
+      if (message !== said) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
+      said = message
+    })
     return worker
   })
   return {

@@ -1,0 +1,91 @@
+/** A whole fleet on a real Redis Cluster, six partitions on three masters: a gateway dies, a master dies, a slot moves. */
+import { hostOf, partitionOf, partitionTags } from '@decorum/protocol'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectPolite, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
+import { startCluster } from '../support/cluster.ts'
+
+const PARTITIONS = 6
+const SITES = 24
+const tags = partitionTags(PARTITIONS)
+const cluster = await startCluster()
+let journey: Journey
+let poured = 0
+
+beforeAll(async () => {
+  journey = await startJourney({
+    redisUrl: cluster.url,
+    gateways: 2,
+    fetchers: 2,
+    sites: Array.from({ length: SITES }, (_, n) => ({
+      name: `site-${n}`,
+      robots: { body: 'User-agent: *\nDisallow: /no' },
+      pages: { delayMs: 20 },
+    })),
+    // A lane that a dead gateway took, and a job that it had in work, are free again within seconds.
+    env: { DECORUM_PARTITIONS: String(PARTITIONS), RESERVE_MS: '1500', INTAKE_LOCK_MS: '1500' },
+  })
+})
+afterAll(async () => {
+  await journey?.close()
+  await cluster.stop()
+})
+
+/** So many pages of each site, each act its own; resolves when the first 60 have been fetched. */
+async function pour(act: string, pages: number) {
+  const candidates = pagesOf(journey.web, pages).map(({ id, url }) => ({ id: `${act}/${id}`, url: `${url}?${act}` }))
+  await journey.frontier.enqueue(candidates)
+  await journey.outcomesOf(poured + 60)
+  poured += candidates.length
+  return { candidates, done: () => journey.outcomesOf(poured) }
+}
+const partitionOfUrl = (url: string): number => partitionOf(hostOf(new URL(url).origin), PARTITIONS)
+
+test('a crawl over six partitions; a gateway is killed and its partitions go on through the other', async () => {
+  const { candidates, done } = await pour('gateway', 8)
+  process.kill(journey.fleet.of('gateway')[0]!.pid!, 'SIGKILL')
+  await done()
+  const report = await expectPolite(journey, candidates)
+  expect(new Set(candidates.map(({ url }) => partitionOfUrl(url))).size).toBe(PARTITIONS)
+  const all = [...journey.outcomes.values()].flat()
+  expect(all.filter(({ kind, attempts }) => kind !== 'fetched' || attempts !== 1)).toEqual([])
+  expect(report.requests).toBe(candidates.length + SITES)
+})
+
+test('one master killed under load: its partitions pause, the others go on; back, nothing is lost and no gap is short', async () => {
+  const { outcomes, web } = journey
+  const before = await journey.audit()
+  const homes = await Promise.all(tags.map((tag) => cluster.homeOf(tag)))
+  const victim = 1
+  const isStruck = (url: string): boolean => homes[partitionOfUrl(url)] === victim
+  const { candidates, done } = await pour('master', 16)
+  await cluster.masters[victim]!.kill9()
+  // All that others have to do is done while that master is away.
+  const others = candidates.filter(({ url }) => !isStruck(url))
+  const missing = (): number => others.filter(({ id }) => !outcomes.has(id)).length
+  await expect.poll(missing, { timeout: 20_000, interval: 50 }).toBe(0)
+  const { requests } = await web.evidence()
+  const lastStart = (struck: boolean): number =>
+    Math.max(...requests.filter(({ origin }) => isStruck(origin) === struck).map(({ start }) => start))
+  expect(outcomes.size, 'what its partitions owe').toBeLessThan(poured)
+  expect(lastStart(false) - lastStart(true), 'how long its sites have heard nothing, ms').toBeGreaterThan(1_000)
+
+  await cluster.masters[victim]!.restart()
+  await done()
+  const report = await expectPolite(journey, candidates)
+  // What was under way when it died may be asked for once more.
+  expect(report.requests - before.requests).toBeLessThanOrEqual(candidates.length + SITES)
+})
+
+test('a slot moves to another master under load: its partition waits for the whole of itself', async () => {
+  const { candidates, done } = await pour('slot', 12)
+  const [, moving = ''] = tags
+  const target = ((await cluster.homeOf(moving)) + 1) % 3
+  const gone = await cluster.moveTag(moving, target, async () => {
+    const before = journey.outcomes.size
+    await expect.poll(() => journey.outcomes.size, { timeout: 10_000 }).toBeGreaterThan(before + 40)
+  })
+  expect(gone).toBeGreaterThan(10)
+  await done()
+  await expectPolite(journey, candidates)
+  expect(await cluster.homeOf(moving)).toBe(target)
+})
