@@ -9,7 +9,7 @@ const GAP = 1_000
 
 test('an idle lane is entered at once, and then owes its gap like after any request', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
-  const entry = await ledger.enter(lane, GAP)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })
   expect(entry).toMatchObject({ kind: 'granted', gapMs: GAP, leaseMs: LEASE })
   if (entry.kind !== 'granted') return
   clock.pass(300)
@@ -22,7 +22,7 @@ test('an idle lane is entered at once, and then owes its gap like after any requ
     entered: true,
   })
   expect(await dueOf()).toBe(clock.now - 100 + GAP)
-  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: GAP - 100 })
+  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })).toEqual({ kind: 'wait', waitMs: GAP - 100 })
 })
 
 test('a lane in flight is not entered, and one that was entered is not taken', async () => {
@@ -30,10 +30,10 @@ test('a lane in flight is not entered, and one that was entered is not taken', a
   await ledger.park(0, urls('a', 'b'))
   const taken = await takeOne()
   await beginPage(taken)
-  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: 50 })
+  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })).toEqual({ kind: 'wait', waitMs: GAP })
   await finish(taken)
   clock.pass(GAP)
-  const entry = await ledger.enter(lane, GAP)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })
   expect(entry.kind).toBe('granted')
   expect(await take()).toEqual([])
 })
@@ -41,7 +41,7 @@ test('a lane in flight is not entered, and one that was entered is not taken', a
 test('a visitor who dies keeps the lane shut for lease + gap + quarantine and costs the head no attempt', async () => {
   const { ledger, takeOne, clock, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await ledger.enter(lane, GAP)
+  await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })
   clock.pass(LEASE)
   expect(await ledger.reap(0)).toMatchObject({ begun: 1, questions: [] })
   expect(await dueOf()).toBe(clock.now + GAP + QUARANTINE)
@@ -56,7 +56,7 @@ test('back-off of the site keeps visitors out too', async () => {
   await beginPage(taken)
   await finish(taken, { mood: { kind: 'too-fast', retryAfterMs: 20_000 } } as object)
   clock.pass(GAP)
-  const entry = await ledger.enter({ agent: 'other', origin: ORIGIN }, GAP)
+  const entry = await ledger.enter({ lanes: [{ agent: 'other', origin: ORIGIN }], kind: 'hop', gapMs: GAP })
   expect(entry.kind === 'wait' && entry.waitMs).toBeGreaterThanOrEqual(19_000)
 })
 
@@ -70,7 +70,7 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
   const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'robots-being-asked' as const }
   await ledger.resolve(0, [{ ...waiting, dropped: [], next }])
   clock.pass(100)
-  const entry = await ledger.enter(lane, GAP)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })
   if (entry.kind !== 'granted') throw new Error('its own clock had long run out')
   await ledger.settle({ ...lane, fence: entry.fence, gapMs: GAP, mood: { kind: 'fine' }, restedMs: 0, entered: true })
   const gaps = [{ agent: AGENT, gapMs: GAP }]
@@ -81,5 +81,5 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
 test('a hold keeps visitors out', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   clock.pass(400)
-  expect(await ledger.enter(lane, GAP)).toEqual({ kind: 'wait', waitMs: 600 })
+  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })).toEqual({ kind: 'wait', waitMs: 600 })
 })

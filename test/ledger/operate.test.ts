@@ -159,7 +159,7 @@ test('rules that come in while a lane is in flight do not undo the gap set by ha
 test('the gap set by hand also counts after a visit by name', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
-  const entry = await ledger.enter(lane, 1_000)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })
   if (entry.kind !== 'granted') throw new Error('the lane is idle')
   await ledger.settle({ ...lane, fence: entry.fence, gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' }, entered: true })
   expect(await dueOf()).toBe(clock.now + 60_000)
@@ -168,5 +168,5 @@ test('the gap set by hand also counts after a visit by name', async () => {
 test('a blocked origin is not visited by name either', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await ledger.enter(lane, 1_000)).toEqual({ kind: 'wait', waitMs: 60_000 })
+  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })).toEqual({ kind: 'wait', waitMs: 60_000 })
 })

@@ -10,6 +10,7 @@ export { makeGroup } from './outcomes.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,
+  EnterRequest,
   Entry,
   LaneInOrigin,
   LaneList,

@@ -8,6 +8,7 @@ import { laneName, readLaneName } from './keys.ts'
 import type { Arg, Scripts } from './scripts.ts'
 import type {
   BeginRequest,
+  EnterRequest,
   Entry,
   LaneRef,
   Mood,
@@ -56,7 +57,7 @@ export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
   take(request: TakeRequest): Promise<TakeResult>
   begin: Batcher<BeginRequest, Permit>
-  enter(lane: LaneRef, gapMs: number): Promise<Entry>
+  enter(request: EnterRequest): Promise<Entry>
   settle: Batcher<Settlement, SettleResult>
   resolve(resolutions: Resolution[]): Promise<SettleResult[]>
   reap(): Promise<Reaped>
@@ -73,7 +74,7 @@ export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
     park: (items, mark) => park(scripts, settings, items, mark),
     take: (request) => take(scripts, settings, request),
     begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
-    enter: (lane, gapMs) => enter(scripts, settings, lane, gapMs),
+    enter: (request) => enter(scripts, settings, request),
     settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
     resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),
     reap: () => reap(scripts, settings),
@@ -223,13 +224,20 @@ export function withQuestion(state: RobotsState, fence: string, until: string): 
 }
 
 async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRequest[]): Promise<Permit[]> {
-  const args = requests.flatMap((r) => [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.gapMs])
+  const args = requests.flatMap((r) => {
+    const clock = r.clock === undefined ? '' : laneName(r.clock.agent, r.clock.origin)
+    return [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.gapMs, clock]
+  })
   const answer = await scripts.call('begin', settings.leaseMs, settings.grantAheadMs, ...args)
   return requests.map((_, index): Permit => {
     const kind = answer[2 + index * 2] as string
-    const value = Number(answer[3 + index * 2])
-    if (kind === 'granted') return { kind, leaseMs: settings.leaseMs, ...(value > 0 ? { waitMs: value } : {}) }
-    if (kind === 'early') return { kind, waitMs: value }
+    const [wait, fence, gap] = (answer[3 + index * 2] as string).split('|')
+    const waitMs = Number(wait)
+    if (kind === 'granted') {
+      const clock = fence === undefined ? {} : { clock: { fence: Number(fence), gapMs: Number(gap) } }
+      return { kind, leaseMs: settings.leaseMs, ...(waitMs > 0 ? { waitMs } : {}), ...clock }
+    }
+    if (kind === 'early') return { kind, waitMs }
     return { kind: 'refused', why: kind as Extract<Permit, { kind: 'refused' }>['why'] }
   })
 }
@@ -237,12 +245,12 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
 async function enter(
   scripts: Scripts,
   { leaseMs }: LaneSettings,
-  { agent, origin }: LaneRef,
-  gapMs: number,
+  { lanes, kind, gapMs }: EnterRequest,
 ): Promise<Entry> {
-  const [, , kind, value, gap] = await scripts.call('enter', laneName(agent, origin), leaseMs, gapMs)
-  if (kind === 'wait') return { kind, waitMs: Number(value) }
-  return { kind: 'granted', fence: Number(value), gapMs: Number(gap), leaseMs }
+  const names = lanes.map(({ agent, origin }) => laneName(agent, origin))
+  const [, , answer, value, gap, lane] = await scripts.call('enter', leaseMs, gapMs, kind, ...names)
+  if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
+  return { kind: 'granted', lane: readLaneName(lane ?? ''), fence: Number(value), gapMs: Number(gap), leaseMs }
 }
 
 function settlementArgs(s: Settlement): Arg[] {

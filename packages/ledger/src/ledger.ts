@@ -13,6 +13,7 @@ import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts
 import { thatAnswer } from './that-answer.ts'
 import type {
   BeginRequest,
+  EnterRequest,
   Entry,
   LaneInOrigin,
   LaneList,
@@ -68,8 +69,8 @@ export type Ledger = {
   forgetMark(partition: number, name: string): Promise<void>
   take(partition: number, request: TakeRequest): Promise<TakeResult>
   begin(request: BeginRequest): Promise<Permit>
-  /** One named lane, now or later: for a request that no waiting URL asked for. End it by `settle` with `entered`. */
-  enter(lane: LaneRef, gapMs: number): Promise<Entry>
+  /** A visit that no waiting URL asked for, now or later. End it by `settle` with `entered`, or `resolve` with `release`. */
+  enter(request: EnterRequest): Promise<Entry>
   settle(settlement: Settlement): Promise<SettleResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<SettleResult[]>
   learn(lesson: Lesson): Promise<SettleResult>
@@ -184,7 +185,7 @@ async function compose(
       void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
     take: (partition, request) => of(partition).lanes.take(request),
     begin: (request) => of(place(request.origin)).lanes.begin(request),
-    enter: (lane, gapMs) => of(place(lane.origin)).lanes.enter(lane, gapMs),
+    enter: (request) => of(place(request.lanes[0]?.origin ?? '')).lanes.enter(request),
     settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
     learn: (lesson) => of(place(lesson.origin)).origins.learn(lesson),

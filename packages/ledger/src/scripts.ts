@@ -5,7 +5,7 @@ import type { Keys } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 
-const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
+export const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
 export type Verb = (typeof VERBS)[number]
 export type Arg = string | number | Buffer
 
@@ -34,9 +34,13 @@ export const KEYS = 2
 
 /** Teaches a connection the verbs. */
 export function defineVerbs(redis: RedisLink): void {
-  const common = lua('common')
-  for (const verb of VERBS)
-    redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: `${common}\n${lua(verb)}` })
+  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: scriptOf(verb, lua) })
+}
+
+/** A verb with what stands in front of it. */
+export function scriptOf(verb: Verb, read: (name: string) => string): string {
+  const front = verb === 'begin' || verb === 'enter' ? ['common', 'visit'] : ['common']
+  return [...front, verb].map(read).join('\n')
 }
 
 export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {

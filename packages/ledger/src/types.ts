@@ -66,7 +66,14 @@ export type TakenLane = LaneRef & {
 }
 
 /** A lane to begin with: what an order says of its lease. */
-export type BeginRequest = LaneRef & { kind: 'page' | 'robots'; fence: number; version: number; gapMs: number }
+export type BeginRequest = LaneRef & {
+  kind: 'page' | 'robots'
+  fence: number
+  version: number
+  gapMs: number
+  /** another lane of the same partition that is this one's clock as well: begun with it or not at all */
+  clock?: LaneRef
+}
 
 export type Permit =
   | {
@@ -75,14 +82,25 @@ export type Permit =
       leaseMs: number
       /** the lane opens in so many ms, counted from the reply: nothing may be sent before; absent: it is open */
       waitMs?: number
+      /** the visit to the clock: to be ended by `settle` with `entered`, owing this silence (ms) */
+      clock?: { fence: number; gapMs: number }
     }
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
-  | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' } // the lane has been given back
+  | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' | 'paced' } // the lane has been given back
 
-/** A lane entered by name, for a request that no waiting URL asked for. */
+/**
+ * A visit that no URL of the lane asked for: the hop of a robots.txt, or a request of other lanes that this one is the clock
+ * of. Of several lanes, all of one partition (the places of a pace group), the first that is open is entered.
+ */
+export type EnterRequest = {
+  lanes: LaneRef[]
+  kind: 'hop' | 'clock'
+  /** silence owed afterwards if no longer one is known, ms */
+  gapMs: number
+}
 export type Entry =
-  | { kind: 'granted'; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }
-  | { kind: 'wait' /** ms; ask again then */; waitMs: number }
+  | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }
+  | { kind: 'wait' /** ms; a turn of one's own, that may come to nothing: ask again then */; waitMs: number }
 
 /** What a page answer says about the site's mood. */
 export type Mood =
@@ -105,7 +123,7 @@ export type Settlement = LaneRef & {
   candidate?: Candidate & { id: string }
 }
 
-/** The gateway's word on a lane that it has taken and that nobody has begun. */
+/** A word on a lane that was taken and that nobody has begun; `release` also ends a visit that was not used. */
 export type Resolution = LaneRef & {
   fence: number
   /** outcomes of the first heads, in order: they leave the lane without spending its slot */

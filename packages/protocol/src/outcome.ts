@@ -20,7 +20,7 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /** Which gate held a candidate until it expired. */
-export type Gate = 'robots-unreachable' | 'robots-being-asked' | 'back-off' | 'lane-busy' | 'paused'
+export type Gate = 'robots-unreachable' | 'robots-being-asked' | 'back-off' | 'lane-busy' | 'paused' | 'pace-group'
 
 export type RuleRef = { rule: string; line: number; group: string[] }
 /** Where the archive holds the exchange; the range alone is a readable gzip member. Bytes. */

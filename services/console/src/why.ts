@@ -84,6 +84,8 @@ function held(gate: Gate): Why {
       return { state: 'paused', sentence: 'paused by the operator' }
     case 'lane-busy':
       return { state: 'silence', sentence: 'waits for its turn' }
+    case 'pace-group':
+      return { state: 'silence', sentence: 'waits for its turn in its pace group' }
     default:
       return { state: 'held', sentence: gate satisfies never }
   }

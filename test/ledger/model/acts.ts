@@ -4,14 +4,18 @@ import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
 import {
   type Act,
   caller,
+  clockOf,
   forgetOldest,
   GAPS,
+  holderOf,
   IDS,
   isTaken,
+  isUnused,
   isVisiting,
   LANES,
   optional,
   outcomeOf,
+  type Play,
   rounded,
   same,
   someHolders,
@@ -97,20 +101,30 @@ export const beginOrders: Act = async (play, dice) => {
   const orders = holders.map((holder): rules.Beginning => {
     const kind = dice(3) === 2 ? 'robots' : 'page'
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
-    return { lane: holder.lane, fence: holder.fence, kind, version, gapMs: dice.pick(GAPS) }
+    const clock = dice(3) < 2 && clockOf(holder.lane) !== holder.lane ? clockOf(holder.lane) : undefined
+    return { lane: holder.lane, fence: holder.fence, kind, version, gapMs: dice.pick(GAPS), clock }
   })
   const real = await Promise.all(
-    orders.map(({ lane, ...order }) => process.lanes.begin({ ...readLaneName(lane), ...order })),
+    orders.map(({ lane, clock, ...order }) =>
+      process.lanes.begin({
+        ...readLaneName(lane),
+        ...order,
+        ...(clock === undefined ? {} : { clock: readLaneName(clock) }),
+      }),
+    ),
   )
   const answers = real.map((permit) =>
     permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
   )
+  const clocks = real.map((permit) => (permit.kind === 'granted' ? permit.clock : undefined))
+  const expected = rules.begin(play.model, call, orders)
   same(
     'begin',
-    answers,
-    rules
-      .begin(play.model, call, orders)
-      .map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
+    [answers, clocks],
+    [
+      expected.map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
+      expected.map(({ clock }) => clock),
+    ],
   )
   for (const [index, answer] of answers.entries()) {
     const [holder, order] = [holders[index], orders[index]]
@@ -121,33 +135,49 @@ export const beginOrders: Act = async (play, dice) => {
     }
     Object.assign(holder, { kind: order.kind, state: 'begun', begunAt: play.latest })
     play.site.visit(holder.lane, order.kind, holder.fence, play.latest)
+    const clock = clocks[index]
+    if (clock !== undefined && order.clock !== undefined) visited(play, order.clock, 'clock', clock.fence)
   }
+}
+
+/** Somebody holds a lane by a visit. */
+function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number): void {
+  play.site.fence(lane, fence)
+  play.site.visit(lane, kind, fence, play.latest)
+  play.holders.push({ lane, fence, version: 0, heads: [], kind, state: 'begun', begunAt: play.latest })
+  forgetOldest(play)
 }
 
 export const enter: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const [lane, gapMs] = [dice.pick(LANES), dice.pick(GAPS)]
-  const real = await process.lanes.enter(readLaneName(lane), gapMs)
-  const expected = rules.enter(play.model, call, lane, gapMs)
+  const kind = dice.pick(['hop', 'clock'] as const)
+  const lanes = dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
+  const gapMs = dice.pick(GAPS)
+  const real = await process.lanes.enter({ lanes: lanes.map(readLaneName), kind, gapMs })
+  const expected = rules.enter(play.model, call, { lanes, kind, gapMs })
   if (real.kind === 'wait')
     return same(
       'enter',
       { waitMs: real.waitMs },
       'waitMs' in expected ? { waitMs: rounded(expected.waitMs) } : expected,
     )
-  same('enter', { fence: real.fence, gapMs: real.gapMs }, expected)
-  play.site.fence(lane, real.fence)
-  play.site.visit(lane, 'hop', real.fence, play.latest)
-  play.holders.push({
-    lane,
-    fence: real.fence,
-    version: 0,
-    heads: [],
-    kind: 'hop',
-    state: 'begun',
-    begunAt: play.latest,
-  })
-  forgetOldest(play)
+  const { agent, origin } = real.lane
+  const lane = laneName(agent, origin)
+  same('enter', { lane, clock: { fence: real.fence, gapMs: real.gapMs } }, expected)
+  visited(play, lane, kind, real.fence)
+}
+
+/** A visit that is not used after all. */
+export const release: Act = async (play, dice) => {
+  const holder = holderOf(play, dice, isUnused)
+  if (holder === undefined) return
+  const { process, call } = caller(play, dice)
+  const { lane, fence } = holder
+  const word = { lane, fence, dropped: [], next: { kind: 'release' as const } }
+  const real = await process.lanes.resolve([{ ...readLaneName(lane), fence, dropped: [], next: word.next }])
+  same('release', real, rules.resolve(play.model, call, [word]))
+  if (real[0] === 'settled') play.site.unused(lane, fence)
+  holder.state = 'done'
 }
 
 export const settle: Act = async (play, dice) => {
@@ -155,7 +185,7 @@ export const settle: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
-    const entered = holder.kind === 'hop'
+    const entered = holder.kind === 'hop' || holder.kind === 'clock'
     const [id] = holder.heads
     const stays = entered || id === undefined || dice(3) === 2
     const mood = dice.pick(['fine', 'fine', 'fine', 'too-fast', 'no-answer'] as const)
@@ -229,6 +259,7 @@ export const resolve: Act = async (play, dice) => {
     const [holder, word] = [holders[index], words[index]]
     if (holder === undefined || word === undefined) continue
     if (answer === 'settled') holder.heads.splice(0, word.dropped.length)
+    if (answer === 'settled' && holder.begunAt !== undefined) play.site.unused(holder.lane, holder.fence)
     if (word.next.kind !== 'keep') holder.state = 'done'
   }
 }

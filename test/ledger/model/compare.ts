@@ -53,17 +53,18 @@ export async function check(play: Play): Promise<void> {
     real.due,
     sorted([...lanes].flatMap(([name, { due }]) => (due === undefined ? [] : [[name, due] as [string, number]]))),
   )
-  same(
-    'in flight',
-    real.inFlight,
+  const leases = (visits: boolean): [string, number][] =>
     sorted(
-      [...lanes].flatMap(([name, { lease }]) => (lease === undefined ? [] : [[name, lease.ends] as [string, number]])),
-    ),
-  )
+      [...lanes].flatMap(([name, { lease }]) =>
+        lease === undefined || rules.isVisit(lease) !== visits ? [] : [[name, lease.ends] as [string, number]],
+      ),
+    )
+  same('in flight', real.inFlight, leases(false))
+  same('visits', real.visits, leases(true))
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
   const due = new Set(real.due.map(([name]) => name))
-  const inFlight = new Set(real.inFlight.map(([name]) => name))
+  const inFlight = new Set([...real.inFlight, ...real.visits].map(([name]) => name))
   const stored: string[] = []
   for (const name of LANES) {
     const both = (['h', 'q'] as const).map((list) =>

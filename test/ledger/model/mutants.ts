@@ -1,7 +1,7 @@
 /** Bugs that one could have written: each a small change to the text of a script, put into a connection by a test. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { KEYS } from '../../../packages/ledger/src/scripts.ts'
+import { KEYS, scriptOf, VERBS } from '../../../packages/ledger/src/scripts.ts'
 
 const FOLDER = new URL('../../../packages/ledger/src/lua/', import.meta.url)
 
@@ -19,12 +19,7 @@ export function defineMutant(redis: Redis, mutant: Mutant): void {
       throw new Error(`${mutant.file}.lua does not hold once: ${mutant.find} (mutant '${mutant.name}')`)
     return text.replace(mutant.find, () => mutant.put)
   }
-  const common = read('common')
-  for (const name of readdirSync(FOLDER)) {
-    const verb = name.replace('.lua', '')
-    if (verb !== 'common')
-      redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: `${common}\n${read(verb)}` })
-  }
+  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: scriptOf(verb, read) })
 }
 
 export const MUTANTS: Mutant[] = [
@@ -33,14 +28,14 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'settle accepts a lease that nobody has begun',
     file: 'settle',
-    find: "if owner ~= fence or ends ~= (begun ~= '') then",
+    find: "if owner ~= fence or (not unused and ends ~= (begun ~= '')) then",
     put: "if begun == '' and ends then begun = ms(now) end if owner ~= fence then",
   },
   {
     name: 'a word of the gateway counts after begin',
     file: 'settle',
-    find: "ends ~= (begun ~= '')",
-    put: "ends and begun == ''",
+    find: "(not unused and ends ~= (begun ~= ''))",
+    put: "(not unused and ends and begun == '')",
   },
   {
     name: 'begin does not look at the fence',
@@ -137,9 +132,9 @@ export const MUTANTS: Mutant[] = [
   },
   {
     name: 'a visit by name ignores the clock',
-    file: 'enter',
-    find: 'else opens = math.max(opens, clock) end',
-    put: 'end',
+    file: 'visit',
+    find: 'shut <= now and clock <= now + ahead',
+    put: 'shut <= now',
   },
   // leases and questions
   {
@@ -156,9 +151,51 @@ export const MUTANTS: Mutant[] = [
   },
   {
     name: 'a visit by name overlaps',
-    file: 'enter',
-    find: "local leased = redis.call('ZSCORE', INFLIGHT, lane)",
-    put: 'local leased = false',
+    file: 'visit',
+    find: 'if not held and shut',
+    put: 'if shut',
+  },
+  {
+    name: 'a visit goes on for ever when its sender dies',
+    file: 'reap',
+    find: "for _, lane in ipairs(redis.call('ZRANGE', VISITS",
+    put: "for _, lane in ipairs(redis.call('ZRANGE', P .. 'nothing'",
+  },
+  {
+    name: 'a request goes out although the clock above its lane is shut',
+    file: 'begin',
+    find: 'return not clockFence',
+    put: "if not clockFence then clockFence, silence = '1', '0' end return false",
+  },
+  {
+    name: 'a visit that was not used opens the lane before its clock',
+    file: 'visit',
+    find: "table.concat({ f, 'q', ms(clock), ms(now)",
+    put: "table.concat({ f, 'q', '0', ms(now)",
+  },
+  {
+    name: 'a visit owes only what its sender knows',
+    file: 'visit',
+    find: "ms(math.max(gap, tonumber(o[6] or '0'), tonumber(least) or 0))",
+    put: 'ms(gap)',
+  },
+  {
+    name: 'any request can be declared unused',
+    file: 'settle',
+    find: "what == 'release' and isVisit(kind)",
+    put: "what == 'release'",
+  },
+  {
+    name: 'two visitors are promised the same turn',
+    file: 'visit',
+    find: 'if not held and first ~= ms(opens) then',
+    put: 'if not held then',
+  },
+  {
+    name: "a lane's own URLs come before the visitor who was promised the turn",
+    file: 'visit',
+    find: 'if due and tonumber(due) <= turn then',
+    put: 'if false then',
   },
   {
     name: 'two may ask for robots.txt at once',
@@ -298,7 +335,7 @@ export const MUTANTS: Mutant[] = [
   },
   {
     name: 'a gap by hand does not bind a visit by name',
-    file: 'enter',
+    file: 'visit',
     find: "local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''",
     put: "local least = ''",
   },

@@ -6,6 +6,8 @@ import { openSite, type Site } from './site.ts'
 import type { Process, World } from './world.ts'
 
 export const LANES = rules.ORIGINS.flatMap((origin) => rules.AGENTS.map((agent) => laneName(agent, origin)))
+/** The lane of the same agent that is the clock of another one's. */
+export const clockOf = (lane: string): string => laneName(lane.slice(0, lane.indexOf(' ')), rules.ORIGINS[0])
 export const IDS = [...Array.from({ length: 10 }, (_, i) => `u${i}`), '#:1.0', '#:1.1']
 export const GAPS = [0, 1_000, 4_000, 10_000]
 
@@ -15,7 +17,7 @@ export type Holder = {
   fence: number
   version: number
   heads: string[]
-  kind: 'page' | 'robots' | 'hop'
+  kind: 'page' | 'robots' | 'hop' | 'clock'
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
   state: 'taken' | 'begun' | 'done'
   begunAt?: number
@@ -91,6 +93,7 @@ export const someHolders = (play: Play, dice: Dice, fits: (holder: Holder) => bo
 }
 export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'begun' && kind !== 'robots'
+export const isUnused = ({ state, kind }: Holder): boolean => state === 'begun' && (kind === 'hop' || kind === 'clock')
 export const isAsking = ({ state, kind }: Holder): boolean => state === 'begun' && kind === 'robots'
 
 export type Act = (play: Play, dice: Dice) => Promise<void>

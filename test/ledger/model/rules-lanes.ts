@@ -3,6 +3,7 @@ import { isAssigned } from '@decorum/protocol'
 import {
   type Call,
   giveBack,
+  isVisit,
   type Lane,
   type List,
   laneOf,
@@ -100,7 +101,8 @@ export function take(
   const { now, held } = open(m, call)
   if (held > now) return { why: 'held', waitMs: held - now }
   if (m.outcomes.length >= outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
-  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined).length
+  // visits hold no slot of their own
+  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
   const waiting = dueLanes(m)

@@ -4,6 +4,7 @@ import {
   type Call,
   giveBack,
   HOLD_MS,
+  isVisit,
   type Lane,
   type List,
   laneOf,
@@ -20,12 +21,19 @@ const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
 
 // --- begin, enter ------------------------------------------------------------------------------------------------
 
-export type Beginning = { lane: string; fence: number; kind: 'page' | 'robots'; version: number; gapMs: number }
-export type Permit = { kind: string; waitMs?: number }
+export type Beginning = {
+  lane: string
+  fence: number
+  kind: 'page' | 'robots'
+  version: number
+  gapMs: number
+  clock: string | undefined
+}
+export type Permit = { kind: string; waitMs?: number; clock?: { fence: number; gapMs: number } }
 /** granted, early, or the refusal. */
 export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
   const { now, held } = open(m, call)
-  return orders.map(({ lane: name, fence, kind, version, gapMs }) => {
+  return orders.map(({ lane: name, fence, kind, version, gapMs, clock }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
     if (lane === undefined || lease === undefined || lease.fence !== fence || lease.begun !== undefined)
@@ -50,11 +58,16 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
       return { kind: 'being-asked' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
+    const visited = clock === undefined ? undefined : visit(m, now, held, [clock], 'clock', gapMs)
+    if (visited !== undefined && 'until' in visited) {
+      giveBack(lane, lease.notBefore, visited.until, 'pace-group')
+      return { kind: 'paced' }
+    }
     m.planned = false
     lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
     lease.ends = now + leaseMs
     if (kind === 'robots') origin.question = { fence, until: ms(now + HOLD_MS) }
-    return { kind: 'granted' }
+    return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }
   })
 }
 
@@ -62,30 +75,63 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
 const demanded = ({ override }: Origin, now: number): number =>
   override !== undefined && override.until > now ? override.gapMs : 0
 
-/** A visit that no URL of the lane asked for. */
 export function enter(
   m: Model,
   call: Call,
-  name: string,
-  gapMs: number,
-): { waitMs: number } | { fence: number; gapMs: number } {
+  { lanes, kind, gapMs }: { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number },
+): { waitMs: number } | { lane: string; clock: { fence: number; gapMs: number } } {
   const { now, held } = open(m, call)
+  const visited = visit(m, now, held, lanes, kind, gapMs)
+  return 'until' in visited ? { waitMs: Math.max(1, visited.until - now) } : visited
+}
+
+/** A visit that no URL of the lane asked for: to the first of these lanes that is open. */
+function visit(
+  m: Model,
+  now: number,
+  held: number,
+  names: string[],
+  kind: 'hop' | 'clock',
+  gapMs: number,
+): { until: number } | { lane: string; clock: { fence: number; gapMs: number } } {
+  let best: { name: string; opens: number } | undefined
+  for (const name of names) {
+    const lane = m.lanes.get(name)
+    const origin = originAt(m, originOf(name))
+    const shut = Math.max(held, origin.shutUntil, origin.pausedUntil, kind === 'hop' ? origin.blockedUntil : 0)
+    const clock = lane?.clock ?? lane?.due ?? 0
+    if (lane?.lease === undefined && Math.max(shut, clock) <= now) {
+      const entered = laneOf(m, name)
+      if ((m.turns.get(name)?.last ?? 0) <= now) m.turns.delete(name)
+      m.planned = false
+      m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
+      delete entered.due
+      delete entered.clock
+      const least = demanded(origin, now)
+      const owed = ms(Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least))
+      const begun = { at: ms(now), gapMs: owed, kind, wasFailing: false, least }
+      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends: ms(now + SETTINGS.leaseMs), begun }
+      return { lane: name, clock: { fence: m.fence, gapMs: owed } }
+    }
+    const owed = lane?.lease?.begun?.gapMs ?? 0
+    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, gapMs))
+    if (best === undefined || opens < best.opens) best = { name, opens }
+  }
+  if (best === undefined) throw new Error('a visit needs a lane')
+  return { until: turnOf(m, best.name, best.opens, now, gapMs) }
+}
+
+/** The first who finds a silence running is promised its end, before the lane's own URLs; others queue up behind. */
+function turnOf(m: Model, name: string, opens: number, now: number, gapMs: number): number {
   const lane = m.lanes.get(name)
-  const origin = originAt(m, originOf(name))
-  let opens = Math.max(held, origin.shutUntil, origin.pausedUntil, origin.blockedUntil)
-  if (lane?.lease !== undefined) opens = Math.max(opens, Math.min(lane.lease.ends, now + 50))
-  else opens = Math.max(opens, lane?.clock ?? lane?.due ?? 0)
-  if (lane?.lease !== undefined || opens > now) return { waitMs: Math.max(1, opens - now) }
-  const entered = laneOf(m, name)
-  m.planned = false
-  m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
-  delete entered.due
-  delete entered.clock
-  const least = demanded(origin, now)
-  const owed = Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least)
-  const begun = { at: ms(now), gapMs: owed, kind: 'hop' as const, wasFailing: false, least }
-  entered.lease = { fence: m.fence, list: 'q', notBefore: ms(now), ends: ms(now + leaseMs), begun }
-  return { fence: m.fence, gapMs: owed }
+  const { first, last } = m.turns.get(name) ?? { first: undefined, last: 0 }
+  const step = Math.max(gapMs, 50)
+  const promised = lane?.lease === undefined && first !== ms(opens)
+  const turn = promised ? opens : Math.max(last, lane?.lease === undefined ? opens : now) + step
+  if (promised && lane?.due !== undefined && lane.due <= turn)
+    giveBack(lane, lane.clock ?? lane.due, turn + step, 'pace-group')
+  m.turns.set(name, { first: promised ? ms(opens) : first, last: ms(Math.max(last, turn)) })
+  return turn
 }
 
 // --- settle, resolve ---------------------------------------------------------------------------------------------
@@ -172,7 +218,9 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] {
   return words.map(({ lane: name, fence, dropped, next }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
-    if (lane === undefined || lease === undefined || lease.begun !== undefined || lease.fence !== fence) return 'stale'
+    const unused = next.kind === 'release' && lease !== undefined && isVisit(lease)
+    if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
+    if (lease.begun !== undefined && !unused) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
     else if (next.kind === 'defer') giveBack(lane, lease.notBefore, next.until, next.why)

@@ -4,15 +4,17 @@
  */
 import { SETTINGS } from './rules.ts'
 
-type Visit = { begunAt: number; endedAt?: number; owedMs: number; fence: number }
+type Visit = { begunAt: number; endedAt?: number; owedMs: number; fence: number; before?: Visit | undefined }
 
 export type Site = {
   /** a lane was taken or entered under this fence */
   fence(lane: string, fence: number): void
   /** the bytes leave now */
-  visit(lane: string, kind: 'page' | 'robots' | 'hop', fence: number, now: number): void
+  visit(lane: string, kind: 'page' | 'robots' | 'hop' | 'clock', fence: number, now: number): void
   /** the exchange ended well known to the ledger */
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
+  /** nothing was sent after all */
+  unused(lane: string, fence: number): void
   /** the site asked for silence until then */
   shut(origin: string, until: number): void
   /** new rules ask this gap of an agent's lane: longer counts at once, for a silence that is running */
@@ -56,7 +58,7 @@ export function openSite(): Site {
         )
       const shutUntil = silences.get(originOf(lane)) ?? 0
       if (now < shutUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${shutUntil}`)
-      const visit = { begunAt: now, owedMs: 0, fence }
+      const visit: Visit = { begunAt: now, owedMs: 0, fence, before: before && { ...before, before: undefined } }
       visits.set(lane, visit)
       if (kind !== 'robots') return
       const asked = questions.get(originOf(lane))
@@ -67,6 +69,12 @@ export function openSite(): Site {
     end(lane, fence, endedAt, owedMs) {
       const visit = visits.get(lane)
       if (visit?.fence === fence) Object.assign(visit, { endedAt, owedMs })
+    },
+    unused(lane, fence) {
+      const visit = visits.get(lane)
+      if (visit?.fence !== fence) return
+      if (visit.before === undefined) visits.delete(lane)
+      else visits.set(lane, visit.before)
     },
     shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
     gap(lane, gapMs, now) {

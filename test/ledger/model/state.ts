@@ -27,8 +27,10 @@ export type Lease = {
   list: List
   notBefore: number
   ends: number
-  begun?: { at: number; gapMs: number; kind: 'page' | 'robots' | 'hop'; wasFailing: boolean; least: number }
+  begun?: { at: number; gapMs: number; kind: 'page' | 'robots' | 'hop' | 'clock'; wasFailing: boolean; least: number }
 }
+/** no URL of the lane asked for it */
+export const isVisit = ({ begun }: Lease): boolean => begun?.kind === 'hop' || begun?.kind === 'clock'
 export type Lane = {
   q: Entry[]
   h: Entry[]
@@ -58,6 +60,8 @@ export type Model = {
   planned: boolean
   fence: number
   lanes: Map<string, Lane>
+  /** lane → instants promised to visitors who found it shut */
+  turns: Map<string, { first: number | undefined; last: number }>
   origins: Map<string, Origin>
   ids: Set<string>
   marks: Set<string>
@@ -73,6 +77,7 @@ export function emptyModel(): Model {
     planned: false,
     fence: 0,
     lanes: new Map(),
+    turns: new Map(),
     origins: new Map(),
     ids: new Set(),
     marks: new Set(),

@@ -1,5 +1,5 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { beginOrders, enter, park, resolve, settle, take } from './acts.ts'
+import { beginOrders, enter, park, release, resolve, settle, take } from './acts.ts'
 import { learn, operate, reap } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, backwards, crash, drain, forget, job, loseHolder, pass, restartOther, snapshot } from './faults.ts'
@@ -15,6 +15,7 @@ const ACTS: [number, Act][] = [
   [50, resolve],
   [50, learn],
   [25, enter],
+  [15, release],
   [50, reap],
   [140, pass],
   [12, view],

@@ -39,6 +39,7 @@ export type World = {
 export type Inspection = {
   due: [string, number][]
   inFlight: [string, number][]
+  visits: [string, number][]
   lists: Record<string, string[]>
   ids: string[]
   outcomes: string[]
@@ -122,6 +123,7 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   const pipeline = redis.pipeline()
   pipeline.zrange(`${tag}:due`, '0', '-1', 'WITHSCORES')
   pipeline.zrange(`${tag}:inflight`, '0', '-1', 'WITHSCORES')
+  pipeline.zrange(`${tag}:visits`, '0', '-1', 'WITHSCORES')
   pipeline.xrange(`${tag}:outcomes`, '-', '+')
   pipeline.xrange(`${tag}:outbox`, '-', '+')
   for (const lane of lanes) for (const list of ['h', 'q']) pipeline.lrange(`${tag}:${list}:${lane}`, 0, -1)
@@ -140,19 +142,20 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   const fields = (rows: unknown): string[] => (rows as [string, string[]][]).map(([, pair]) => pair[1] ?? '')
   const lists: Record<string, string[]> = {}
   for (const [index, lane] of lanes.entries()) {
-    lists[`h ${lane}`] = answers[4 + index * 2] as string[]
-    lists[`q ${lane}`] = answers[5 + index * 2] as string[]
+    lists[`h ${lane}`] = answers[5 + index * 2] as string[]
+    lists[`q ${lane}`] = answers[6 + index * 2] as string[]
   }
-  const firstId = 4 + lanes.length * 2
+  const firstId = 5 + lanes.length * 2
   return {
     due: scores(answers[0]),
     inFlight: scores(answers[1]),
+    visits: scores(answers[2]),
     lists,
     ids: ids.filter((_, index) => answers[firstId + index] === 1),
-    outcomes: fields(answers[2]).map((json) => {
+    outcomes: fields(answers[3]).map((json) => {
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
       return `${id} ${kind}`
     }),
-    outbox: fields(answers[3]).map((json) => (JSON.parse(json) as { id: string }).id),
+    outbox: fields(answers[4]).map((json) => (JSON.parse(json) as { id: string }).id),
   }
 }

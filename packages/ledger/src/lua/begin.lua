@@ -1,20 +1,27 @@
 --[[
   begin: the permit, asked for right before the first byte. From here on the lease counts and outlasts the deadline.
   ARGV[4] leaseMs   ARGV[5] aheadMs: a lane that opens this soon is granted already; the caller waits out the rest by himself
-  then per order: lane, fence, kind (page | robots), version, gapMs
-  Returns {epoch, now, then per order: 'granted', ms until it opens | 'early', waitMs | refusal, ''}
-          refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked
-  Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin.
+  then per order: lane, fence, kind (page | robots), version, gapMs, clock: the lane that is this one's clock as well, or ''
+  Returns {epoch, now, then per order: 'granted', ms until it opens [|fence|gapMs of the clock] | 'early', waitMs | refusal, ''}
+          refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked · paced (the
+          clock is shut)
+  Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin. A
+          lane and its clock are begun together or not at all.
 ]]
 local out = { epochId, ms(now) }
 local leaseMs, ahead, since0 = tonumber(ARGV[4]), tonumber(ARGV[5]), ms(now)
 local stale = 0
 local begun = {}
 local lanes = {}
-for i = 6, #ARGV, 5 do lanes[#lanes + 1] = ARGV[i] end
+for i = 6, #ARGV, 6 do lanes[#lanes + 1] = ARGV[i] end
 readAll(LEASES, leaseRead, lanes)
-for i = 6, #ARGV, 5 do
-  local lane, fence, kind, version, gap = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+local clockFence, clockOpens, silence
+local function isShut(clock, gap)
+  clockFence, clockOpens, silence = visit({ clock }, 'clock', tonumber(gap), leaseMs, ahead)
+  return not clockFence
+end
+for i = 6, #ARGV, 6 do
+  local lane, fence, kind, version, gap, clock = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
   local owner, list, notBefore, since = leaseOf(lane)
   local answer, value = 'stale', ''
   if owner == fence and since == '' then
@@ -36,8 +43,12 @@ for i = 6, #ARGV, 5 do
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
     elseif opens > now + ahead then
       answer, value = 'early', ms(opens - now - ahead)
+    elseif clock ~= '' and isShut(clock, gap) then
+      answer = 'paced'; endLease(lane); giveBack(lane, opens, clockOpens, 'pace-group')
     else
+      if clock ~= '' then opens = math.max(opens, clockOpens) end
       answer, value = 'granted', opens > now and ms(opens - now) or '0'
+      if clock ~= '' then value = value .. '|' .. clockFence .. '|' .. silence end
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun[#begun + 1] = now + leaseMs; begun[#begun + 1] = lane
       setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least)
@@ -60,4 +71,5 @@ if #begun > 0 then
 end
 count('stale-begin', stale)
 flush()
+flushVisits()
 return out

@@ -10,6 +10,8 @@
 
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
   {tag}:inflight  zset  lane → instant its lease ends
+  {tag}:visits    zset  the same for leases that no URL of the lane asked for: kind hop (of a robots.txt) or clock (of a pace group)
+  {tag}:turns     hash  lane → first|last: instants promised to visitors who found it shut; gone two hours after the latest promise
   {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind|failing|least   (begunAt '' until begin; failing: connections were
                         lost in a row before it; least: silence that rules demand which came in while it was in flight)
   {tag}:q:<lane>  list  URLs of the lane; the head stays while in flight       {tag}:h:<lane>  the same, priority high
@@ -29,6 +31,7 @@
 ]]
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, MEM, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'mem', P .. 'counts'
+local VISITS, TURNS = P .. 'visits', P .. 'turns'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
 local now, epochId, holdUntil, announced
 
@@ -68,10 +71,13 @@ end
 local dueWrites, leaseTouched, memTouched, counted = {}, {}, {}, {}
 local leaseRead, memRead = {}, {} -- lane → record, false when there is none
 local soonest -- earliest due time written; told to sleeping dispatchers when it comes before all others
+local dueRead = {} -- lane → instant written by this very call
+local visitsEnded = {}
 
 local function setDue(lane, instant)
   local n = #dueWrites
   dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
+  dueRead[lane] = instant
   if not soonest or instant < soonest then soonest = instant end
 end
 
@@ -98,7 +104,11 @@ local function setLease(lane, record)
   leaseRead[lane] = record
   leaseTouched[#leaseTouched + 1] = lane
 end
-local function endLease(lane) setLease(lane, false) end
+local function isVisit(kind) return kind == 'hop' or kind == 'clock' end
+local function endLease(lane, kind)
+  setLease(lane, false)
+  if isVisit(kind) then visitsEnded[#visitsEnded + 1] = lane end
+end
 
 -- tries, list, clock, why, high of a lane, each '' when there is none
 local function memOf(lane)
@@ -145,6 +155,7 @@ end
 local function flush()
   local ended = writeAll(LEASES, leaseRead, leaseTouched)
   if #ended > 0 then redis.call('ZREM', INFLIGHT, unpack(ended)) end
+  if #visitsEnded > 0 then redis.call('ZREM', VISITS, unpack(visitsEnded)) end
   writeAll(MEM, memRead, memTouched)
   for name, n in pairs(counted) do redis.call('HINCRBY', COUNTS, name, n) end
   if soonest then

@@ -1,11 +1,12 @@
 --[[
-  reap: leases that ended by themselves (at most 200 a call).
+  reap: leases that ended by themselves (at most 200 a call), and visits (as many).
   ARGV[4] quarantineMs   added to the gap after a lease that was begun: its sender may still be there
   Returns {epoch, now, begun, unbegun, then per robots question whose asker is gone: lane, fence, version, state}
   Keeps   the URL is still at the head of its lane. A begun one counts an attempt; a reservation counts nothing.
 ]]
 local quarantine = tonumber(ARGV[4])
 local found = redis.call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
+for _, lane in ipairs(redis.call('ZRANGE', VISITS, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)) do found[#found + 1] = lane end
 local out = { epochId, ms(now), '0', '0' }
 local begunCount, unbegunCount = 0, 0
 readAll(LEASES, leaseRead, found)
@@ -13,7 +14,7 @@ readAll(MEM, memRead, found)
 for i = 1, #found do
   local lane = found[i]
   local fence, list, notBefore, begun, gap, kind, _, least = leaseOf(lane)
-  endLease(lane)
+  endLease(lane, kind)
   if not fence then
     setDue(lane, now + quarantine) -- a lease without its record: half of it was lost; be slow
   elseif begun == '' then

@@ -2,9 +2,9 @@
   settle: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
   ARGV[4] first back-off in ms, ARGV[5] longest, ARGV[6] quiet time after which incidents are forgotten
   then per lane: lane, fence, what, value, rested, mood, n, n × (json, kind, id)
-    what    'keep' the lease goes on (an order follows) · 'release' to its clock · 'defer' not before value (why in mood)
-            · 'end' the exchange is over: value = silence owed in ms, rested = silence kept already · 'again' the same, but
-            the head stays and its attempt is counted
+    what    'keep' the lease goes on (an order follows) · 'release' to its clock (a visit that was not used, too) · 'defer'
+            not before value (why in mood) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
+            already · 'again' the same, but the head stays and its attempt is counted
     mood    with 'end' and 'again': 'fine', or 'too-fast' (429, 503) | 'no-answer' with jitter and Retry-After in ms or '':
             'too-fast 0.25 120000'; jitter in [0,1): back-off is only lengthened by it
     n × …   what leaves in this very call: heads of the lane with their outcomes, in order, id 'bucket:idNumber' or '' when it
@@ -85,8 +85,9 @@ while i <= #ARGV do
   local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 6])
   local first = i + HEADER
   local ends = what == 'end' or what == 'again'
-  local owner, list, notBefore, begun, _, _, failing, least = leaseOf(lane)
-  if owner ~= fence or ends ~= (begun ~= '') then
+  local owner, list, notBefore, begun, _, kind, failing, least = leaseOf(lane)
+  local unused = what == 'release' and isVisit(kind)
+  if owner ~= fence or (not unused and ends ~= (begun ~= '')) then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else
@@ -98,7 +99,7 @@ while i <= #ARGV do
     if ends then
       local mood = ARGV[i + 5]
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
-      endLease(lane)
+      endLease(lane, kind)
       if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
       else why = '' end
       if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
@@ -115,7 +116,7 @@ while i <= #ARGV do
     else
       if heads > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
       if what == 'release' then
-        endLease(lane); giveBack(lane, tonumber(notBefore))
+        endLease(lane, kind); giveBack(lane, tonumber(notBefore))
       elseif what == 'defer' then
         endLease(lane); giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), ARGV[i + 5])
       end

@@ -4,7 +4,14 @@ import { WAIT_STATES } from '../why.ts'
 import { FOREVER } from '../words.ts'
 
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
-export const GATES = ['robots-unreachable', 'robots-being-asked', 'back-off', 'lane-busy', 'paused'] as const
+export const GATES = [
+  'robots-unreachable',
+  'robots-being-asked',
+  'back-off',
+  'lane-busy',
+  'paused',
+  'pace-group',
+] as const
 export const meta = z.record(z.string(), z.unknown())
 
 export const ProblemAnswer = z
