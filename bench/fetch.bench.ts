@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadAgents, MAX_ORDERS_PER_JOB, type Order, OrdersJob } from '@decorum/protocol'
+import { loadAgents, loadPaceGroups, MAX_ORDERS_PER_JOB, type Order, OrdersJob } from '@decorum/protocol'
 import pLimit from 'p-limit'
 import { Agent, buildConnector, request } from 'undici'
 import { addressGuard } from '../services/fetcher/src/address-guard.ts'
@@ -18,6 +18,7 @@ import { openArchive } from '../services/fetcher/src/archive.ts'
 import { carryOut, type Fleet, type Tools } from '../services/fetcher/src/carry-out.ts'
 import { openConnections } from '../services/fetcher/src/connections.ts'
 import { openLookup } from '../services/fetcher/src/lookup.ts'
+import { openPace } from '../services/fetcher/src/pace.ts'
 import { headersOf } from '../services/fetcher/src/request-head.ts'
 import { noSink, type Sink } from '../services/fetcher/src/sink.ts'
 import { openStats } from '../services/fetcher/src/stats.ts'
@@ -116,10 +117,12 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
   const broken = (fields: object, message: string): never => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`)
   }
+  const ledger = ledgerAtOnce()
   const tools: Tools = {
-    ledger: ledgerAtOnce(),
+    ledger,
     connections,
     agents,
+    pace: openPace({ ledger, groups: loadPaceGroups('{"host":false}'), addressOf: connections.addressOf }),
     sink,
     stats,
     log: { warn: broken, error: broken },

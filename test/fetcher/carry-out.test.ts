@@ -1,10 +1,12 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
 import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
+import { loadPaceGroups } from '@decorum/protocol'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
 import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
+import { openPace } from '../../services/fetcher/src/pace.ts'
 import { noSink } from '../../services/fetcher/src/sink.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { NOW, pageOrder } from './support/orders.ts'
@@ -55,6 +57,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     ledger,
     connections,
     agents: agentsOf(),
+    pace: openPace({ ledger, groups: loadPaceGroups(undefined), addressOf: connections.addressOf }),
     sink: noSink,
     stats,
     log,

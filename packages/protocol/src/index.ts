@@ -35,6 +35,7 @@ export {
   type OutcomeKind,
   type RuleRef,
 } from './outcome.ts'
+export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'
 export { partitionOf, partitionTags, slotOf } from './partition.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {

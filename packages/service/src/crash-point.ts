@@ -34,6 +34,8 @@ export const CRASH_POINTS = {
     'learn.after',
     'hop.entered', //          in the lane of the origin that a robots.txt has redirected to
     'hop.left',
+    'clock.entered', //        a pace group's, and nothing else yet
+    'clock.left',
   ],
 } as const
 export type CrashPoint = (typeof CRASH_POINTS)[keyof typeof CRASH_POINTS][number]

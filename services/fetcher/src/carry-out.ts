@@ -2,15 +2,22 @@
  * One order from its slot to its end: wait until the lane opens → begin → request → settle or learn. Whatever goes
  * wrong in between, the lease ends by itself: nothing here may hold a lane for ever, and nothing may be sent without it.
  */
-import { gapAfter, type Ledger, LedgerUnavailableError, type Settlement, type SettleResult } from '@decorum/ledger'
+import {
+  gapAfter,
+  type Ledger,
+  LedgerUnavailableError,
+  type Resolution,
+  type Settlement,
+  type SettleResult,
+} from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
 import { fetchPage } from './fetch-page.ts'
-import { hopLanes } from './hop-lane.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
+import type { Clocks, Pace } from './pace.ts'
 import type { Sink } from './sink.ts'
 import type { Stats } from './stats.ts'
 
@@ -23,6 +30,7 @@ export type Tools = {
   ledger: Fleet
   connections: LaneConnections
   agents: Agents
+  pace: Pace
   sink: Sink
   stats: Stats
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
@@ -52,13 +60,20 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     }
     const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
-    if (tools.isStopping()) return await giveBack(order, tools)
-    const begun = await beginLease(tools.ledger, order, tools.fetchDeadlineMs, tools.leaseMs - tools.fetchDeadlineMs)
-    if (begun.kind === 'refused') return stats.refused(begun.why)
+    if (tools.isStopping()) return await giveBack(order, tools, 'stopping')
+    const clocks = await tools.pace.enter(agent, order.origin, order.gapMs)
+    if ('waitMs' in clocks) return await giveBack(order, tools, 'paced', clocks.waitMs)
+    const { fetchDeadlineMs, leaseMs } = tools
+    const begun = await beginLease(tools.ledger, order, fetchDeadlineMs, leaseMs - fetchDeadlineMs, clocks.hostLane)
+    if (begun.kind === 'refused') {
+      stats.refused(begun.why)
+      return await clocks.release()
+    }
+    clocks.begun(begun.clock)
     stats.begun++
     try {
-      if (order.kind === 'robots') await robots(order, agent, begun.lease, tools)
-      else await page(order, agent, begun.lease, tools)
+      if (order.kind === 'robots') await robots(order, agent, begun.lease, clocks, tools)
+      else await page(order, agent, begun.lease, clocks, tools)
     } finally {
       stats.ended++
     }
@@ -68,14 +83,23 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
   }
 }
 
-/** A lane that was reserved for us and that we shall not begin: whoever is left takes it at once. */
-async function giveBack({ agent, origin, fence }: Order, { ledger, stats }: Tools): Promise<void> {
-  stats.refused('stopping')
-  const word = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
-  await ledger.resolve(ledger.partitionOf(origin), [word]).catch(() => {}) // a reservation ends by itself, too
+/** A lane that was reserved for us and that we shall not begin: whoever is left takes it, at once or in so many ms. */
+async function giveBack(
+  { agent, origin, fence }: Order,
+  { ledger, stats }: Tools,
+  why: 'stopping' | 'paced',
+  waitMs?: number,
+): Promise<void> {
+  stats.refused(why)
+  const partition = ledger.partitionOf(origin)
+  const next: Resolution['next'] =
+    waitMs === undefined
+      ? { kind: 'release' }
+      : { kind: 'defer', until: ledger.now(partition) + waitMs, why: 'pace-group' }
+  await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {}) // a reservation ends by itself, too
 }
 
-async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
+async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence } = order
   const result = await fetchPage(order, agent, lease, {
     connections: tools.connections,
@@ -92,15 +116,18 @@ async function page(order: Order, agent: Agent, lease: Lease, tools: Tools): Pro
   if (outcome !== undefined) settlement.outcome = outcome
   if (candidate !== undefined) settlement.candidate = candidate
   crashPoint('settle.before')
+  const left = clocks.leave({ endedAt, mood, gapMs }) // in the same call to the ledger where they share a partition
   await handBack(lease, endedAt, tools, (restedMs) => tools.ledger.settle({ ...settlement, restedMs }))
   crashPoint('settle.after')
+  await left
 }
 
-async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): Promise<void> {
+async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence, gapMs } = order
   const { answer, lesson, state } = await learnRobots(order, agent, lease, {
     ledger: tools.ledger,
-    enterHop: hopLanes(tools.ledger),
+    enterHop: clocks.enterHop,
+    restMs: clocks.restMs(),
     connections: tools.connections,
     agents: tools.agents,
     sink: tools.sink,
@@ -110,11 +137,12 @@ async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): P
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   tools.stats.exchanged('robots', answer.what, answer.bytes)
+  const left = clocks.leave({ endedAt: answer.endedAt, gapMs: gapAfter(agent, gapMs, answer.tookMs) })
   if (lesson !== undefined) {
     crashPoint('learn.before')
     await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.learn({ ...lesson, restedMs }))
     crashPoint('learn.after')
-    return
+    return await left
   }
   // Nothing was heard of the site. The waiting head ends when the agent may not go there at all; the question is
   // closed with the state as it was, so that the next asker need not wait for the end of this lease.
@@ -128,6 +156,7 @@ async function robots(order: Order, agent: Agent, lease: Lease, tools: Tools): P
   await handBack(lease, answer.endedAt, tools, () => {
     return tools.ledger.learn({ agent: key, origin, fence, forAsker: true, state, gaps: [], gapMs, restedMs: 0 })
   })
+  await left
 }
 
 /** Tells the ledger until it hears or the lease is over. Telling twice is safe: the fence makes the second one stale. */

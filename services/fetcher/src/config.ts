@@ -1,5 +1,14 @@
 /** Environment → values, once. The fleet's common settings are in @decorum/protocol. */
-import { type Agents, checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import {
+  type Agents,
+  checkRelations,
+  common,
+  loadAgents,
+  loadPaceGroups,
+  type PaceGroups,
+  readSettings,
+  SettingsError,
+} from '@decorum/protocol'
 import { z } from 'zod'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
 
@@ -12,6 +21,7 @@ const Config = z.object({
   DECORUM_ALLOW_PORTS: common.DECORUM_ALLOW_PORTS,
   DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
   MAX_GAP_MS: common.MAX_GAP_MS,
+  PACE_GROUPS: z.string().optional(), // path of a JSON file, or inline JSON: clocks that several lanes share
   MAX_ATTEMPTS: common.MAX_ATTEMPTS,
   FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
   LEASE_MS: common.LEASE_MS,
@@ -32,15 +42,16 @@ const Config = z.object({
   DNS_SERVERS: z.string().default(''), // addresses, separated by commas; empty: as the system resolves
 })
 
-export type Config = Omit<z.output<typeof Config>, 'DNS_SERVERS'> & {
+export type Config = Omit<z.output<typeof Config>, 'DNS_SERVERS' | 'PACE_GROUPS'> & {
   agents: Agents
+  paceGroups: PaceGroups
   guard: AddressGuard
   dnsServers: string[]
 }
 
 /** @throws SettingsError naming each wrong variable */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const { DNS_SERVERS, ...settings } = readSettings(Config, env)
+  const { DNS_SERVERS, PACE_GROUPS, ...settings } = readSettings(Config, env)
   checkRelations(settings)
   const agents = named(undefined, () =>
     loadAgents({
@@ -50,10 +61,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       maxGapMs: settings.MAX_GAP_MS,
     }),
   )
+  const paceGroups = named(undefined, () => loadPaceGroups(PACE_GROUPS))
   const ranges = listOf(settings.DECORUM_ALLOW_ADDRESSES)
   named('DECORUM_ALLOW_ADDRESSES', () => addressGuard(ranges))
   const guard = named('DECORUM_ALLOW_PORTS', () => addressGuard(ranges, listOf(settings.DECORUM_ALLOW_PORTS)))
-  return { ...settings, agents, guard, dnsServers: listOf(DNS_SERVERS) }
+  return { ...settings, agents, paceGroups, guard, dnsServers: listOf(DNS_SERVERS) }
 }
 
 const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '')

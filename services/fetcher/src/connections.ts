@@ -4,11 +4,11 @@
  */
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
-import { type Agent, SECOND } from '@decorum/protocol'
+import { type Agent, hostOf, SECOND } from '@decorum/protocol'
 import { buildConnector, Client, Agent as Connections, type Dispatcher } from 'undici'
 import type { AddressGuard } from './address-guard.ts'
 import { HEADERS_MAX_BYTES, KEEP_ALIVE_MS, SEND_WINDOW_MS } from './limits.ts'
-import type { Lookup } from './lookup.ts'
+import type { Address, Lookup } from './lookup.ts'
 
 export type Phase = 'dns' | 'connect' | 'tls' | 'open'
 
@@ -49,15 +49,29 @@ export type LaneConnections = {
   lane(agent: Agent, origin: string): Way
   /** a connection for one exchange with an origin whose lane we do not hold (a hop of robots.txt) */
   once(agent: Agent, origin: string): Way & { close(): void }
+  /**
+   * Where the next request to an origin will go, for clocks that address has: the next connection is made to it and to no
+   * other. Undefined when the name has no address.
+   */
+  addressOf(agent: Agent, origin: string): Promise<string | undefined>
   /** ends all connections, at once */
   close(): Promise<void>
 }
+
+/** Hosts whose address is held fixed: far more than have a request under way. */
+const PINNED_HOSTS = 50_000
 
 /** undici's own timers are coarse and per phase; the exchange's deadline comes first, these are only fuses. */
 const FUSES = { headersTimeout: 10 * 60 * SECOND, bodyTimeout: 10 * 60 * SECOND }
 
 export function openConnections({ guard, lookup, tls }: ConnectionSettings): LaneConnections {
   const byAgent = new Map<string, { pool: Connections; open: Map<string, Connection> }>()
+  /** host → the address that its connections go to, where somebody has asked for it */
+  const pins = new Map<string, string>()
+  const pinned = (host: string, all: Address[]): Address[] => {
+    const pin = pins.get(host)
+    return pin === undefined ? all : all.filter(({ address }) => address === pin)
+  }
 
   const dial = (agent: Agent, remember: (connection: Connection) => void): buildConnector.connector => {
     const base = buildConnector({
@@ -66,7 +80,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       allowH2: false, // a connector of one's own ignores the Agent's allowH2 (measured)
       timeout: SEND_WINDOW_MS + SECOND,
       autoSelectFamily: true,
-      lookup: guardedLookup(guard, lookup, agent.hasContact),
+      lookup: guardedLookup(guard, (host) => lookup(host).then((all) => pinned(host, all)), agent.hasContact),
     })
     return (options, callback) => {
       const connection: Connection = {
@@ -143,6 +157,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
         const forget = () => {
           if (open.get(origin) === latest) open.delete(origin)
         }
+        client.on('connectionError', () => pins.delete(hostOf(origin))) // the next attempt may go elsewhere
         return client.on('disconnect', forget).on('connectionError', forget)
       }
       known = { pool: new Connections({ ...settings, factory }), open }
@@ -170,6 +185,24 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
         abandon: (reason) => abandon(connection, reason),
         close: () => void client.destroy().catch(() => {}), // nobody waits for it
       }
+    },
+    async addressOf(agent, origin) {
+      const host = hostOf(origin)
+      const literal = host.replace(/^\[|\]$/g, '')
+      if (isIP(literal) !== 0) return literal
+      const open = poolOf(agent).open.get(origin)
+      const all =
+        open?.phase === 'open' ? [open.address] : (await lookup(host).catch(() => [])).map((one) => one.address)
+      const known = pins.get(host)
+      const address = known !== undefined && all.includes(known) ? known : all[0]
+      if (address === undefined) return undefined
+      pins.delete(host)
+      pins.set(host, address)
+      for (const oldest of pins.keys()) {
+        if (pins.size <= PINNED_HOSTS) break
+        pins.delete(oldest)
+      }
+      return address
     },
     async close() {
       await Promise.all([...byAgent.values()].map(({ pool }) => pool.destroy()))

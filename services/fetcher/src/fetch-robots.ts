@@ -16,9 +16,9 @@ import type { LaneConnections, Way } from './connections.ts'
 import { codingOf, decode } from './decode.ts'
 import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
-import type { EnterHop } from './hop-lane.ts'
 import { type Lease, later } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
+import type { EnterHop } from './pace.ts'
 import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
 import { headersOf } from './request-head.ts'
@@ -45,8 +45,8 @@ export type RobotsAnswer = {
 type Tools = {
   connections: LaneConnections
   enterHop: EnterHop
-  /** silence owed between two requests of the lane that is held, ms */
-  gapMs: number
+  /** silence owed between two requests of the visit, ms */
+  restMs: number
   now: () => number
   jitter: () => number
 }
@@ -85,15 +85,15 @@ export async function fetchRobots(
     const held = first ? lease.lastCheck : lease.stillHeld
     let result: Exchange
     if (at.origin !== origin) {
-      const hop = await tools.enterHop(agent, at.origin, left())
+      const hop = await tools.enterHop(at.origin, left())
       if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
       result = await visitOther(agent, at, headers, left(), held, tools)
       await hop.leave(result)
     } else {
       if (!first) {
-        const gapMs = gapAfter(agent, tools.gapMs, tookMs)
-        if (gapMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
-        await later(gapMs)
+        const restMs = gapAfter(agent, tools.restMs, tookMs)
+        if (restMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
+        await later(restMs)
       }
       result = await visitOwn(agent, at, headers, left(), held, tools)
       if (result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)

@@ -12,6 +12,7 @@ import { openConnections } from './connections.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
 import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
+import { openPace } from './pace.ts'
 import { openSink } from './sink.ts'
 import { openStats } from './stats.ts'
 
@@ -48,6 +49,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     ledger,
     connections,
     agents,
+    pace: openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf }),
     sink,
     stats,
     log,

@@ -5,8 +5,8 @@ import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsT
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
-import type { EnterHop } from './hop-lane.ts'
 import type { Lease } from './lease.ts'
+import type { EnterHop } from './pace.ts'
 import { requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
 
@@ -15,6 +15,8 @@ export type RobotsTools = {
   agents: Agents
   sink: Sink
   enterHop: EnterHop
+  /** silence owed between two requests of this visit, ms */
+  restMs: number
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>
   now: () => number
   /** [0, 1) */
@@ -35,7 +37,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const [known] = await ledger.robotsStates(partition, [order.origin])
   const state: RobotsState = known?.state ?? {}
   crashPoint('robots.fetching')
-  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, { ...tools, gapMs: order.gapMs })
+  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, tools)
   await keep(order.origin, answer, agent, sink, tools.onSinkError)
   if (answer.event === undefined) return { answer, state }
   const next = step(state, answer.event, tools.now())

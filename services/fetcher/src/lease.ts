@@ -2,7 +2,7 @@
  * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
  * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
  */
-import type { Ledger, Permit } from '@decorum/ledger'
+import type { LaneRef, Ledger, Permit } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
@@ -21,7 +21,11 @@ export type Lease = {
 }
 
 export type Begun =
-  | { kind: 'lease'; lease: Lease }
+  | {
+      kind: 'lease'
+      lease: Lease /** the visit to the clock that was begun with it */
+      clock?: { fence: number; gapMs: number }
+    }
   | { kind: 'refused'; why: Extract<Permit, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable' }
 
 /** Times that begin may say 'early' to one order; each time it is asked again when the ledger says so. */
@@ -31,12 +35,14 @@ const MAX_EARLY = 8
  * Asks the ledger in the instant before the request, and again when it was too early.
  * @param fetchDeadlineMs  longest exchange
  * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+ * @param clock            lane that is begun with the order's own, or not at all
  */
 export async function beginLease(
   ledger: Pick<Ledger, 'begin'>,
   order: Order,
   fetchDeadlineMs: number,
   leaseSpanMs: number,
+  clock?: LaneRef,
 ): Promise<Begun> {
   const { kind, agent, origin, fence, version, gapMs } = order
   for (let tries = 0; tries < MAX_EARLY; tries++) {
@@ -45,7 +51,8 @@ export async function beginLease(
     crashPoint('begin.before')
     let permit: Permit
     try {
-      permit = await ledger.begin({ kind, agent, origin, fence, version, gapMs })
+      const own = { kind, agent, origin, fence, version, gapMs }
+      permit = await ledger.begin(clock === undefined ? own : { ...own, clock })
     } catch (error) {
       // If the script ran and its reply was lost, the lease ends by itself; nothing is sent under it.
       if (error instanceof LedgerUnavailableError) return { kind: 'refused', why: 'ledger-unavailable' }
@@ -55,7 +62,8 @@ export async function beginLease(
       crashPoint('begin.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
-      return { kind: 'lease', lease: lease(monotonic, wall, permit.leaseMs, fetchDeadlineMs, leaseSpanMs) }
+      const held = lease(monotonic, wall, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
+      return { kind: 'lease', lease: held, ...(permit.clock === undefined ? {} : { clock: permit.clock }) }
     }
     if (permit.kind === 'refused') return permit
     await later(permit.waitMs)

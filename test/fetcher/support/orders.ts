@@ -3,8 +3,8 @@ import type { Agent, Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
 import { fetchRobots, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
-import type { EnterHop } from '../../../services/fetcher/src/hop-lane.ts'
 import type { Lease } from '../../../services/fetcher/src/lease.ts'
+import type { EnterHop } from '../../../services/fetcher/src/pace.ts'
 import { noSink } from '../../../services/fetcher/src/sink.ts'
 import { polite, type testConnections } from './tools.ts'
 
@@ -49,7 +49,7 @@ export function page(
 export async function robots(
   connections: Connections,
   origin: string,
-  over: { agent?: Agent; state?: RobotsState; lease?: Lease; enterHop?: EnterHop; gapMs?: number } = {},
+  over: { agent?: Agent; state?: RobotsState; lease?: Lease; enterHop?: EnterHop; restMs?: number } = {},
 ): Promise<RobotsAnswer> {
   const answer = await fetchRobots(
     origin,
@@ -60,7 +60,7 @@ export async function robots(
     {
       connections,
       enterHop: over.enterHop ?? (async () => ({ leave: async () => {} })),
-      gapMs: over.gapMs ?? 0,
+      restMs: over.restMs ?? 0,
       now: () => NOW,
       jitter: () => 0.5,
     },

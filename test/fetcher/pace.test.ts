@@ -1,0 +1,172 @@
+/** Clocks above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
+import { openLedger } from '@decorum/ledger'
+import { loadPaceGroups } from '@decorum/protocol'
+import { afterAll, expect, test } from 'vitest'
+import { type Clocks, openPace } from '../../services/fetcher/src/pace.ts'
+import { redisForTest } from '../support/redis.ts'
+import { robots } from './support/orders.ts'
+import { answerOf, rawOrigin } from './support/raw-origin.ts'
+import { polite, testConnections } from './support/tools.ts'
+
+const redis = await redisForTest()
+const connections = testConnections()
+let clock = 1_800_000_000_000
+const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock })
+clock += 1_000 // the first hold of an empty ledger
+afterAll(() => ledger.close())
+
+const GAP = 1_000
+const RULES = 'user-agent: *\ndisallow: /x'
+const paced = (groups: string, addressOf = async (): Promise<string | undefined> => undefined) => {
+  const pace = openPace({ ledger, groups: loadPaceGroups(groups), addressOf })
+  return (origin: string, gapMs = GAP) => pace.enter(polite, origin, gapMs)
+}
+const held = (clocks: Clocks | { waitMs: number }): Clocks => {
+  if ('waitMs' in clocks) throw new Error(`shut for ${clocks.waitMs} ms`)
+  return clocks
+}
+/** As begin does together with the lane. */
+async function beginHost(clocks: Clocks, gapMs: number): Promise<void> {
+  const entry = await ledger.enter({ lanes: [clocks.hostLane!], kind: 'clock', gapMs })
+  if (entry.kind !== 'granted') throw new Error('the host is idle')
+  clocks.begun(entry)
+}
+/** A visit to a lane by its name, as a stranger makes it. */
+const knock = (origin: string) => ledger.enter({ lanes: [{ agent: polite.key, origin }], kind: 'clock', gapMs: GAP })
+
+test('a hop enters the lane of the origin it leads to, and leaves it owing the gap', async () => {
+  const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
+  const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
+  const { enterHop } = held(await paced('{"host":false}')(here.origin))
+  const { event } = await robots(connections, here.origin, { enterHop })
+  expect(event).toMatchObject({ kind: 'answered', status: 200 })
+  const again = await knock(there.origin)
+  expect(again).toMatchObject({ kind: 'wait' })
+  expect(again.kind === 'wait' && again.waitMs).toBeLessThanOrEqual(polite.minGapMs)
+})
+
+test('a slow hop of an agent that rests in proportion owes that there, too', async () => {
+  const gentle = { ...polite, adaptiveGap: { factor: 10, floorMs: 0, capMs: 60_000 } }
+  const there = await rawOrigin((socket) => void setTimeout(() => socket.write(answerOf(200, {}, RULES)), 100))
+  const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
+  const pace = openPace({ ledger, groups: loadPaceGroups('{"host":false}'), addressOf: async () => undefined })
+  const { enterHop } = held(await pace.enter(gentle, here.origin, GAP))
+  await robots(connections, here.origin, { agent: gentle, enterHop })
+  const again = await knock(there.origin)
+  expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(900) // this clock of Redis stands still
+})
+
+test('while that lane is in flight no hop is sent; when it does not open in time the rules are not known', async () => {
+  const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
+  const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
+  expect((await knock(there.origin)).kind).toBe('granted')
+  const { enterHop } = held(await paced('{"host":false}')(here.origin))
+  const { event } = await robots(connections, here.origin, { enterHop: (origin) => enterHop(origin, 200) })
+  expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
+  expect(there.asked).toEqual([])
+})
+
+test('a hop within the origin comes after the gap', async () => {
+  const at: number[] = []
+  const site = await rawOrigin((socket, { head }) => {
+    at.push(performance.now())
+    socket.write(
+      head.startsWith('GET /robots.txt ') ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES),
+    )
+  })
+  const { event } = await robots(connections, site.origin, { restMs: 80 })
+  expect(event).toMatchObject({ kind: 'answered', status: 200 })
+  expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
+})
+
+test('a hop to another origin of the same host rests first: the clock of the host is ours already', async () => {
+  const at: number[] = []
+  const there = await rawOrigin((socket) => {
+    at.push(performance.now())
+    socket.write(answerOf(200, {}, RULES))
+  })
+  const here = await rawOrigin((socket) => {
+    at.push(performance.now())
+    socket.write(answerOf(301, { location: `${there.origin}/robots.txt` }))
+  })
+  const clocks = held(await paced('')(here.origin, 80))
+  await beginHost(clocks, 80)
+  const { event } = await robots(connections, here.origin, { ...clocks, restMs: clocks.restMs() })
+  expect(event).toMatchObject({ kind: 'answered', status: 200 })
+  expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
+})
+
+test('the lane of https is the clock of its host: other schemes and ports begin with it, it needs no other', async () => {
+  const enter = paced('')
+  expect(held(await enter('http://a.example')).hostLane).toEqual({ agent: polite.key, origin: 'https://a.example' })
+  expect(held(await enter('https://a.example:8443')).hostLane?.origin).toBe('https://a.example')
+  expect(held(await enter('https://a.example')).hostLane).toBeUndefined()
+  expect(held(await paced('{"host":false}')('http://a.example')).hostLane).toBeUndefined()
+})
+
+test('names at one address go one after another, with the silence of the address between them', async () => {
+  const enter = paced('{"address":{"gapMs":500}}', async () => '192.0.2.7')
+  const first = held(await enter('https://one.example'))
+  expect(await enter('https://two.example')).toHaveProperty('waitMs')
+  clock += 70
+  await first.leave({ endedAt: performance.now(), gapMs: GAP })
+  const second = await enter('https://two.example')
+  expect(second).toHaveProperty('waitMs')
+  expect('waitMs' in second && second.waitMs).toBeGreaterThan(490)
+  clock += 500
+  held(await enter('https://two.example'))
+})
+
+test('a group with two places lets two in, and no third', async () => {
+  const enter = paced('{"lists":[{"name":"cdn","hosts":["*.cdn.example","img.example"],"gapMs":300,"inFlight":2}]}')
+  const [a, b] = [held(await enter('https://x.cdn.example')), held(await enter('https://y.z.cdn.example'))]
+  expect(await enter('https://img.example')).toHaveProperty('waitMs')
+  held(await enter('https://cdn.example')) // not below itself, so not in the list
+  await a.leave({ endedAt: performance.now(), gapMs: GAP })
+  expect(await enter('https://img.example')).toHaveProperty('waitMs') // the silence of the place that is free
+  clock += 300
+  held(await enter('https://img.example'))
+  await b.leave({ endedAt: performance.now(), gapMs: GAP })
+})
+
+test('a clock that was entered for nothing is as it was before', async () => {
+  const enter = paced('{"domain":{"gapMs":5000}}')
+  const visit = held(await enter('https://www.released.example'))
+  expect(await enter('https://shop.released.example')).toHaveProperty('waitMs')
+  await visit.release()
+  held(await enter('https://shop.released.example'))
+})
+
+test('where one of two clocks is shut, the other is not kept', async () => {
+  const enter = paced('{"domain":{"gapMs":100},"address":{"gapMs":100}}', async () => '192.0.2.9')
+  const busy = paced('{"domain":{"gapMs":100}}')
+  const first = held(await busy('https://a.both.example'))
+  expect(await enter('https://b.both.example')).toHaveProperty('waitMs') // the address was entered before the domain
+  expect((await knock('address://192.0.2.9')).kind).toBe('granted')
+  await first.release()
+})
+
+test('agents have clocks of their own, unless the operator says that they share one', async () => {
+  const other = { ...polite, key: 'other', name: 'other' }
+  for (const [shared, kind] of [
+    [false, 'entered'],
+    [true, 'shut'],
+  ] as const) {
+    const groups = loadPaceGroups(JSON.stringify({ domain: { gapMs: 500, sharedByAgents: shared } }))
+    const pace = openPace({ ledger, groups, addressOf: async () => undefined })
+    held(await pace.enter(polite, `https://www.shared-${shared}.example`, GAP))
+    const second = await pace.enter(other, `https://shop.shared-${shared}.example`, GAP)
+    expect('waitMs' in second ? 'shut' : 'entered').toBe(kind)
+  }
+})
+
+test("'too fast' on any of its origins shuts the host, and no other clock", async () => {
+  const enter = paced('{"domain":{"gapMs":100}}')
+  const visit = held(await enter('http://fast.host.example'))
+  await beginHost(visit, 100)
+  await visit.leave({ endedAt: performance.now(), mood: { kind: 'too-fast', retryAfterMs: 60_000 }, gapMs: 100 })
+  clock += 200
+  const host = await knock('https://fast.host.example')
+  expect(host.kind === 'wait' && host.waitMs).toBeGreaterThan(50_000)
+  expect((await knock('domain://host.example')).kind).toBe('granted')
+})
