@@ -61,7 +61,7 @@ test('while a slot moves its partition answers nobody: half of it is never taken
     for (const call of [
       () => ledger.take(1, ask),
       () => ledger.park(1, [url('late', { origin })]),
-      () => ledger.enter({ agent: 'bot', origin }, 1),
+      () => ledger.enter({ lanes: [{ agent: 'bot', origin }], kind: 'hop', gapMs: 1 }),
       () => ledger.viewPartition(1),
     ]) {
       await expect(call()).rejects.toBeInstanceOf(LedgerUnavailableError)

@@ -131,7 +131,11 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   }
 }
 
-async function leave(ledger: PaceOptions['ledger'], visits: Visit[], { endedAt, mood = FINE, ...owed }: End): Promise<void> {
+async function leave(
+  ledger: PaceOptions['ledger'],
+  visits: Visit[],
+  { endedAt, mood = FINE, ...owed }: End,
+): Promise<void> {
   const end = async ({ agent, origin, fence, gapMs, ofSite }: Visit): Promise<void> => {
     const silence = ofSite ? { gapMs: Math.max(gapMs, owed.gapMs), mood: heard(mood) } : { gapMs, mood: FINE }
     for (let tries = 1; tries <= LEAVE_TRIES; tries++) {
