@@ -22,7 +22,7 @@ type Result = { limit: number; phases: Phase[]; stored: number; refused: number;
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const setting: Setting = short
-    ? { hosts: 200, gapMs: 1_000, big: 4_000, limits: [1_000], phaseMs: 2_000, perHost: 20 }
+    ? { hosts: 100, gapMs: 500, big: 4_000, limits: [1_000], phaseMs: 1_000, perHost: 20 }
     : { hosts: 10_000, gapMs: 10_000, big: 1_000_000, limits: [100_000, 2_000_000], phaseMs: 40_000, perHost: 30 }
   const results: Result[] = []
   for (const limit of setting.limits) results.push(await oneRun(setting, limit))

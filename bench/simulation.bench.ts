@@ -32,7 +32,7 @@ type Row = {
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const setting: Setting = short
-    ? { origins: 20_000, urls: 100_000, cap: 200, slots: 1_000, window: 60_000, share: 100 }
+    ? { origins: 3_000, urls: 9_000, cap: 30, slots: 300, window: 6_000, share: 20 }
     : {
         origins: Number(process.env.SIMULATION_ORIGINS ?? 1_000_000),
         urls: Number(process.env.SIMULATION_URLS ?? 20_000_000),

@@ -25,6 +25,21 @@ test('lanes: each verb at two sizes, and the weights', { timeout: 180_000 }, asy
   expect(stdout).toMatch(/^\| parked URL, 100 a lane \| \d+/m)
 })
 
+test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', {
+  timeout: 60_000,
+}, async () => {
+  const { stdout } = await bench('simulation', '--short')
+  expect(stdout).toMatch(/\*\*0 waited more than 1 s\*\*/)
+  expect(stdout).toMatch(/before its silence was over\): 0\.$/m)
+})
+
+test('one-host: of 4,000 URLs for a lane of 1,000 each is stored, refused or fetched', {
+  timeout: 60_000,
+}, async () => {
+  const { stdout } = await bench('one-host', '--short')
+  expect(stdout).toMatch(/3,000 refused as `lane-full`.*: 4,000 in all\.$/m)
+})
+
 test('a bench that there is not: exit 2, and which there are', async () => {
   await expect(bench('nonsense')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('lanes, ') })
 })
