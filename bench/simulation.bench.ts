@@ -22,6 +22,8 @@ type Row = {
   virtualSeconds: number
   redisMicros: number
   nodeMicros: number
+  /** by Redis's own count, those of scripts included: what a busy machine cannot blur */
+  commands: number
   perCall: number
   lanes: number
   stored: number
@@ -80,7 +82,12 @@ async function rowsOf(
 ): Promise<Row[]> {
   const rows: Row[] = []
   const startedAt = clock.now
-  const look = async () => ({ ...tally, redis: await redis.cpuMicros(), node: nodeMicros() })
+  const look = async () => ({
+    ...tally,
+    redis: await redis.cpuMicros(),
+    node: nodeMicros(),
+    commands: await commandsSoFar(redis),
+  })
   let before = await look()
   for (let part = 1; part <= PARTS; part++) {
     tally.all = lateness()
@@ -96,6 +103,7 @@ async function rowsOf(
       virtualSeconds: (clock.now - startedAt) / 1_000,
       redisMicros: (after.redis - before.redis) / urls,
       nodeMicros: (after.node - before.node) / urls,
+      commands: (after.commands - before.commands) / urls,
       perCall: (after.taken - before.taken) / (after.takes - before.takes),
       lanes,
       stored: waiting,
@@ -110,6 +118,11 @@ async function rowsOf(
   return rows
 }
 
+async function commandsSoFar(redis: BenchRedis): Promise<number> {
+  const text = await redis.client.info('commandstats')
+  return [...text.matchAll(/:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
+}
+
 function nodeMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system
@@ -120,6 +133,7 @@ function report(setting: Setting, web: Web, tally: Tally, rows: Row[]): string[]
   const body = rows.map((row, part) => [
     `${(part + 1) * (100 / PARTS)} %`,
     round(row.virtualSeconds, 0),
+    round(row.commands),
     round(row.perCall, 0),
     round(row.lanes, 0),
     round(row.stored, 0),
@@ -136,6 +150,7 @@ function report(setting: Setting, web: Web, tally: Tally, rows: Row[]): string[]
       [
         'URLs done',
         'virtual s',
+        'Redis commands per URL',
         'lanes a call',
         'lanes',
         'URLs stored',
