@@ -4,6 +4,8 @@
  *
  * Permitted: a lane of n requests whose answers took s₁…sₙ could have made its last one after Σ(sᵢ + gap), i < n. The
  * ratio is that time to the time it took. Lateness: silence kept − silence owed, one figure per request.
+ *
+ * What an archive adds is measured by turns, a fleet without one and a fleet with one, on the same pages.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +17,7 @@ import { common } from '@decorum/protocol'
 import { judgeRecord, type RequestLine, readLogs, visitorsOf } from '../packages/cli/src/audit/index.ts'
 import { spawnWeb, type WebProcess } from '../packages/cli/src/demo/web-process.ts'
 import { startFleet } from '../packages/cli/src/fleet.ts'
-import { round, table } from './frame/figures.ts'
+import { median, round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { benchRedis } from './frame/redis.ts'
 
@@ -24,6 +26,16 @@ const CLI = join(import.meta.dirname, '../packages/cli/src/main.ts')
 const run_ = promisify(execFile)
 
 type Case = { gapMs: number; lanes: number; pages: number; gateways: number; fetchers: number }
+/** Of one run: requests, per second, the worst lane's ratio, the 5th and 50th percentile, lateness, violations. */
+type Figures = {
+  requests: number
+  perSecond: number
+  ratios: [worst: number, p5: number, p50: number]
+  lateMs: [p50: number, p99: number, most: number]
+  violations: number
+}
+/** Octets of a page where the archive is what is looked at: a web page as it is sent, packed or small. */
+const ARCHIVED_BYTES = 20_000
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const fleet = { gateways: 1, fetchers: 2 }
@@ -38,9 +50,25 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
         { gapMs: 10_000, lanes: 1_000, pages: 6, ...fleet },
       ]
   const rows: string[][] = []
-  for (const one of cases) rows.push(await inFolder((folder) => steady(one, folder)))
+  for (const one of cases) {
+    const { lanes, pages, gapMs, gateways, fetchers } = one
+    const name = `${lanes} lanes × ${pages}, gap ${gapMs} ms, ${gateways} gateway, ${fetchers} fetchers`
+    rows.push(row(name, [await inFolder((folder) => steady(one, folder))]))
+  }
+  const [archived, turns]: [Case, number] = short
+    ? [{ gapMs: 100, lanes: 40, pages: 15, ...fleet }, 1]
+    : [{ gapMs: 100, lanes: 100, pages: 60, ...fleet }, 5]
+  const [without, withOne]: [Figures[], Figures[]] = [[], []]
+  for (let turn = 0; turn < turns; turn++) {
+    const options = { bytes: ARCHIVED_BYTES }
+    without.push(await inFolder((folder) => steady(archived, folder, options)))
+    withOne.push(await inFolder((folder) => steady(archived, folder, { ...options, archive: join(folder, 'archive') })))
+  }
+  const pair = `${archived.lanes} lanes × ${archived.pages} of ${ARCHIVED_BYTES / 1_000} KB, gap ${archived.gapMs} ms`
+  rows.push(row(`${pair}, no archive (median of ${turns})`, without), row(`the same, archive on, by turns`, withOne))
   const size = short ? { origins: 50, urls: 6 } : { origins: 200, urls: 10 }
-  rows.push(await inFolder((folder) => crawl(size, folder)))
+  const name = `\`decorum crawl\`: ${size.origins * size.urls} URLs of ${size.origins} sites, gap ${CRAWL_GAP_MS} ms`
+  rows.push(row(name, [await inFolder((folder) => crawl(size, folder))]))
   return {
     name: 'pacing',
     lines: [
@@ -64,11 +92,15 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 /** All lanes busy at once on one fleet, from empty to empty. */
-async function steady({ gapMs, lanes, pages, gateways, fetchers }: Case, folder: string): Promise<string[]> {
+async function steady(
+  { gapMs, lanes, pages, gateways, fetchers }: Case,
+  folder: string,
+  { archive = '', bytes = 1_024 }: { archive?: string; bytes?: number } = {},
+): Promise<Figures> {
   const record = join(folder, 'visits.ndjson')
   const redis = await benchRedis()
-  const web = await spawnWeb({ sites: sites(lanes), record })
-  const fleet = await startFleet({ env: env(redis.url, gapMs), gateways, fetchers })
+  const web = await spawnWeb({ sites: sites(lanes, bytes), record })
+  const fleet = await startFleet({ env: { ...env(redis.url, gapMs), ARCHIVE_DIR: archive }, gateways, fetchers })
   const frontier = await openFrontier({ redis: redis.url })
   try {
     await frontier.enqueue(urls(web, pages).map((url) => ({ url })))
@@ -83,30 +115,30 @@ async function steady({ gapMs, lanes, pages, gateways, fetchers }: Case, folder:
     await web.stop()
     await redis.stop()
   }
-  return row(`${lanes} lanes × ${pages}, gap ${gapMs} ms, ${gateways} gateway, ${fetchers} fetchers`, record, gapMs)
+  return figures(record, gapMs)
 }
 
 /** A list of URLs through the command, as a person types it. */
-async function crawl(size: { origins: number; urls: number }, folder: string): Promise<string[]> {
-  const gapMs = 100
+async function crawl(size: { origins: number; urls: number }, folder: string): Promise<Figures> {
   const record = join(folder, 'visits.ndjson')
   const web = await spawnWeb({ sites: sites(size.origins), record })
   try {
     await writeFile(join(folder, 'urls.txt'), urls(web, size.urls).join('\n'))
     const args = [CLI, 'crawl', join(folder, 'urls.txt'), '--out', join(folder, 'out'), '--no-archive', '--json']
-    await run_(process.execPath, args, { env: env(undefined, gapMs), maxBuffer: 1e8 })
+    await run_(process.execPath, args, { env: env(undefined, CRAWL_GAP_MS), maxBuffer: 1e8 })
   } finally {
     await web.stop()
   }
-  return row(
-    `\`decorum crawl\`: ${size.origins * size.urls} URLs of ${size.origins} sites, gap ${gapMs} ms`,
-    record,
-    gapMs,
-  )
+  return figures(record, CRAWL_GAP_MS)
 }
+const CRAWL_GAP_MS = 100
 
-const sites = (count: number) =>
-  Array.from({ length: count }, (_, n) => ({ name: `s${n}`, robots: { body: 'User-agent: *\nDisallow: /no' } }))
+const sites = (count: number, bytes = 1_024) =>
+  Array.from({ length: count }, (_, n) => ({
+    name: `s${n}`,
+    robots: { body: 'User-agent: *\nDisallow: /no' },
+    pages: { bytes },
+  }))
 
 /** Round and round the sites, as a frontier mixes them. */
 function urls(web: WebProcess, pages: number): string[] {
@@ -127,7 +159,7 @@ function env(redisUrl: string | undefined, gapMs: number): NodeJS.ProcessEnv {
   }
 }
 
-async function row(name: string, record: string, gapMs: number): Promise<string[]> {
+async function figures(record: string, gapMs: number): Promise<Figures> {
   const evidence = await readLogs([record])
   const visitors = visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: gapMs, capMs: 10_000 })
   const { total, requests, spanMs } = judgeRecord(evidence, { visitors })
@@ -136,13 +168,32 @@ async function row(name: string, record: string, gapMs: number): Promise<string[
   const late = lanes.flatMap((lane) => latenessOf(lane, gapMs)).toSorted((a, b) => a - b)
   const at = (sorted: number[], share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return {
+    requests,
+    perSecond: (requests / spanMs) * 1_000,
+    ratios: [at(ratios, 0), at(ratios, 0.05), at(ratios, 0.5)],
+    lateMs: [at(late, 0.5), at(late, 0.99), at(late, 1)],
+    violations: total,
+  }
+}
+
+/** Medians over runs of the same kind; violations and requests are summed. */
+function row(name: string, runs: Figures[]): string[] {
+  const middle = (of: (run: Figures) => number): number => median(runs.map(of))
+  const sum = (of: (run: Figures) => number): number => runs.reduce((all, run) => all + of(run), 0)
   return [
     name,
-    round(requests, 0),
-    round((requests / spanMs) * 1_000, 0),
-    ...[0, 0.05, 0.5].map((share) => at(ratios, share).toFixed(3)),
-    ...[0.5, 0.99, 1].map((share) => `${at(late, share).toFixed(1)}`),
-    String(total),
+    round(
+      sum((run) => run.requests),
+      0,
+    ),
+    round(
+      middle((run) => run.perSecond),
+      0,
+    ),
+    ...[0, 1, 2].map((n) => middle((run) => run.ratios[n] ?? Number.NaN).toFixed(3)),
+    ...[0, 1, 2].map((n) => middle((run) => run.lateMs[n] ?? Number.NaN).toFixed(1)),
+    String(sum((run) => run.violations)),
   ]
 }
 
