@@ -21,6 +21,7 @@ import { openLookup } from '../services/fetcher/src/lookup.ts'
 import { openPace } from '../services/fetcher/src/pace.ts'
 import { headersOf } from '../services/fetcher/src/request-head.ts'
 import { noSink, type Sink } from '../services/fetcher/src/sink.ts'
+import { siteAnswers } from '../services/fetcher/src/site-answers.ts'
 import { openStats } from '../services/fetcher/src/stats.ts'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -124,6 +125,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     agents,
     pace: openPace({ ledger, groups: loadPaceGroups('{"host":false}'), addressOf: connections.addressOf }),
     sink,
+    siteAnswers: siteAnswers(agents),
     stats,
     log: { warn: broken, error: broken },
     pageMaxBytes: 10 * 1024 * 1024,

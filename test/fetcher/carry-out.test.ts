@@ -1,13 +1,14 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
 import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
-import { step, unknownOrigin } from '@decorum/robots'
+import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
 import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
 import { openPace } from '../../services/fetcher/src/pace.ts'
 import { noSink } from '../../services/fetcher/src/sink.ts'
+import { siteAnswers } from '../../services/fetcher/src/site-answers.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { NOW, pageOrder } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
@@ -59,6 +60,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     agents: agentsOf(),
     pace: openPace({ ledger, groups: loadPaceGroups(undefined), addressOf: connections.addressOf }),
     sink: noSink,
+    siteAnswers: siteAnswers(over.agents ?? agentsOf()),
     stats,
     log,
     pageMaxBytes: 1_000_000,
@@ -290,6 +292,43 @@ test('robots: the lesson carries state, body, and the gap of each agent', async 
   })
   expect(lesson?.body?.hash).toBe(lesson?.state.copy?.hash)
   expect(Buffer.from(lesson?.body?.octets ?? []).toString()).toContain('Crawl-delay')
+})
+
+test('a month of failures of robots.txt: a profile that lets in who finds the site accessible hears of pages that answer', async () => {
+  const site = await rawOrigin(
+    (socket, { path }) => void socket.write(answerOf(path === '/robots.txt' ? 500 : path === '/gone' ? 404 : 200)),
+  )
+  const agentOf = (profile: string) =>
+    agentsOf({ agents: JSON.stringify([{ name: 'one', userAgent: 'one (+https://a.example)', profile }]) })
+  const DAY = 86_400_000
+  const failed = { kind: 'answered', status: 500, jitter: 0 } as const
+  const state = step(unknownOrigin, failed, NOW - 30 * DAY)
+  const after = async (profile: 'google' | 'decorum', ...pages: string[]) => {
+    const { run, learned } = rig({ robotsStates: async () => [{ version: 1, state }] }, { agents: agentOf(profile) })
+    for (const path of pages) await run(pageOrder(site.origin, path, { agent: 'one' }))
+    await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', agent: 'one' }))
+    const told = learned[0]?.state ?? unknownOrigin
+    return [told.siteAnsweredAt, judge(told, '/', 'one', policies[profile], NOW + 1_000).kind]
+  }
+  expect(await after('google')).toEqual([undefined, 'wait'])
+  expect(await after('google', '/gone')).toEqual([NOW, 'allowed'])
+  expect(await after('google', '/')).toEqual([NOW, 'allowed'])
+  expect(await after('decorum', '/')).toEqual([undefined, 'wait']) // nobody would read it
+})
+
+test('pages that answered are remembered within a bound, the latest ones; a good robots.txt needs no such news', () => {
+  const agents = agentsOf({
+    agents: JSON.stringify([{ name: 'g', userAgent: 'g (+https://a.example)', profile: 'google' }]),
+  })
+  const answers = siteAnswers(agents)
+  for (let n = 0; n <= 10_000; n++) answers.heard(`http://s${n}.example`, 200, n + 1)
+  const failure = { kind: 'unanswered', reason: 'timeout', jitter: 0 } as const
+  const told = (n: number) => answers.toldTo(unknownOrigin, `http://s${n}.example`, failure).siteAnsweredAt
+  expect([told(0), told(1), told(10_000)]).toEqual([undefined, 2, 10_001])
+  answers.heard('http://bad.example', 502, 5)
+  expect(answers.toldTo(unknownOrigin, 'http://bad.example', failure)).toBe(unknownOrigin)
+  const good = { kind: 'answered', status: 404, jitter: 0 } as const
+  expect(answers.toldTo(unknownOrigin, 'http://s1.example', good)).toBe(unknownOrigin)
 })
 
 test('robots unreachable: the old copy still sets the gaps', async () => {

@@ -19,6 +19,7 @@ import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
 import type { Clocks, Pace } from './pace.ts'
 import type { Sink } from './sink.ts'
+import type { SiteAnswers } from './site-answers.ts'
 import type { Stats } from './stats.ts'
 
 export type Fleet = Pick<
@@ -32,6 +33,7 @@ export type Tools = {
   agents: Agents
   pace: Pace
   sink: Sink
+  siteAnswers: SiteAnswers
   stats: Stats
   log: { warn(fields: object, message: string): void; error(fields: object, message: string): void }
   pageMaxBytes: number
@@ -114,6 +116,7 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
   const gapMs = gapAfter(agent, order.gapMs, tookMs)
   const settlement: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood }
   if (outcome !== undefined) settlement.outcome = outcome
+  if (outcome?.kind === 'fetched') tools.siteAnswers.heard(origin, outcome.status, outcome.at)
   if (candidate !== undefined) settlement.candidate = candidate
   crashPoint('settle.before')
   const left = clocks.leave({ endedAt, mood, gapMs }) // in the same call to the ledger where they share a partition
@@ -131,6 +134,7 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
     connections: tools.connections,
     agents: tools.agents,
     sink: tools.sink,
+    siteAnswers: tools.siteAnswers,
     // rounded up: an answer is never dated before it came, or its retry would come too early
     now: () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1,
     jitter: Math.random,

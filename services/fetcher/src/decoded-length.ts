@@ -1,6 +1,6 @@
 /**
- * How long a page is without its content coding, beside the road: nothing of it is kept, few are unpacked at a time (the
- * window of a coding takes up to 16 MiB), and one that takes long goes without. Small bodies do not wait for large ones.
+ * How long a page is without its content coding, beside the road: nothing of it is kept, three are unpacked at a time (the
+ * window of one takes up to 16 MiB), and one that takes long goes without. Small bodies do not wait for large ones.
  */
 import pLimit from 'p-limit'
 import { type Coding, codingOf, unpack } from './decode.ts'
@@ -8,7 +8,7 @@ import type { Answer } from './exchange.ts'
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from './limits.ts'
 import { single } from './read-answer.ts'
 
-const small = pLimit(4) // as many as libuv's pool has threads
+const small = pLimit(2)
 const large = pLimit(1)
 
 type Headers = Answer['headers']

@@ -14,6 +14,7 @@ import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
 import { openPace } from './pace.ts'
 import { openSink } from './sink.ts'
+import { siteAnswers } from './site-answers.ts'
 import { openStats } from './stats.ts'
 
 export type Fetching = {
@@ -51,6 +52,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     agents,
     pace: openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf }),
     sink,
+    siteAnswers: siteAnswers(agents),
     stats,
     log,
     pageMaxBytes: config.PAGE_MAX_BYTES,

@@ -9,6 +9,7 @@ import type { Lease } from './lease.ts'
 import type { EnterHop } from './pace.ts'
 import { requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
+import type { SiteAnswers } from './site-answers.ts'
 
 export type RobotsTools = {
   connections: LaneConnections
@@ -17,6 +18,7 @@ export type RobotsTools = {
   enterHop: EnterHop
   /** silence owed between two requests of this visit, ms */
   restMs: number
+  siteAnswers: SiteAnswers
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>
   now: () => number
   /** [0, 1) */
@@ -40,7 +42,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const answer = await fetchRobots(order.origin, order.path, agent, state, lease, tools)
   await keep(order.origin, answer, agent, sink, tools.onSinkError)
   if (answer.event === undefined) return { answer, state }
-  const next = step(state, answer.event, tools.now())
+  const next = step(tools.siteAnswers.toldTo(state, order.origin, answer.event), answer.event, tools.now())
   const lesson: Omit<Lesson, 'restedMs'> = {
     agent: order.agent,
     origin: order.origin,
