@@ -300,8 +300,8 @@ describe('each reason of a failure can be had', () => {
     if (outcome?.kind === 'failed') expect(outcome.detail.length).toBeGreaterThan(5)
   })
 
-  test('the list is closed: what is not here is said by the gateway (lease-expired) or not of pages (decoding)', () => {
-    expect([...Object.keys(cases), 'lease-expired', 'decoding'].sort()).toEqual([...FAILURE_REASONS].sort())
+  test('the list is closed: what is not here is said by the gateway alone (test/gateway/unit/decide.test.ts)', () => {
+    expect([...Object.keys(cases), 'lease-expired'].sort()).toEqual([...FAILURE_REASONS].sort())
   })
 
   test('a network failure is tried again through the lane until the attempts are spent', async () => {

@@ -8,7 +8,6 @@ export const FAILURE_REASONS = [
   'timeout',
   'reset',
   'protocol',
-  'decoding',
   'too-many-redirects',
   'bad-redirect',
   'blocked-address',

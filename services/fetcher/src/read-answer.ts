@@ -10,7 +10,7 @@ import { LookupTimeoutError } from './lookup.ts'
 export type Failure =
   | Extract<
       FailureReason,
-      'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'decoding' | 'blocked-address' | 'blocked-port'
+      'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'blocked-address' | 'blocked-port'
     >
   | 'nxdomain'
   | 'no-contact'
