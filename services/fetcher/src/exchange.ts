@@ -227,8 +227,10 @@ class Visit implements Dispatcher.DispatchHandler {
     const body = this.#body
     if (this.#done || body === undefined) return
     const tls = this.#ask.way.connection()?.tls
-    const head = { status: this.#status, statusText: this.#statusText, headers: this.#headers }
-    this.#end({ kind: 'answered', ...head, body, truncated, ...(tls === undefined ? {} : { tls }) })
+    const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
+    const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated }
+    if (tls !== undefined) answer.tls = tls
+    this.#end(answer)
   }
 
   #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>): void {
@@ -247,13 +249,8 @@ class Visit implements Dispatcher.DispatchHandler {
         timing.tlsMs = openAt - connectedAt
     }
     if (this.#firstByteAt > 0) timing.firstByteMs = this.#firstByteAt - this.#sentAt
-    this.#resolve({
-      ...result,
-      startedAt: this.#startedAt,
-      endedAt,
-      timing,
-      address: connection?.address ?? '',
-    })
+    const common: Common = { startedAt: this.#startedAt, endedAt, timing, address: connection?.address ?? '' }
+    this.#resolve(Object.assign(result, common)) // not spread: that costs as much as all the rest of this
   }
 }
 
