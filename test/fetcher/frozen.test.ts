@@ -23,8 +23,9 @@ test('SIGSTOP for longer than the send window: the permit is too old, the site s
   const child = await lookingUp(site.port)
   child.kill('SIGSTOP')
   await passes(SEND_WINDOW_MS + 1_500) // the freeze itself
+  const said = verdict(child) // the answer to its look-up lies there when it thaws
   child.kill('SIGCONT')
-  expect(await verdict(child)).toMatchObject({ kind: 'not-sent' })
+  expect(await said).toMatchObject({ kind: 'not-sent' })
   expect(site.asked).toEqual([])
 })
 
