@@ -47,7 +47,7 @@ export const DEFAULTS: Times = {
 
 const AGENT = { name: 'stormbot', userAgent: 'Mozilla/5.0 (compatible; stormbot/1.0; +https://example.com/bot)' }
 /** Settings that single services read beside the common ones. */
-const OTHERS = ['HOST', 'FETCH_CONCURRENCY', 'PAGE_MAX_BYTES', 'ARCHIVE_DIR', 'PAGE_SINK', 'DNS_SERVERS']
+const OTHERS = ['HOST', 'FETCH_CONCURRENCY', 'PAGE_MAX_BYTES', 'ARCHIVE_DIR', 'PAGE_SINK', 'DNS_SERVERS', 'PACE_GROUPS']
 
 /** Loopback open, and nothing of the user's own settings. */
 export function environment(redisUrl: string, times: Times, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
-import { CANDIDATES, JOB_NAMES, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
+import { CANDIDATES, JOB_NAMES, loadPaceGroups, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
 import type { CrashPoint } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { judgeRecord, type Report } from '../../packages/cli/src/audit/index.ts'
@@ -40,6 +40,7 @@ export type SweepResult = {
 }
 
 const SITES = 10
+const PACE_GROUPS = '{"address":{"gapMs":1}}'
 const PARTITIONS = 2
 /** Jobs of one batch: enough that two gateways share them. */
 const JOBS = 6
@@ -125,7 +126,11 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
   const web = await recordedWeb(plan.flatMap(({ point }, run) => sitesOf(run, point)))
   const troubles: string[] = []
   const onTrouble = (name: string, text: string): void => void troubles.push(`${name}: ${text}`)
-  const env = environment(redisUrl, SCALED, { DECORUM_PARTITIONS: String(PARTITIONS), FETCH_CONCURRENCY: '1' })
+  const env = environment(redisUrl, SCALED, {
+    DECORUM_PARTITIONS: String(PARTITIONS),
+    FETCH_CONCURRENCY: '1',
+    PACE_GROUPS, // of one site each: so that there are clocks to die under
+  })
   const steady = (one: Role, n: number): Worker => new Worker({ role: one, name: `${one}-${n}`, env, onTrouble })
   const staying = [
     ...Array.from({ length: role === 'gateway' ? 1 : 2 }, (_, n) => steady('gateway', n + 1)),
@@ -208,7 +213,7 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
       killedFetchers,
       accepted,
       outcomes,
-      report: judgeRecord(evidence, judgedBy(SCALED)),
+      report: judgeRecord(evidence, { ...judgedBy(SCALED), paceGroups: loadPaceGroups(PACE_GROUPS) }),
       extra: extraRequests(evidence.requests, SCALED.deadlineMs, ({ path }) => isHop(path)),
       requests: evidence.requests.length,
       troubles,

@@ -95,6 +95,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--agent <token>', 'all requests are of this one crawler, whatever their User-Agent')
     .option('--origin <origin>', 'whose log it is, when its lines do not say')
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
+    .option('--pace-groups <file>', 'clocks that several lanes share, as PACE_GROUPS; {} for one pace per host')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .action(async (logs, options) => done(await (await import('./audit/command.ts')).auditCommand(logs, options)))

@@ -63,7 +63,11 @@ function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Tota
     const part = partitions[partition]
     if (part === undefined) return []
     const why = whyItWaits(lane, origin, part)
-    return html`<tr><td><a href="/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a><small>${lane.head?.path.slice(0, 120) ?? ''}</small></td><td>${lane.agent}</td>
+    // the clock of a pace group is no site
+    const name = /^https?:/.test(lane.origin)
+      ? html`<a href="/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a>`
+      : html`${lane.origin}`
+    return html`<tr><td>${name}<small>${lane.head?.path.slice(0, 120) ?? ''}</small></td><td>${lane.agent}</td>
 <td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td>${why.sentence}</td><td>${robotsWord(origin.state)}</td><td class="n">${opensIn(lane, why, part.now)}</td><td class="n">${count(lane.waiting)}</td></tr>`
   })
   const more = totals.lanes > rows.length ? ` · ${count(totals.lanes - rows.length)} more open later` : ''

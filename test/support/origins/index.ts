@@ -17,11 +17,11 @@ export type RecordedWeb = WebProcess & {
   close(): Promise<void>
 }
 
-/** Runs sites in a process of their own, with a temporary folder for their record. */
-export async function recordedWeb(sites: Site[]): Promise<RecordedWeb> {
+/** Runs sites in a process of their own, with a temporary folder for their record. @param options.address  of all of them */
+export async function recordedWeb(sites: Site[], options: { address?: string } = {}): Promise<RecordedWeb> {
   const folder = await mkdtemp(join(tmpdir(), 'decorum-web-'))
   const record = join(folder, 'visits.ndjson')
-  const web = await spawnWeb({ sites, record }).catch(async (error: unknown) => {
+  const web = await spawnWeb({ sites, record, ...options }).catch(async (error: unknown) => {
     await rm(folder, { recursive: true })
     throw error
   })

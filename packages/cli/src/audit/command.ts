@@ -1,5 +1,5 @@
 /** `decorum audit LOG...`: judges what sites recorded, of whatever crawler. docs/audit.md is the reader's page. */
-import { loadAgents } from '@decorum/protocol'
+import { loadAgents, loadPaceGroups, type PaceGroups } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { DONE, FAILED, UsageError } from '../exit.ts'
 import { judgeRecord } from './judge-record.ts'
@@ -26,6 +26,8 @@ export type AuditOptions = {
   origin?: string
   /** first retry of an unreachable robots.txt, ms, when not the profile's */
   robotsRetryMs?: string | number
+  /** PACE_GROUPS of the fleet, path or inline JSON: clocks that several lanes share; absent: none */
+  paceGroups?: string
   /** how many lanes are listed (10) */
   lanes?: string | number
   /** the whole report as JSON */
@@ -47,7 +49,12 @@ export async function auditCommand(
   const retryMs =
     options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
   const evidence = await readEvidence(files, options)
-  const report = judgeRecord(evidence, { visitors, ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }) })
+  const paceGroups = options.paceGroups === undefined ? undefined : readPaceGroups(options.paceGroups)
+  const report = judgeRecord(evidence, {
+    visitors,
+    ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }),
+    ...(paceGroups === undefined ? {} : { paceGroups }),
+  })
   if (report.requests === 0) {
     throw new UsageError(
       `audit: ${files.join(', ')}: no request of the visitors to be judged (${report.leftOut} of others)`,
@@ -71,6 +78,14 @@ function readVisitors(options: AuditOptions): Visitors {
     })
   } catch (error) {
     throw new UsageError(`audit: --agents: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function readPaceGroups(text: string): PaceGroups {
+  try {
+    return loadPaceGroups(text)
+  } catch (error) {
+    throw new UsageError(`audit: --pace-groups: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -2,7 +2,9 @@
  * Judges a record of visits: pure, and it knows nothing of who made them but what the sites wrote down. Time is counted as
  * the sites saw it: from the end of one exchange to the start of the next.
  */
+import type { PaceGroups } from '@decorum/protocol'
 import { judgeBackOff } from './judge-back-off.ts'
+import { judgeGroups } from './judge-groups.ts'
 import { judgeLane } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
 import { type Knowledge, knowledgeOf, rulesReader } from './knowledge.ts'
@@ -19,6 +21,8 @@ export type JudgeOptions = {
   afterCutMs?: number
   /** first retry of an unreachable robots.txt, when not the policy's, ms */
   robotsRetryMs?: number
+  /** lanes that share a clock; absent: each lane is judged by itself alone */
+  paceGroups?: PaceGroups
   /** examples kept of each offence */
   examples?: number
 }
@@ -33,6 +37,7 @@ export function judgeRecord(evidence: Evidence, options: JudgeOptions): Report {
     ruleChangeMs = RULE_CHANGE_MS,
     afterCutMs = AFTER_CUT_MS,
     robotsRetryMs,
+    paceGroups,
     examples = EXAMPLES,
   } = options
   const visits = visitsOf(evidence, visitors)
@@ -81,6 +86,7 @@ export function judgeRecord(evidence: Evidence, options: JudgeOptions): Report {
   for (const own of Map.groupBy(hosts, partyKey).values()) judgeBackOff(own, ruleChangeMs, blame)
   for (const own of fetchesOf.values()) judgeRobots(own, robotsRetryMs, afterCutMs, blame)
 
+  const shared = paceGroups === undefined ? undefined : judgeGroups(visits, paceGroups, afterCutMs, blame)
   const guests = visits.filter(isGuest)
   const slackMs = [...lanes.values()].reduce(
     (least, lane) => Math.min(least, lane.smallestSlackMs ?? least),
@@ -98,6 +104,7 @@ export function judgeRecord(evidence: Evidence, options: JudgeOptions): Report {
     origins: new Set(visits.map(({ line }) => line.origin)).size,
     spanMs: visits.reduce((end, { line }) => Math.max(end, line.end), 0) - (visits[0]?.line.start ?? 0),
     robotsFetches: mostFetched(fetchesOf, fetches.length),
+    ...(shared === undefined ? {} : { paceGroups: shared }),
     statuses: countBy(visits.map(({ line }) => String(line.status))),
     ...(Number.isFinite(slackMs) ? { smallestSlackMs: slackMs } : {}),
     tolerance: { silenceMs: 0, afterCutMs, ruleChangeMs },

@@ -13,6 +13,7 @@ const PROMISES: Record<Offence, string> = {
   'rules-too-old': 'no rules older than a day',
   'robots-overlap': 'one robots.txt fetch at a time per site',
   'robots-too-often': 'robots.txt not asked for too often',
+  'pace-group': 'no request while a shared clock is shut',
 }
 
 /** @param lanes  how many of the lanes with the least slack are listed */
@@ -48,6 +49,7 @@ function facts(report: Report): string {
     lines.push(
       `guests              ${count(guests.requests, 'hop')} of redirected robots.txt fetches at other origins, ${guests.atBadTime} close to a request there`,
     )
+  if (report.paceGroups !== undefined) lines.push(`pace groups         ${report.paceGroups} with more than one origin`)
   if (report.unjudged > 0)
     lines.push(`not judged          ${count(report.unjudged, 'page')}: the record does not hold the rules`)
   if (report.leftOut > 0)

@@ -36,6 +36,7 @@ function requestLine(line: Record<string, unknown>): RequestLine | { why: string
   const answered = status === 499 || status === 444 ? 0 : status
   const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
   const [retryAfter, location, robots] = [text(line.retryAfter), text(line.location), text(line.robots)]
+  const address = text(line.address)
   // One shape for every line: a million of them are held at once.
   const request: RequestLine = {
     kind: 'request',
@@ -51,6 +52,7 @@ function requestLine(line: Record<string, unknown>): RequestLine | { why: string
   if (request.cut && typeof line.late === 'number' && line.late >= 0) request.late = line.late
   if (retryAfter !== undefined) request.retryAfter = retryAfter
   if (location !== undefined) request.location = location
+  if (address !== undefined) request.address = address
   if (robots !== undefined) request.robots = robots
   return request
 }

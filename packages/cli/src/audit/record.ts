@@ -25,6 +25,8 @@ export type RequestLine = {
   late?: number
   retryAfter?: string
   location?: string
+  /** the site's own address, where it has several names */
+  address?: string
   /** which body was served, when it was one of rules: the hash of a line of kind `robots` */
   robots?: string
 }

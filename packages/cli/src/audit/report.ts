@@ -11,6 +11,7 @@ export const OFFENCES = {
   'rules-too-old': 'a page was asked for under rules that were due to be asked for again',
   'robots-overlap': 'two fetches of one robots.txt were open at once',
   'robots-too-often': 'robots.txt was asked for again too soon',
+  'pace-group': 'a request came while the clock that several lanes share was shut',
 } as const
 export type Offence = keyof typeof OFFENCES
 
@@ -54,6 +55,8 @@ export type Report = {
   spanMs: number
   /** robots.txt fetches (whole redirect chains): all, and the most that one origin got from one party */
   robotsFetches: { all: number; most: number; mostAt?: string }
+  /** groups with a clock of their own that were visited at more than one origin; absent when none were to be judged */
+  paceGroups?: number
   statuses: Record<string, number>
   smallestSlackMs?: number
   tolerance: { silenceMs: number; afterCutMs: number; ruleChangeMs: number }

@@ -35,7 +35,14 @@ function filler(bytes: number): Buffer {
   return body
 }
 
-export type Heard = { origin: string; start: number; request: IncomingMessage; response: ServerResponse }
+export type Heard = {
+  origin: string
+  /** of the site, where it has several names */
+  address?: string
+  start: number
+  request: IncomingMessage
+  response: ServerResponse
+}
 
 /**
  * Answers, and calls `done` once with the record of it.
@@ -64,6 +71,7 @@ export function serve(
       start: heard.start,
       end, // right before the last byte is handed over: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
+      ...(heard.address === undefined ? {} : { address: heard.address }),
       ...(cut ? { cut, late: end - pulse.before } : {}),
       ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
       ...(answer.location === undefined ? {} : { location: answer.location }),

@@ -15,6 +15,8 @@ export type WebOptions = {
   record: string
   /** the port that all share, one address each; absent: a free one */
   port?: number
+  /** all sites at this one address instead, as `name.test`, told apart by their Host header */
+  address?: string
 }
 
 /** What a site with `announce` says at once. */
@@ -48,11 +50,13 @@ export async function startWeb(
   announce: (word: Announcement) => void = () => undefined,
 ): Promise<Web> {
   const recorder = await openRecorder(options.record)
-  const { servers, port } = await listen(options.sites.length, options.port)
+  const { address } = options
+  const places = address === undefined ? options.sites.map((_, index) => addressOf(index + 1)) : [address]
+  const { servers, port } = await listen(places, options.port)
   const origins: Record<string, string> = {}
   for (const [index, site] of options.sites.entries()) {
     if (site.name in origins) throw new Error(`two sites are called ${site.name}`)
-    origins[site.name] = `http://${addressOf(index + 1)}:${port}`
+    origins[site.name] = `http://${address === undefined ? places[index] : `${site.name}.test`}:${port}`
   }
   // The placeholders are filled once, in the data, so that answering costs nothing for them.
   const sites = JSON.parse(
@@ -85,7 +89,7 @@ export async function startWeb(
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
     if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
     serve(
-      { origin: origins[site.name] ?? '', start, request, response },
+      { origin: origins[site.name] ?? '', ...(address === undefined ? {} : { address }), start, request, response },
       answer,
       rules ? recorder.robots(answer.body ?? '') : undefined,
       (line) => {
@@ -97,12 +101,18 @@ export async function startWeb(
       },
     )
   })
+  const named = new Map(sites.map((site, index) => [`${site.name}.test:${port}`, handlers[index]]))
+  const byName = (request: IncomingMessage, response: ServerResponse): void => {
+    const handler = named.get(request.headers.host ?? '')
+    if (handler === undefined) request.socket.destroy()
+    else handler(request, response)
+  }
   const http = createHttpServer({ keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 })
   http.on('request', (request, response) => bySocket.get(request.socket)?.(request, response))
   const bySocket = new WeakMap<Socket, (request: IncomingMessage, response: ServerResponse) => void>()
   for (const [index, server] of servers.entries()) {
     server.on('connection', (socket) => {
-      const handler = handlers[index]
+      const handler = address === undefined ? handlers[index] : byName
       if (handler === undefined) return void socket.destroy()
       bySocket.set(socket, handler)
       sockets.add(socket)
@@ -134,16 +144,19 @@ function originIn(origins: Record<string, string>, name: string): string {
   return origin
 }
 
-/** One listening socket per site, all on one port. */
-async function listen(count: number, wanted: number | undefined): Promise<{ servers: Server[]; port: number }> {
+/** One listening socket per address, all on one port. */
+async function listen(
+  places: (string | undefined)[],
+  wanted: number | undefined,
+): Promise<{ servers: Server[]; port: number }> {
   for (let attempt = 1; ; attempt++) {
     const servers: Server[] = []
     let port = wanted ?? 0
     try {
-      for (let index = 0; index < count; index++) {
+      for (const host of places) {
         const server = createServer()
         servers.push(server)
-        server.listen({ port, host: addressOf(index + 1), backlog: 511 })
+        server.listen({ port, host, backlog: 511 })
         await once(server, 'listening')
         port = (server.address() as AddressInfo).port
       }
@@ -152,7 +165,7 @@ async function listen(count: number, wanted: number | undefined): Promise<{ serv
       for (const server of servers) server.close()
       if (codeOf(error) === 'EADDRNOTAVAIL') {
         throw new Error(
-          `this system has no address ${addressOf(servers.length)}: Linux has all of 127.0.0.0/8, others need aliases`,
+          `this system has no address ${places[servers.length - 1]}: Linux has all of 127.0.0.0/8, others need aliases`,
         )
       }
       // Free on the first address is not free on all of them.
