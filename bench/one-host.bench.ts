@@ -18,7 +18,7 @@ const DAY = 86_400_000
 
 type Setting = { hosts: number; gapMs: number; big: number; limits: number[]; phaseMs: number; perHost: number }
 type Phase = { name: string; seconds: number; pace: number; redisShare: number }
-type Result = { limit: number; phases: Phase[]; stored: number; refused: number; fetched: number }
+type Result = { limit: number; phases: Phase[]; stored: number; refused: number; waiting: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const setting: Setting = short
@@ -64,10 +64,11 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     await phase('before', () => sleep(phaseMs))
     await phase('while they come in', () => pourIn(redis, ledger, big))
     await phase('with them', () => sleep(phaseMs))
-    const { counts } = await ledger.viewPartition(0)
-    const lane = (await ledger.viewOrigin(BIG, ['bench'])).lanes[0]
-    const fetched = big - (lane?.waiting ?? 0) - (counts.refused ?? 0)
-    return { limit, phases, stored: lane?.waiting ?? 0, refused: counts.refused ?? 0, fetched }
+    const { parked = 0, refused = 0, absorbed = 0 } = (await ledger.viewPartition(0)).counts
+    const stored = parked - hosts * setting.perHost
+    if (stored + refused !== big || absorbed > 0) throw new Error(`of ${big}: ${stored} stored, ${refused} refused`)
+    const waiting = (await ledger.viewOrigin(BIG, ['bench'])).lanes[0]?.waiting ?? 0
+    return { limit, phases, stored, refused, waiting }
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
@@ -161,8 +162,8 @@ function report({ hosts, gapMs, big }: Setting, results: Result[]): string[] {
     ]),
   )
   const sums = results.map(
-    ({ limit, stored, refused, fetched }) =>
-      `With a limit of ${round(limit, 0)}: ${round(stored, 0)} stored, ${round(refused, 0)} refused as \`lane-full\`, ${round(fetched, 0)} fetched meanwhile: ${round(stored + refused + fetched, 0)} in all.`,
+    ({ limit, stored, refused, waiting }) =>
+      `With a limit of ${round(limit, 0)}: ${round(stored, 0)} stored and ${round(refused, 0)} refused as \`lane-full\`, ${round(stored + refused, 0)} in all; ${round(waiting, 0)} wait at the end.`,
   )
   return [
     `${round(hosts, 0)} hosts at a gap of ${round(gapMs / 1_000, 0)} s (${round((hosts / gapMs) * 1_000, 0)} visits a second are permitted), and ${round(big, 0)} URLs of one more host through \`candidates\`, as fast as they go in; a real gateway, a fetcher without a network, ${SLOTS} slots. Pace: visits of the others over those that their gaps permit.`,
