@@ -118,14 +118,17 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
     tally.taken += lanes.length
     for (const { origin, robots, now } of lanes) gate.note(origin, robots.state, now)
     const decisions: Decision[] = await Promise.all(
-      lanes.map((lane) =>
-        decide(lane, agent, {
-          judge: (path) => gate.judge(agent, lane.origin, path, lane.robots.state, lane.now),
-          rules: () => gate.rulesOf(agent, lane.robots.state, lane.now),
+      lanes.map(async (lane) => {
+        const { origin, now } = lane
+        const { state } = lane.robots
+        const rules = await gate.rules(agent, origin, state, now)
+        return decide(lane, agent, {
+          judge: (path) => gate.judge(agent, origin, path, state, rules, now),
+          rules: rules === 'lost' ? undefined : rules,
           maxAttempts: 5,
           wallNow: Date.now,
-        }),
-      ),
+        })
+      }),
     )
     const words = decisions
       .map(({ resolution }) => resolution)

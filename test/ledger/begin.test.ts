@@ -1,4 +1,5 @@
 /** begin: the permit, asked for right before the first byte. */
+import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import {
@@ -16,15 +17,26 @@ import {
 
 const redis = await redisForTest()
 
+/** One field of the origin, as a script changes it: after every lane that was taken so far. */
+async function changeGate(raw: Redis, field: string, value: number): Promise<void> {
+  await raw.hset(`${TAG}:o:${ORIGIN}`, field, value)
+  await raw.zadd(`${TAG}:changed`, (await raw.hget(`${TAG}:epoch`, 'fence')) ?? 0, ORIGIN)
+}
+
 test('a begun lease lasts leaseMs from then, however old the reservation', async () => {
   const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await takeOne()
   clock.pass(RESERVE - 1)
   expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
-  expect(Number(await raw.zscore(`${TAG}:inflight`, `${AGENT} ${ORIGIN}`))).toBe(clock.now + LEASE)
-  clock.pass(LEASE - 1)
+  const ends = clock.now + LEASE
+  clock.pass(1)
+  expect(await ledger.reap(0), 'the end of the reservation').toMatchObject({ begun: 0, unbegun: 0 })
+  expect(Number(await raw.zscore(`${TAG}:inflight`, `${AGENT} ${ORIGIN}`))).toBe(ends)
+  clock.pass(LEASE - 2)
   expect(await ledger.reap(0)).toMatchObject({ begun: 0 })
+  clock.pass(1)
+  expect(await ledger.reap(0)).toMatchObject({ begun: 1 })
 })
 
 test('stale: no lease, another fence, one that is begun already', async () => {
@@ -68,7 +80,7 @@ test('shut: back-off that came after the taking; the lane goes back and waits fo
   const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await takeOne()
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 7_000))
+  await changeGate(raw, 'bu', clock.now + 7_000)
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
   expect(await dueOf()).toBe(clock.now + 7_000)
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([
@@ -81,7 +93,7 @@ test('shut: a pause that came after the taking', async () => {
   const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await takeOne()
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'pu', String(clock.now + 7_000))
+  await changeGate(raw, 'pu', clock.now + 7_000)
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
@@ -90,7 +102,7 @@ test('back-off ends exactly at its instant', async () => {
   const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await takeOne()
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now))
+  await changeGate(raw, 'bu', clock.now)
   expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
@@ -98,7 +110,7 @@ test('rules-changed: leave that rests on other rules is refused, both ways', asy
   const { ledger, raw, takeOne, beginPage, dueOf, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await takeOne()
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'v', '3')
+  await changeGate(raw, 'v', 3)
   expect(await beginPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
   expect(await dueOf(), 'it may be taken again at once').toBe(clock.now)
   const again = await takeOne()
@@ -190,6 +202,17 @@ test('an origin that is about to be forgotten outlives the question asked of it'
   await raw.pexpire(`${TAG}:o:${ORIGIN}`, 5_000)
   await beginPage(await takeOne(), { kind: 'robots' })
   expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE + QUARANTINE)
+})
+
+test('what is remembered of changed gates ends; a reservation that is older looks for itself', async () => {
+  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis, { leaseMs: 200_000, reserveMs: 100_000 })
+  await ledger.park(0, urls('a'))
+  const lane = await takeOne()
+  await ledger.operate({ origin: ORIGIN, action: 'pause', until: clock.now + 90_000, by: 'ann', reason: 'asked' }, [])
+  clock.pass(70_000)
+  await ledger.reap(0)
+  expect(await raw.exists(`${TAG}:changed`)).toBe(0)
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
 })
 
 test('nothing is granted in the first second of an empty Redis', async () => {

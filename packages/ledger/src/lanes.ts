@@ -168,7 +168,7 @@ async function take(scripts: Scripts, settings: LaneSettings, request: TakeReque
     'take',
     Math.min(request.limit, MAX_ITEMS),
     request.aheadMs,
-    settings.reserveMs,
+    Math.min(settings.reserveMs, settings.leaseMs), // begin leaves inflight alone: a lease must not end before its reservation
     request.inFlightLimit,
     settings.outcomesLimit,
     request.peek,
@@ -289,9 +289,10 @@ function resolutionArgs(r: Resolution): Arg[] {
 async function reap(scripts: Scripts, settings: LaneSettings): Promise<Reaped> {
   const answer = await scripts.call('reap', settings.quarantineMs)
   const questions: Reaped['questions'] = []
-  for (let at = 4; at < answer.length; at += 4) {
+  for (let at = 5; at < answer.length; at += 4) {
     const [lane, fence, version, state] = answer.slice(at, at + 4) as [string, string, string, string]
     questions.push({ ...readLaneName(lane), fence: Number(fence), version: Number(version), state: readState(state) })
   }
-  return { begun: Number(answer[2]), unbegun: Number(answer[3]), questions }
+  const counted = { begun: Number(answer[2]), unbegun: Number(answer[3]), questions }
+  return answer[4] === '1' ? { ...counted, more: true } : counted
 }

@@ -158,6 +158,8 @@ export type Reaped = {
   unbegun: number
   /** robots questions whose asker died: the origin's state wants an `unanswered` event */
   questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
+  /** a call looks at so many; there may be others */
+  more?: true
 }
 
 /** The operator's hand on one origin. `until`: ms since 1970 UTC, absent: until somebody ends it. */
@@ -202,7 +204,7 @@ export type OriginView = {
   now: Instant
 }
 
-/** Which lanes are listed: waiting ones by the instant they open, or those with a lease by the instant it ends. */
+/** Which lanes are listed: waiting ones by the instant they open, or those with a lease, about as long as they have it. */
 export type LaneList = {
   order: 'soonest' | 'latest' | 'in-flight'
   /** at most 200 */

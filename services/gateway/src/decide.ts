@@ -1,5 +1,5 @@
 /**
- * What becomes of a lane that was taken: pure, but for the look-up of rules behind `judge`. Its heads are read in order:
+ * What becomes of a lane that was taken: pure. Its heads are read in order:
  * what needs no request leaves with its outcome, the first that may be fetched becomes an order, and what must wait says
  * until when.
  */
@@ -11,14 +11,15 @@ import { disallowed } from './robots-gate.ts'
 export type Decision = { resolution: Resolution; order?: Order }
 
 export type DecideWith = {
-  judge(path: string): Judgement | Promise<Judgement>
-  rules(): RobotsTxt | undefined
+  judge(path: string): Judgement
+  /** in force, when there are any */
+  rules: RobotsTxt | undefined
   maxAttempts: number
   /** wall clock, for the outcomes' `at` */
   wallNow(): number
 }
 
-export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): Promise<Decision> {
+export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decision {
   const dropped: Outcome[] = []
   const { origin, fence, now } = lane
   const leave = (next: Resolution['next']): Decision => ({
@@ -76,8 +77,8 @@ export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): 
       return leave({ kind: 'defer', until: Math.min(lane.shutUntil, head.expiresAt), why: lane.heldBy ?? 'back-off' })
     }
     if (lane.refetch && lane.robots.state.question === undefined)
-      return make('robots', '/robots.txt', gapFor(agent, given.rules()))
-    const verdict = await given.judge(head.path)
+      return make('robots', '/robots.txt', gapFor(agent, given.rules))
+    const verdict = given.judge(head.path)
     switch (verdict.kind) {
       case 'refused':
         drop(disallowed(verdict))
@@ -89,9 +90,9 @@ export async function decide(lane: TakenLane, agent: Agent, given: DecideWith): 
         }
         return leave({ kind: 'defer', until: Math.min(verdict.until, head.expiresAt), why: waitReason(verdict.why) })
       case 'ask':
-        return make('robots', '/robots.txt', gapFor(agent, given.rules()))
+        return make('robots', '/robots.txt', gapFor(agent, given.rules))
       case 'allowed': {
-        const gap = gapFor(agent, given.rules())
+        const gap = gapFor(agent, given.rules)
         // A refresh is one more order in the lane; the page follows after the gap, under whatever is then in force.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', gap)

@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { RobotsGate } from './robots-gate.ts'
+import type { RobotsGate, RulesInForce } from './robots-gate.ts'
 
 /** Lanes that open this soon are handed out already: their orders reach a slot by the time they open. */
 const AHEAD_MS = 15
@@ -106,7 +106,7 @@ async function handOut(options: DispatchOptions, lanes: TakenLane[]): Promise<bo
   return words.some(({ resolution }) => resolution.dropped.length > 0)
 }
 
-async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Promise<Decision> {
+function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Decision | Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
@@ -116,12 +116,16 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
     return { resolution: { agent: lane.agent, origin, fence: lane.fence, dropped: [], next } }
   }
   gate.note(origin, state, now)
-  return decide(lane, agent, {
-    judge: (path) => gate.judge(agent, origin, path, state, Math.max(now, lane.notBefore)),
-    rules: () => gate.rulesOf(agent, state, now),
-    maxAttempts,
-    wallNow: Date.now,
-  })
+  const opens = Math.max(now, lane.notBefore)
+  const under = (rules: RulesInForce): Decision =>
+    decide(lane, agent, {
+      judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
+      rules: rules === 'lost' ? undefined : rules,
+      maxAttempts,
+      wallNow: Date.now,
+    })
+  const rules = gate.rules(agent, origin, state, opens)
+  return rules instanceof Promise ? rules.then(under) : under(rules)
 }
 
 async function resolveAll(ledger: Ledger, partition: number, words: Decision[]): Promise<Set<Decision>> {

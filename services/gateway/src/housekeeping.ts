@@ -72,7 +72,7 @@ async function rollCall({ ledger, id, onFleet }: HousekeepingOptions): Promise<v
 /** Leases whose holder did not come back. Of a robots question nobody knows the answer: that counts as a time-out. */
 async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> {
   for (;;) {
-    const { begun, unbegun, questions } = await ledger.reap(partition)
+    const { begun, unbegun, questions, more } = await ledger.reap(partition)
     metrics.reaped.inc({ what: 'begun' }, begun)
     metrics.reaped.inc({ what: 'reserved' }, unbegun)
     if (begun + unbegun > 0) crashPoint('reap.after')
@@ -85,7 +85,7 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
       )
       await ledger.learn({ ...question, state, forAsker: true, gaps: [], gapMs: 0, restedMs: 0 })
     }
-    if (begun + unbegun < 200) return
+    if (more !== true) return
   }
 }
 

@@ -26,18 +26,21 @@ const INTAKE_TRUST_MS = 5_000
 
 type Seen = { state: RobotsState; at: number }
 
+/** Rules in force; undefined: none are needed. 'lost': needed, and nobody knows them any more. */
+export type RulesInForce = RobotsTxt | undefined | 'lost'
+
 export type RobotsGate = {
-  /** The verdict for a lane's URL, its rules loaded first when they are not at hand. */
-  judge(agent: Agent, origin: string, path: string, state: RobotsState, now: number): Promise<Judgement> | Judgement
-  /** Rules in force for an origin, when they are at hand after `judge`. */
-  rulesOf(agent: Agent, state: RobotsState, now: number): RobotsTxt | undefined
+  /** What `judge` goes by at an origin, loaded first when it is not at hand. */
+  rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce>
+  /** The verdict for a lane's URL. @param rules  as `rules` gave them for this state and instant */
+  judge(agent: Agent, origin: string, path: string, state: RobotsState, rules: RulesInForce, now: number): Judgement
   /** The outcome of a URL that fresh rules at hand forbid; undefined when it has to wait for its lane like others. */
   atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
   /** Remembers what take has shown, for intake. */
   note(origin: string, state: RobotsState, now: number): void
 }
 
-/** A body that the ledger has lost: nobody knows the rules, so nobody may go on; the origin is asked again. */
+/** The ledger has lost the body: nobody knows the rules, so nobody may go on; the origin is asked again. */
 const ASK_AGAIN: Judgement = { kind: 'ask' }
 
 export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsGate {
@@ -45,42 +48,22 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
   const policyOf = policiesWith(retryMs)
 
-  const load = async (agent: Agent, origin: string, hash: string): Promise<RobotsTxt | undefined> => {
+  const load = async (agent: Agent, origin: string, hash: string): Promise<RulesInForce> => {
     const body = await ledger.body(ledger.partitionOf(origin), hash)
-    if (body === undefined) return undefined
+    if (body === undefined) return 'lost'
     const compiled = parseRobots(body, { policy: policyOf(agent) })
     rules.set(ruleKey(agent, hash), compiled, { size: Math.max(RULES_FLOOR_BYTES, body.length * 3) })
     return compiled
   }
-  const decide = (
-    agent: Agent,
-    origin: string,
-    path: string,
-    state: RobotsState,
-    compiled: RobotsTxt | undefined,
-    now: number,
-  ): Judgement =>
-    judge(
-      compiled === undefined ? state : { ...state, rules: compiled },
-      origin + path,
-      tokensOf(agent),
-      policyOf(agent),
-      now,
-    )
-
   const self: RobotsGate = {
-    judge(agent, origin, path, state, now) {
+    rules(agent, origin, state, now) {
       const hash = needsRules(state, policyOf(agent), now)
-      if (hash === undefined) return decide(agent, origin, path, state, undefined, now)
-      const compiled = rules.get(ruleKey(agent, hash))
-      if (compiled !== undefined) return decide(agent, origin, path, state, compiled, now)
-      return load(agent, origin, hash).then((late) =>
-        late === undefined ? ASK_AGAIN : decide(agent, origin, path, state, late, now),
-      )
+      return hash === undefined ? undefined : (rules.get(ruleKey(agent, hash)) ?? load(agent, origin, hash))
     },
-    rulesOf(agent, state, now) {
-      const hash = needsRules(state, policyOf(agent), now)
-      return hash === undefined ? undefined : rules.get(ruleKey(agent, hash))
+    judge(agent, origin, path, state, inForce, now) {
+      if (inForce === 'lost') return ASK_AGAIN
+      const facts = inForce === undefined ? state : { ...state, rules: inForce }
+      return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
     },
     atIntake(agent, origin, path) {
       const known = seen.get(origin)
@@ -89,12 +72,26 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       const hash = needsRules(known.state, policyOf(agent), now)
       const compiled = hash === undefined ? undefined : rules.get(ruleKey(agent, hash))
       if (compiled === undefined) return undefined
-      const verdict = decide(agent, origin, path, known.state, compiled, now)
+      const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
     },
     note: (origin, state, now) => void seen.set(origin, { state, at: now }),
   }
   return self
+}
+
+/** Rules are about paths: the origin is only written before one that would read as another host without it. */
+const judged = (origin: string, path: string): string => (path.startsWith('//') ? origin + path : path)
+
+/** An agent's names, put together once. */
+const names = new WeakMap<Agent, string | string[]>()
+function namesOf(agent: Agent): string | string[] {
+  const known = names.get(agent)
+  if (known !== undefined) return known
+  const all = tokensOf(agent)
+  const short = all.length === 1 ? (all[0] as string) : all
+  names.set(agent, short)
+  return short
 }
 
 /** Policies that read a file alike could share its rules; keeping them apart costs little and cannot be wrong. */

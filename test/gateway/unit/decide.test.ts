@@ -42,7 +42,7 @@ const decided = (taken: TakenLane, robotsTxt = '') => {
   const rules = parseRobots(robotsTxt)
   return decide(taken, agent, {
     judge: (path) => judge({ ...taken.robots.state, rules }, taken.origin + path, agent.name, policies.decorum, NOW),
-    rules: () => rules,
+    rules,
     maxAttempts: 5,
     wallNow: () => NOW,
   })

@@ -145,10 +145,42 @@ export const MUTANTS: Mutant[] = [
   },
   {
     name: 'a begun lease ends with its reservation',
-    file: 'begin',
-    find: "redis.call('ZADD', INFLIGHT, unpack(begun))",
-    put: 'do end',
+    file: 'reap',
+    find: "ends == '' or tonumber(ends) <= now",
+    put: 'true',
   },
+  {
+    name: 'begin goes by what stood at the taking, whatever changed since',
+    file: 'begin',
+    find: 'changes[origin] < taken',
+    put: 'true',
+  },
+  {
+    name: 'begin does not see what its own batch has changed',
+    file: 'begin',
+    find: 'changes[origin] = math.huge',
+    put: '',
+  },
+  {
+    name: 'a closed gate is taken for an open one',
+    file: 'take',
+    find: 'not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])',
+    put: 'not (o[3] or o[10] or o[11])',
+  },
+  {
+    name: 'failures in a row are not seen when nothing else is wrong',
+    file: 'take',
+    find: 'not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])',
+    put: 'not (o[3] or o[5] or o[6] or o[7] or o[11])',
+  },
+  {
+    name: 'a gap by hand that stands at the taking is not seen',
+    file: 'take',
+    find: 'not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])',
+    put: 'not (o[3] or o[5] or o[6] or o[7] or o[10])',
+  },
+  { name: 'back-off is not noted', file: 'settle', find: '  noteChange(origin)\n', put: '' },
+  { name: "the operator's hand is not noted", file: 'operate', find: 'noteChange(origin)\n', put: '' },
   {
     name: 'a visit by name overlaps',
     file: 'visit',
@@ -209,7 +241,7 @@ export const MUTANTS: Mutant[] = [
     find: 'math.max(tonumber(ARGV[2]), leaseMs)',
     put: 'leaseMs',
   },
-  { name: 'leave under other rules is granted', file: 'begin', find: "(o[1] or '0') ~= version", put: 'false' },
+  { name: 'leave under other rules is granted', file: 'begin', find: 'inForce ~= version', put: 'false' },
   // restarts
   { name: 'the epoch is ignored', file: 'common', find: 'if e[1] ~= run then', put: 'if not e[1] then' },
   {

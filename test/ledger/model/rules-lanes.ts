@@ -132,7 +132,8 @@ export function take(
     delete lane.clock
     delete lane.due
     m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
-    lane.lease = { fence: m.fence, list, notBefore: opens, ends: ms(now + reserveMs) }
+    const ends = ms(now + reserveMs)
+    lane.lease = { fence: m.fence, list, notBefore: opens, ends, looked: ends }
     lanes.push({
       lane: name,
       fence: m.fence,

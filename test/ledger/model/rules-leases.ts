@@ -65,7 +65,7 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
     }
     m.planned = false
     lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
-    lease.ends = now + leaseMs
+    lease.ends = ms(now + leaseMs)
     if (kind === 'robots') origin.question = { fence, until: ms(now + HOLD_MS) }
     return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }
   })
@@ -110,7 +110,8 @@ function visit(
       const least = demanded(origin, now)
       const owed = ms(Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least))
       const begun = { at: ms(now), gapMs: owed, kind, wasFailing: false, least }
-      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends: ms(now + SETTINGS.leaseMs), begun }
+      const ends = ms(now + SETTINGS.leaseMs)
+      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, begun }
       return { lane: name, clock: { fence: m.fence, gapMs: owed } }
     }
     const owed = lane?.lease?.begun?.gapMs ?? 0

@@ -53,10 +53,12 @@ export function reap(m: Model, call: Call): { begun: number; unbegun: number; qu
   const { now } = open(m, call)
   const result = { begun: 0, unbegun: 0, questions: [] as Question[] }
   const ended = [...m.lanes]
-    .filter(([, { lease }]) => lease !== undefined && lease.ends <= now)
-    .sort(([a, { lease: x }], [b, { lease: y }]) => x!.ends - y!.ends || (a < b ? -1 : 1))
+    .filter(([, { lease }]) => lease !== undefined && lease.looked <= now)
+    .sort(([a, { lease: x }], [b, { lease: y }]) => x!.looked - y!.looked || (a < b ? -1 : 1))
   for (const [name, lane] of ended) {
     const lease = lane.lease!
+    lease.looked = lease.ends
+    if (lease.ends > now) continue
     delete lane.lease
     if (lease.begun === undefined) {
       result.unbegun++

@@ -27,6 +27,8 @@ export type Lease = {
   list: List
   notBefore: number
   ends: number
+  /** when reap looks at it: the end of the reservation first, then that of the lease */
+  looked: number
   begun?: { at: number; gapMs: number; kind: 'page' | 'robots' | 'hop' | 'clock'; wasFailing: boolean; least: number }
 }
 /** no URL of the lane asked for it */

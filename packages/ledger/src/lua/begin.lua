@@ -11,10 +11,24 @@
 local out = { epochId, ms(now) }
 local leaseMs, ahead, since0 = tonumber(ARGV[4]), tonumber(ARGV[5]), ms(now)
 local stale = 0
-local begun = {}
-local lanes = {}
-for i = 6, #ARGV, 6 do lanes[#lanes + 1] = ARGV[i] end
+local begun = false
+local ends = '||' .. ms(now + leaseMs) -- no earlier than its reservation: reap finds it in inflight by that, and looks again
+local lanes, origins = {}, {}
+for i = 6, #ARGV, 6 do
+  lanes[#lanes + 1] = ARGV[i]
+  origins[#origins + 1] = originOf(ARGV[i])
+end
 readAll(LEASES, leaseRead, lanes)
+local changes, found = {}, redis.call('ZMSCORE', P .. 'changed', unpack(origins))
+for i = 1, #origins do changes[origins[i]] = found[i] and tonumber(found[i]) or 0 end
+local ALL_OPEN = {}
+-- what begin has to know of an origin: from the lease when nothing has changed since it was taken
+local function gatesOf(origin, fence, version)
+  local taken = tonumber(fence)
+  if version ~= '' and changes[origin] < taken and taken > (now - CHANGES_KEPT_MS) * 1000 then return version, ALL_OPEN end
+  local o = redis.call('HMGET', P .. 'o:' .. origin, 'v', 'bu', 'pu', 'q', 'u', 'nf', 'ku', 'og', 'oe')
+  return o[1] or '0', o
+end
 local clockFence, clockOpens, silence
 local function isShut(clock, gap)
   clockFence, clockOpens, silence = visit({ clock }, 'clock', tonumber(gap), leaseMs, ahead)
@@ -22,12 +36,12 @@ local function isShut(clock, gap)
 end
 for i = 6, #ARGV, 6 do
   local lane, fence, kind, version, gap, clock = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
-  local owner, list, notBefore, since = leaseOf(lane)
+  local owner, list, notBefore, since, _, _, _, _, seen = leaseOf(lane)
   local answer, value = 'stale', ''
   if owner == fence and since == '' then
     local opens = tonumber(notBefore)
-    local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 'v', 'bu', 'pu', 'q', 'u', 'nf', 'ku', 'og', 'oe')
+    local origin = origins[i / 6]
+    local inForce, o = gatesOf(origin, fence, seen)
     local back, pause, shut = 0, 0, 0
     if o[2] or o[3] or o[7] then
       back, pause = tonumber(o[2] or '0'), math.max(tonumber(o[3] or '0'), tonumber(o[7] or '0'))
@@ -37,7 +51,7 @@ for i = 6, #ARGV, 6 do
       answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'lane-busy')
     elseif shut > now then
       answer = 'shut'; endLease(lane); giveBack(lane, opens, shut, pause >= back and 'paused' or 'back-off')
-    elseif (o[1] or '0') ~= version then
+    elseif inForce ~= version then
       answer = 'rules-changed'; endLease(lane); giveBack(lane, opens)
     elseif kind == 'robots' and o[4] and tonumber(o[5]) > now then
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
@@ -50,12 +64,15 @@ for i = 6, #ARGV, 6 do
       answer, value = 'granted', opens > now and ms(opens - now) or '0'
       if clock ~= '' then value = value .. '|' .. clockFence .. '|' .. silence end
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
-      begun[#begun + 1] = now + leaseMs; begun[#begun + 1] = lane
-      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least)
+      begun = true
+      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least .. ends)
       if kind == 'robots' then
         -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
         local answered = now + math.max(tonumber(ARGV[2]), leaseMs)
+        local key = P .. 'o:' .. origin
         redis.call('HSET', key, 'q', fence, 'u', ms(answered))
+        noteChange(origin)
+        changes[origin] = math.huge
         -- an origin that is only being asked is forgotten by itself, but not before that; learn sets the real life-time
         local life = math.ceil(answered - now) + 86400000
         if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
@@ -65,10 +82,7 @@ for i = 6, #ARGV, 6 do
   if answer == 'stale' then stale = stale + 1 end
   out[#out + 1] = answer; out[#out + 1] = value
 end
-if #begun > 0 then
-  granted()
-  redis.call('ZADD', INFLIGHT, unpack(begun))
-end
+if begun then granted() end
 count('stale-begin', stale)
 flush()
 flushVisits()

@@ -9,11 +9,14 @@
   ARGV[3]  epoch id that the caller knows, or '' from a process that has just started
 
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
-  {tag}:inflight  zset  lane → instant its lease ends
-  {tag}:visits    zset  the same for leases that no URL of the lane asked for: kind hop (of a robots.txt) or clock (of a pace group)
+  {tag}:inflight  zset  lane → instant its lease is looked at: its end, or before that the end of the reservation it grew out of
+  {tag}:visits    zset  lane → instant its lease ends, where no URL of the lane asked for it: kind hop (of a robots.txt) or clock (of a pace group)
   {tag}:turns     hash  lane → first|last: instants promised to visitors who found it shut; gone two hours after the latest promise
-  {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind|failing|least   (begunAt '' until begin; failing: connections were
-                        lost in a row before it; least: silence that rules demand which came in while it was in flight)
+  {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind|failing|least|version|ends   (begunAt '' until begin;
+                        failing: connections were lost in a row before it; least: silence that rules demand which came in
+                        while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
+                        the lease proper, absent where inflight or visits says it)
+  {tag}:changed   zset  origin → latest fence handed out when one of its gates changed: who was taken later has seen it
   {tag}:q:<lane>  list  URLs of the lane; the head stays while in flight       {tag}:h:<lane>  the same, priority high
   {tag}:mem       hash  lane → tries|list|clock|why|high, only while a lane has such a memory: tries of the head and the
                         list it is in, the clock kept while the lane is deferred and why it is, whether it has priority URLs
@@ -94,11 +97,11 @@ local function recordOf(key, read, lane)
   return read[lane]
 end
 
--- fence, list, notBefore, begunAt, gap, kind, failing, least of a lease; nil when there is none
+-- fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends of a lease; nil when there is none
 local function leaseOf(lane)
   local record = recordOf(LEASES, leaseRead, lane)
   if not record then return nil end
-  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)$')
+  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|?([^|]*)|?(.*)$')
 end
 local function setLease(lane, record)
   leaseRead[lane] = record
@@ -108,6 +111,14 @@ local function isVisit(kind) return kind == 'hop' or kind == 'clock' end
 local function endLease(lane, kind)
   setLease(lane, false)
   if isVisit(kind) then visitsEnded[#visitsEnded + 1] = lane end
+end
+
+-- Gates of an origin: its rules, the question under way, back-off, pause, block, a gap by hand, failures in a row. Take reads
+-- them all; begin reads again only what changed since. New rules need no note: the question that brought them has one, and a
+-- lane taken while it was under way is not trusted to its lease. Neither is a reservation older than this.
+local CHANGES_KEPT_MS = 60000
+local function noteChange(origin)
+  redis.call('ZADD', P .. 'changed', redis.call('HGET', KEYS[1], 'fence') or '0', origin)
 end
 
 -- tries, list, clock, why, high of a lane, each '' when there is none

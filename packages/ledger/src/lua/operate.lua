@@ -23,12 +23,12 @@ local function wakeLanes(longer)
     elseif opens and longer(ARGV[i]) > 0 then
       setDue(lane, tonumber(opens) + longer(ARGV[i]))
     elseif not opens and longer(ARGV[i]) > 0 then
-      local owner, of, notBefore, since, owed, kind, failing, least = leaseOf(lane)
+      local owner, of, notBefore, since, owed, kind, failing, least, _, ends = leaseOf(lane)
       if owner and since == '' then
         setLease(lane, table.concat({ owner, of, ms(tonumber(notBefore) + longer(ARGV[i])), '', owed, kind, failing, least }, '|'))
       elseif owner then
         local more = ms(math.max(tonumber(value), tonumber(least) or 0))
-        setLease(lane, table.concat({ owner, of, notBefore, since, owed, kind, failing, more }, '|'))
+        setLease(lane, table.concat({ owner, of, notBefore, since, owed, kind, failing, more, '', ends }, '|'))
       end
     end
   end
@@ -46,6 +46,7 @@ elseif action == 'refetch' then
   redis.call('HSET', key, 'rf', redis.call('HGET', key, 'v') or '0')
   wakeLanes(none)
 end
+noteChange(origin)
 if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
 redis.call('XADD', P .. 'operations', 'MAXLEN', '~', 10000, '*', 'at', ms(now), 'by', ARGV[8], 'action', action, 'origin', origin, 'value', value, 'until', ms(till), 'reason', ARGV[9])
 flush()

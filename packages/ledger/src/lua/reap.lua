@@ -1,21 +1,24 @@
 --[[
   reap: leases that ended by themselves (at most 200 a call), and visits (as many).
   ARGV[4] quarantineMs   added to the gap after a lease that was begun: its sender may still be there
-  Returns {epoch, now, begun, unbegun, then per robots question whose asker is gone: lane, fence, version, state}
+  Returns {epoch, now, begun, unbegun, '1' when there may be more, then per robots question whose asker is gone: lane, fence, version, state}
   Keeps   the URL is still at the head of its lane. A begun one counts an attempt; a reservation counts nothing.
 ]]
 local quarantine = tonumber(ARGV[4])
 local found = redis.call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
 for _, lane in ipairs(redis.call('ZRANGE', VISITS, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)) do found[#found + 1] = lane end
-local out = { epochId, ms(now), '0', '0' }
+local out = { epochId, ms(now), '0', '0', #found >= 200 and '1' or '' }
 local begunCount, unbegunCount = 0, 0
+local later = {} -- found by the end of their reservation
 readAll(LEASES, leaseRead, found)
 readAll(MEM, memRead, found)
 for i = 1, #found do
   local lane = found[i]
-  local fence, list, notBefore, begun, gap, kind, _, least = leaseOf(lane)
-  endLease(lane, kind)
-  if not fence then
+  local fence, list, notBefore, begun, gap, kind, _, least, _, ends = leaseOf(lane)
+  local isOver = not fence or ends == '' or tonumber(ends) <= now
+  if isOver then endLease(lane, kind) else later[#later + 1] = ends; later[#later + 1] = lane end
+  if not isOver then -- the next look at it is the last one
+  elseif not fence then
     setDue(lane, now + quarantine) -- a lease without its record: half of it was lost; be slow
   elseif begun == '' then
     unbegunCount = unbegunCount + 1
@@ -34,6 +37,8 @@ for i = 1, #found do
     end
   end
 end
+if #later > 0 then redis.call('ZADD', INFLIGHT, unpack(later)) end
+redis.call('ZREMRANGEBYSCORE', P .. 'changed', '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
 count('reaped', begunCount)
 count('reaped-unbegun', unbegunCount)
 flush()

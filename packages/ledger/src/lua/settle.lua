@@ -17,7 +17,10 @@ local out = { epochId, ms(now) }
 local stale = 0
 
 -- one escalation per incident, however many agents see it: an exchange that was begun before the site was shut only extends
-local function backOff(key, mood, retryAfter, jitter, o, began, ended)
+local function backOff(origin, mood, retryAfter, jitter, began, ended)
+  local key = P .. 'o:' .. origin
+  local o = redis.call('HMGET', key, 'bu', 'bf', 'nf')
+  noteChange(origin)
   local til, incidents, failures = tonumber(o[1] or '0'), tonumber(o[2] or '0'), tonumber(o[3] or '0')
   local another = began >= til
   local length
@@ -107,9 +110,8 @@ while i <= #ARGV do
       if least ~= '' then owed = math.max(owed, tonumber(least)) end
       setDue(lane, ended + owed)
       if mood ~= 'fine' then
-        local key = P .. 'o:' .. originOf(lane)
         local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
-        backOff(key, kind, retryAfter, tonumber(jitter), redis.call('HMGET', key, 'bu', 'bf', 'nf'), tonumber(begun), ended)
+        backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)
       elseif failing ~= '' then
         redis.call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
       end

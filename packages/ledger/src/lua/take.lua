@@ -60,7 +60,7 @@ for i = 1, #found, 2 do
   if #heads == 0 then
     if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
   else
-    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf')
+    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og')
     local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
     if o[5] or o[6] then
@@ -76,7 +76,8 @@ for i = 1, #found, 2 do
       local f = string.format('%.0f', fence)
       gone[#gone + 1] = lane
       taken[#taken + 1] = ends; taken[#taken + 1] = lane
-      setLease(lane, f .. '|' .. list .. '|' .. found[i + 1] .. '|||||')
+      local isPlain = not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])
+      setLease(lane, f .. '|' .. list .. '|' .. found[i + 1] .. '||||||' .. (isPlain and (o[2] or '0') or '') .. '|')
       local at = #out
       out[at + 1] = lane; out[at + 2] = f; out[at + 3] = found[i + 1]; out[at + 4] = tries == '' and '0' or tries; out[at + 5] = list
       out[at + 6] = why; out[at + 7] = shut > now and ms(shut) or ''

@@ -2,7 +2,7 @@
   view: one origin with its lanes, lanes in the order of the lists that hold them, or the partition as a whole. Reads only;
   every part is O(1), O(log n) or bounded.
   ARGV[4] 'partition', or 'origin' with [5] origin and then agents, or 'lanes' with
-      [5] order   soonest, latest: waiting lanes by the instant they open · in-flight: leases by the instant they end
+      [5] order   soonest, latest: waiting lanes by the instant they open · in-flight: leases by the instant they are looked at
       [6] skip    so many of that order first     [7] limit   most lanes shown (≤ 200)
   Returns partition: {epoch, now, holdUntil, due now, lanes, in flight, unread, next due or '', counts…}
           origin:    {epoch, now, origin, then per agent a lane}
