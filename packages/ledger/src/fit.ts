@@ -10,7 +10,7 @@ const OLDEST = 7
 const MOST = 1_024
 
 /**
- * Of a cluster each master is asked; one that does not answer is left to its partitions, as long as another does.
+ * Of a cluster each master is asked; one that does not answer is passed over, as long as another does.
  * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
  */
 export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<string[]> {
@@ -21,7 +21,6 @@ export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<
     if (answer.status === 'fulfilled') for (const warning of answer.value) warnings.add(warning)
     else if (answer.reason instanceof LedgerUnfitError || answers.every(({ status }) => status === 'rejected'))
       throw answer.reason
-    else warnings.add(`a master of the cluster does not answer: its partitions wait (${String(answer.reason)})`)
   }
   return [...warnings]
 }

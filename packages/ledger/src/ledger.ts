@@ -174,7 +174,12 @@ async function compose(
   const place = (origin: string): number => partitionOf(hostOf(origin), tags.length)
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
   let subscriber: RedisLink | undefined
-  await thatAnswer(partitions.map(({ scripts }) => scripts.call('view', 'partition'))) // first sight of clock and epoch
+  // First sight of clock and epoch
+  const seen = await thatAnswer(partitions.map(({ scripts }) => scripts.call('view', 'partition')))
+  if (seen.length < tags.length)
+    warnings.push(
+      `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
+    )
 
   return {
     tags,
