@@ -86,6 +86,15 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--agent <name>', 'with --drop: only what waits for this agent')
     .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
 
+  command(
+    'partitions',
+    'how many slices the hosts are spread over; with a number: changes it, the fleet standing still',
+  )
+    .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
+    .action(async (number, options) =>
+      done(await (await import('./commands/partitions.ts')).partitions(number, options)),
+    )
+
   command('audit', 'judges recorded access logs against the promises')
     .argument('<log...>', 'NDJSON of our recorder, or nginx/Apache lines with times: docs/audit.md')
     .option('--robots <dir>', 'robots.txt bodies, one file per host')

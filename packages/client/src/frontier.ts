@@ -40,7 +40,7 @@ export type Frontier = {
 
 const CALL_MS = 5_000
 /** How often a reader looks whether there are more partitions now. */
-const LOOK_AGAIN_MS = 15_000
+const LOOK_AGAIN_MS = 2_000
 
 /**
  * @throws FrontierUnavailableError when Redis does not answer

@@ -81,9 +81,11 @@ return redis.call('LRANGE', KEYS[1], 0, -1)`
  * where the number says. @throws LedgerUnfitError
  */
 export async function registerPartitions(redis: RedisLink, count: number): Promise<string[]> {
-  const there = (await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[]
+  const { tags } = await readTags(redis)
+  const there =
+    tags.length > 0 ? tags : ((await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[])
   if (there.length === count) return there
   throw new LedgerUnfitError(
-    `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or change the number with 'decorum partitions ${count}'`,
+    `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or stop the fleet and change it: 'decorum partitions ${count}'`,
   )
 }

@@ -7,6 +7,7 @@ export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
+export { type Repartitioned, type RepartitionOptions, type RepartitionProgress, repartition } from './repartition.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,

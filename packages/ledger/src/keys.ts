@@ -8,7 +8,7 @@ export const keysOf = (tag: string) => ({
    * that names a key which is there and one which is not (TRYAGAIN), and half of a partition must not be taken for the
    * whole. Its name says how many partitions the caller knows of.
    */
-  count: (partitions: number) => `${tag}:of:${partitions}`,
+  count: (partitions: number | string) => `${tag}:of:${partitions}`,
   outcomes: `${tag}:outcomes`,
   outbox: `${tag}:outbox`,
   operations: `${tag}:operations`,

@@ -2,7 +2,7 @@
 import type { Candidate } from '@decorum/protocol'
 import { hostOf, partitionOf } from '@decorum/protocol'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import { checkRedis, registerPartitions } from './fit.ts'
+import { checkRedis, readTags, registerPartitions } from './fit.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { DONE_MARK_MS, type Lanes, lanesOf, type TakeRequest } from './lanes.ts'
 import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
@@ -61,6 +61,11 @@ export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
 
 export type Ledger = {
   readonly tags: string[]
+  /**
+   * Tags from before the number of partitions was changed, counted on behind the others: no host lives there any more, but
+   * candidates may come in by their queues, and outcomes lie in their streams
+   */
+  readonly retired: string[]
   /** what works but weakens a promise, for the log */
   readonly warnings: string[]
   partitionOf(origin: string): number
@@ -142,9 +147,10 @@ async function compose(
 ): Promise<Ledger> {
   const warnings = await checkRedis(redis, callDeadlineMs)
   const tags = await registerPartitions(redis, options.partitions)
+  const { retired } = await readTags(redis)
   const leaseMs = options.leaseMs ?? 45_000
   const quarantineMs = options.quarantineMs ?? 10_000
-  const partitions = tags.map((tag): Partition => {
+  const partitions = [...tags, ...retired].map((tag): Partition => {
     const keys = keysOf(tag)
     const scripts = scriptsOf(redis, keys, {
       partitions: tags.length,
@@ -175,7 +181,8 @@ async function compose(
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
   let subscriber: RedisLink | undefined
   // First sight of clock and epoch
-  const seen = await thatAnswer(partitions.map(({ scripts }) => scripts.call('view', 'partition')))
+  const active = partitions.slice(0, tags.length)
+  const seen = await thatAnswer(active.map(({ scripts }) => scripts.call('view', 'partition')))
   if (seen.length < tags.length)
     warnings.push(
       `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
@@ -183,6 +190,7 @@ async function compose(
 
   return {
     tags,
+    retired,
     warnings,
     partitionOf: place,
     park: (partition, items, mark) => of(partition).lanes.park(items, mark),
@@ -223,9 +231,9 @@ async function compose(
       // Every partition hears from every process: one that lost its data learns which epoch the living remember, and
       // when the master of one is away, the others still know who is there.
       const member = `${role} ${id} ${slots}`
-      return membersOf(await thatAnswer(partitions.map(({ scripts }) => scripts.call('fleet', member, lifeMs))))
+      return membersOf(await thatAnswer(active.map(({ scripts }) => scripts.call('fleet', member, lifeMs))))
     },
-    members: async () => membersOf(await thatAnswer(partitions.map(({ scripts }) => scripts.call('fleet', '', 0)))),
+    members: async () => membersOf(await thatAnswer(active.map(({ scripts }) => scripts.call('fleet', '', 0)))),
     async onWake(listener) {
       subscriber ??= another(redis, { away: 'wait' })
       subscriber.on('error', () => {})

@@ -1,6 +1,6 @@
 /** The scripts in lua/, one verb each: loaded once, called with a deadline, each answer's clock and epoch taken note of. */
 import { readFileSync } from 'node:fs'
-import { LedgerUnavailableError } from './errors.ts'
+import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import type { Keys } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
@@ -20,7 +20,7 @@ export type Scripts = {
 
 export type ScriptSettings = {
   /** how many partitions the caller knows of; 1 */
-  partitions?: number
+  partitions?: number | string
   holdMs: number
   callDeadlineMs: number
   /** tests only: virtual time */
@@ -72,7 +72,16 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   return { call, now: () => settings.nowMs?.() ?? clock.now() }
 }
 
-/** Redis answers in time or not at all, as far as the caller is concerned. */
+/** What the ledger says to who knows another number of partitions (lua/common.lua): `6`, or `2>6` while they change. */
+const otherCount = (count: string): string =>
+  count.includes('>')
+    ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
+    : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
+
+/**
+ * Redis answers in time or not at all, as far as the caller is concerned.
+ * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions
+ */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -81,6 +90,8 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   try {
     return await Promise.race([work, late])
   } catch (error) {
+    const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
+    if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
     throw new LedgerUnavailableError(what, error)
   } finally {
     clearTimeout(timer)

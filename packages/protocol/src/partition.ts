@@ -17,23 +17,40 @@ export function slotOf(tag: string): number {
   return crc % SLOTS
 }
 
-/** The hash tags, braces included, of `count` partitions, in order. Partition 0 is always `{decorum:0}`. */
-export function partitionTags(count: number): string[] {
-  const first = slotOf('decorum:0')
-  const tags = ['{decorum:0}']
-  for (let index = 1; index < count; index++) {
-    const wanted = (first + (index * SLOTS) / count) % SLOTS
-    tags.push(`{${nearestTag(index, wanted, SLOTS / count / 8)}}`)
-  }
-  return tags
+/** The tag of partition 0, whatever the number. */
+const FIRST = '{decorum:0}'
+/** How far from its place in the ring a tag's slot may be: found among about a thousand names. */
+const TOLERANCE = 8
+
+/**
+ * The hash tags, braces included, of `count` partitions, in order. Partition 0 is always `{decorum:0}`.
+ * @param there  tags in use: those that lie well for the new number stay, in their order, before new ones
+ */
+export function partitionTags(count: number, there: readonly string[] = [FIRST]): string[] {
+  const first = slotOf(bare(FIRST))
+  const places = Array.from({ length: count }, (_, index) => (first + (index * SLOTS) / count) % SLOTS)
+  const tolerance = Math.max(1, Math.min(TOLERANCE, SLOTS / count / 8))
+  const kept = there.filter((tag) => {
+    const at = places.findIndex((place) => distance(slotOf(bare(tag)), place) <= tolerance)
+    if (at >= 0) places.splice(at, 1)
+    return at >= 0
+  })
+  return [...kept, ...places.map((place, n) => nearestTag(kept.length + n, place, tolerance))]
 }
 
-function nearestTag(index: number, wanted: number, tolerance: number): string {
+function nearestTag(index: number, place: number, tolerance: number): string {
   for (let salt = 0; ; salt++) {
-    const tag = salt === 0 ? `decorum:${index}` : `decorum:${index}-${salt}`
-    const away = Math.abs(slotOf(tag) - wanted)
-    if (Math.min(away, SLOTS - away) <= Math.max(tolerance, 1)) return tag
+    const name = salt === 0 ? `decorum:${index}` : `decorum:${index}-${salt}`
+    if (distance(slotOf(name), place) <= tolerance) return `{${name}}`
   }
+}
+
+const bare = (tag: string): string => tag.slice(1, -1)
+
+/** Round the ring, in slots. */
+function distance(a: number, b: number): number {
+  const away = Math.abs(a - b)
+  return Math.min(away, SLOTS - away)
 }
 
 /** The partition that a host belongs to. */

@@ -21,7 +21,9 @@ import { sweepUndecodable } from './sweeper.ts'
 
 export type IntakeOptions = {
   ledger: Ledger
+  /** of the queue; it may be a retired one, whose candidates all belong to others */
   partition: number
+  tag: string
   connection: RedisLink
   admit: Admit
   metrics: GatewayMetrics
@@ -37,8 +39,7 @@ const AGAIN_MS = 500
 const LATER_MS = 5_000
 
 export function startIntake(options: IntakeOptions): Worker {
-  const { ledger, partition, connection, metrics, log, concurrency, lockMs } = options
-  const tag = ledger.tags[partition] as string
+  const { ledger, partition, tag, connection, metrics, log, concurrency, lockMs } = options
   let closing = false
   const work = async (job: Job<unknown>, token?: string): Promise<void> => {
     const away = new Set<number>()
@@ -82,7 +83,7 @@ export function startIntake(options: IntakeOptions): Worker {
   const sweep = (): void => {
     if (sweeping || closing) return
     sweeping = true
-    sweepUndecodable(connection, ledger, partition)
+    sweepUndecodable(connection, ledger, partition, tag)
       .then((jobs) => jobs.length > 0 && log.warn({ jobs }, 'jobs that are not JSON were set aside'))
       .catch((error: Error) => log.warn({ err: error.message }, 'jobs that are not JSON could not be set aside'))
       .finally(() => {
@@ -145,7 +146,7 @@ function* chunksMarkedElsewhere(
   partition: number,
   partitions: number,
 ): Generator<{ target: number; mark: string }> {
-  if (partitions === 1) return
+  if (partition === 0 && partitions === 1) return
   const members = candidatesOf(job.data)
   const chunks = Array.isArray(members) ? Math.ceil(members.length / MAX_ITEMS) : 0
   for (let target = 0; target < partitions; target++) {

@@ -54,7 +54,7 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   await rollCall(options)
   const loops = [
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await rollCall(options))), {}),
-    ...ledger.tags.map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
+    ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
   ]
   return {
     async stop() {

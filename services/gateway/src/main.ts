@@ -74,10 +74,11 @@ export async function main(env: Record<string, string | undefined> = process.env
     },
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())
-  const intakes = ledger.tags.map((_, partition) =>
+  const intakes = [...ledger.tags, ...ledger.retired].map((tag, partition) =>
     startIntake({
       ledger,
       partition,
+      tag,
       connection,
       admit,
       metrics,

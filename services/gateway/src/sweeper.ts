@@ -9,8 +9,13 @@ import { assignedId, CANDIDATES, type Outcome } from '@decorum/protocol'
 const LOOK_AT = 1_000
 
 /** @returns ids of the jobs that were set aside */
-export async function sweepUndecodable(redis: RedisLink, ledger: Ledger, partition: number): Promise<string[]> {
-  const queue = `${ledger.tags[partition]}:${CANDIDATES}`
+export async function sweepUndecodable(
+  redis: RedisLink,
+  ledger: Ledger,
+  partition: number,
+  tag: string,
+): Promise<string[]> {
+  const queue = `${tag}:${CANDIDATES}`
   const [active, wait] = [`${queue}:active`, `${queue}:wait`]
   const [begun, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))
   const swept: string[] = []

@@ -1,0 +1,57 @@
+/** `decorum partitions [NUMBER]`: what the hosts are spread over, and another number of it for a ledger that is in use. */
+import { connectLink, linkTo, type RepartitionProgress, readTags, repartition } from '@decorum/ledger'
+import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { runningRedis } from '../running-redis.ts'
+import { readCliSettings } from '../settings.ts'
+
+const CONNECT_MS = 5_000
+const SAY_MS = 1_000
+
+/** @param number  undefined: only shows */
+export async function partitions(number: number | undefined, options: { json?: boolean }): Promise<ExitCode> {
+  const settings = readCliSettings(process.env)
+  const redis = linkTo(await runningRedis(settings, process.env), { away: 'fail', lazyConnect: true })
+  redis.on('error', () => undefined) // calls carry their own errors
+  try {
+    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
+      throw new CommandError(`Redis does not answer: ${error.message}`)
+    })
+    if (number === undefined) {
+      const { tags, retired } = await readTags(redis)
+      say(options, { partitions: tags.length, tags, retired }, tags.length === 0 ? 'none yet' : list(tags, retired))
+      return DONE
+    }
+    const { leaseMs, quarantineMs } = settings
+    const onProgress = options.json ? () => undefined : progress()
+    const done = await repartition({ redis, to: number, leaseMs, quarantineMs, onProgress })
+    const moved = `${done.urls} URLs in ${done.lanes} lanes and what is known of ${done.origins} origins have moved`
+    const text =
+      done.from === done.to
+        ? `there are ${done.to} partitions; nothing was left to do`
+        : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
+    say(options, done, text)
+    return DONE
+  } finally {
+    redis.disconnect()
+  }
+}
+
+const say = ({ json }: { json?: boolean }, value: object, text: string): void =>
+  void process.stdout.write(`${json ? JSON.stringify(value) : text}\n`)
+
+const list = (tags: string[], retired: string[]): string =>
+  [...tags, ...retired.map((tag) => `${tag}  retired: only what lies there is still read`)].join('\n')
+
+/** One line a second, on stderr. */
+function progress(): (now: RepartitionProgress) => void {
+  let saidAt = 0
+  return (now) => {
+    if (performance.now() - saidAt < SAY_MS && saidAt > 0) return
+    saidAt = performance.now()
+    process.stderr.write(
+      now.kind === 'waiting'
+        ? `waiting for ${now.leases} leases to end\n`
+        : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins\n`,
+    )
+  }
+}

@@ -1,0 +1,56 @@
+/** The number of partitions of a fleet that has work: fleet stopped, `decorum partitions N`, fleet started; the frontier stays. */
+import { afterAll, expect, test } from 'vitest'
+import { type Fleet, startFleet } from '../../packages/cli/src/fleet.ts'
+import { decorum } from '../cli/decorum.ts'
+import { expectPolite, fleetEnv, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
+import { startCluster } from '../support/cluster.ts'
+
+const SITES = 16
+const cluster = await startCluster()
+let journey: Journey | undefined
+let later: Fleet | undefined
+afterAll(async () => {
+  await later?.stop(5_000)
+  await journey?.close()
+  await cluster.stop()
+})
+
+test('two partitions become six and then three under a frontier that goes on: nothing lost, nothing twice, no gap short', async () => {
+  const settings = (partitions: number) => ({ DECORUM_PARTITIONS: String(partitions), RESERVE_MS: '1000' })
+  journey = await startJourney({
+    redisUrl: cluster.url,
+    sites: Array.from({ length: SITES }, (_, n) => ({
+      name: `site-${n}`,
+      // Long enough to be short after a change, if a clock were lost.
+      robots: { body: 'User-agent: *\nCrawl-delay: 0.4' },
+      pages: { delayMs: 10 },
+    })),
+    env: settings(2),
+  })
+  const { fleet, frontier, web } = journey
+  const all = pagesOf(web, 14)
+  const pour = (from: number, to: number) => frontier.enqueue(all.slice(from, to))
+  await pour(0, 120)
+  await journey.outcomesOf(30)
+  expect(await fleet.stop(10_000), 'drained').toBe(true)
+
+  const change = async (to: number) => {
+    const env = { ...fleetEnv(cluster.url), REDIS_URL: cluster.url }
+    const ran = await decorum(['partitions', String(to), '--json'], { env })
+    expect(ran, ran.stderr).toMatchObject({ code: 0 })
+    return JSON.parse(ran.stdout) as { from: number; to: number; lanes: number; urls: number; retired: string[] }
+  }
+  await pour(120, 150) // by a frontier that knows two
+  expect(await change(6)).toMatchObject({ from: 2, to: 6, retired: [] })
+  await pour(150, 170) // still
+  later = await startFleet({ env: fleetEnv(cluster.url, settings(6)), gateways: 1, fetchers: 1 })
+  await journey.outcomesOf(90)
+  expect(await later.stop(10_000)).toBe(true)
+
+  expect(await change(3)).toMatchObject({ from: 6, to: 3 })
+  await pour(170, all.length)
+  later = await startFleet({ env: fleetEnv(cluster.url, settings(3)), gateways: 1, fetchers: 1 })
+  await journey.outcomesOf(all.length)
+  const report = await expectPolite(journey, all)
+  expect(report.requests).toBe(all.length + SITES)
+})

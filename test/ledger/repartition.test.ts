@@ -1,0 +1,154 @@
+/** Another number of partitions: everything of a host goes where it belongs then, and whoever knows the old number is refused. */
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '../../packages/ledger/src/index.ts'
+import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
+import { redisForTest } from '../support/redis.ts'
+import { outcomeOf, url } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const AGENTS = ['bot', 'other']
+const ORIGINS = Array.from({ length: 30 }, (_, n) => `https://s${n}.test`)
+const TIMES = { leaseMs: 400, quarantineMs: 100 }
+
+async function open(partitions: number): Promise<Ledger> {
+  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES })
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+async function empty(): Promise<Redis> {
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  await raw.flushall()
+  return raw
+}
+
+async function change(to: number, onProgress: () => void = () => undefined) {
+  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true })
+  await connectLink(link, 1_000)
+  return repartition({ redis: link, to, ...TIMES, onProgress }).finally(() => link.disconnect())
+}
+
+/** All that can be seen of a host, but the instant at which it is looked at. */
+async function seen(ledger: Ledger) {
+  const views = await Promise.all(ORIGINS.map((origin) => ledger.viewOrigin(origin, AGENTS)))
+  return views.map(({ now: _, ...view }) => view)
+}
+const counted = async (ledger: Ledger) => {
+  const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
+  return { waiting: views.reduce((n, one) => n + one.waiting, 0), lanes: views.reduce((n, one) => n + one.lanes, 0) }
+}
+
+/** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
+async function fill(ledger: Ledger): Promise<void> {
+  const take = (partition: number) => ledger.take(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
+  await expect.poll(async () => (await take(0)).kind, { timeout: 3_000 }).toBe('wait')
+  await expect.poll(async () => (await take(0)) as object, { timeout: 3_000 }).toMatchObject({ why: 'nothing-due' })
+  for (const [n, origin] of ORIGINS.entries()) {
+    const partition = ledger.partitionOf(origin)
+    const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
+    await park('a', { meta: { n } })
+    if (n % 3 === 0) await park('b', { agent: 'other' })
+    if (n % 4 === 0) await park('urgent', { priority: 'high' })
+    if (n % 5 === 0)
+      await ledger.operate({ origin, by: 'me', reason: 'test', action: 'pause', until: Date.now() + 60_000 }, AGENTS)
+  }
+  for (const partition of ledger.tags.keys()) {
+    const taken = await take(partition)
+    for (const [n, lane] of (taken.kind === 'taken' ? taken.lanes : []).entries()) {
+      const { agent, origin, fence, heads } = lane
+      const kind = n % 3 === 2 ? ('robots' as const) : ('page' as const)
+      const permit = await ledger.begin({ agent, origin, fence, kind, version: 0, gapMs: 5_000 })
+      if (permit.kind !== 'granted') continue
+      if (kind === 'robots') {
+        const state = { answer: { kind: 'found' as const, at: 1 }, copy: { hash: `h${n % 2}`, at: 1, freshUntil: 2 } }
+        const body = { hash: `h${n % 2}`, octets: Buffer.from(`User-agent: *\nDisallow: /${n % 2}`) }
+        const gaps = [{ agent, gapMs: 7_000 }]
+        await ledger.learn({ agent, origin, fence, state: state as never, body, gaps, gapMs: 7_000, restedMs: 0 })
+      } else {
+        const mood = n % 3 === 1 ? { kind: 'too-fast' as const, retryAfterMs: 90_000 } : { kind: 'fine' as const }
+        const outcome = mood.kind === 'fine' ? { outcome: outcomeOf(heads[0]!.id) } : {}
+        await ledger.settle({ agent, origin, fence, gapMs: 9_000, restedMs: 0, mood, ...outcome })
+      }
+    }
+  }
+  await Promise.all(ORIGINS.map((origin, n) => ledger.park(ledger.partitionOf(origin), [url(`${n}-late`, { origin })])))
+}
+
+test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pauses, ids; also when it breaks off half way', async () => {
+  const raw = await empty()
+  const small = await open(2)
+  await fill(small)
+  const [before, sums] = [await seen(small), await counted(small)]
+  expect(before.filter(({ state }) => state.copy !== undefined).length).toBeGreaterThan(3)
+  expect(before.filter(({ backOff }) => backOff !== undefined).length).toBeGreaterThan(3)
+
+  let steps = 0
+  const breakOff = (): void => {
+    if (++steps === 12) throw new Error('cut off')
+  }
+  await expect(change(5, breakOff)).rejects.toThrow('cut off')
+  await expect(small.viewPartition(0)).rejects.toThrow("(2>5): 'decorum partitions 5' has not ended yet")
+  await expect(open(2)).rejects.toBeInstanceOf(LedgerUnfitError)
+  await expect(change(3)).rejects.toThrow('a change of partitions (2>5) is not finished: give 5 again first')
+  const done = await change(5)
+  expect(done.lanes).toBeGreaterThan(5)
+
+  const large = await open(5)
+  expect(large.tags).toHaveLength(5)
+  expect(await seen(large)).toEqual(before)
+  expect(await counted(large)).toEqual(sums)
+  await expect(small.park(0, [url('x', { origin: ORIGINS[0]! })])).rejects.toThrow('holds 5 partitions now')
+  for (const [n, origin] of ORIGINS.entries()) {
+    const again = await large.park(large.partitionOf(origin), [url(`${n}-late`, { origin })])
+    expect(again, 'its id is stored where it is now').toMatchObject({ parked: 0, absorbed: 1 })
+    const hash = before[n]?.state.copy?.hash
+    if (hash !== undefined) expect(await large.body(large.partitionOf(origin), hash)).toBeDefined()
+  }
+
+  await change(2)
+  const back = await open(2)
+  expect(await seen(back)).toEqual(before)
+  expect(await counted(back)).toEqual(sums)
+  expect(back.retired.length).toBeGreaterThan(0)
+  for (const tag of back.retired)
+    for (const kind of ['q', 'h', 'o', 'ids'])
+      expect(await raw.keys(`${tag.replace(/[{}]/g, '\\$&')}:${kind}:*`)).toEqual([])
+})
+
+test('a lease that is out is waited for; its URL and its quarantine go along', async () => {
+  await empty()
+  const ledger = await open(1)
+  const origin = ORIGINS[0]!
+  await ledger.park(0, [url('a', { origin })])
+  const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
+  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 3_000 }).toBeUndefined()
+  const taken = await ledger.take(0, ask)
+  const [lane] = taken.kind === 'taken' ? taken.lanes : []
+  expect(await ledger.begin({ ...lane!, kind: 'page', version: 0, gapMs: 2_000 })).toMatchObject({ kind: 'granted' })
+  const from = Date.now()
+  await change(3)
+  expect(Date.now() - from).toBeGreaterThan(TIMES.leaseMs - 100)
+  const outcome = outcomeOf('a')
+  const told = ledger.settle({ ...lane!, gapMs: 0, restedMs: 0, mood: { kind: 'fine' }, outcome })
+  await expect(told).rejects.toBeInstanceOf(LedgerUnfitError)
+  const [view] = (await (await open(3)).viewOrigin(origin, ['bot'])).lanes
+  expect(view).toMatchObject({ waiting: 1, tries: 1, state: 'waiting' })
+  expect(view!.due! - from).toBeGreaterThan(TIMES.leaseMs + 2_000 + TIMES.quarantineMs - 50)
+})
+
+test('processes that live, and jobs that are half way in, are named; nothing is changed', async () => {
+  const raw = await empty()
+  await expect(change(2)).rejects.toThrow('no fleet has run on this Redis yet')
+  const ledger = await open(1)
+  await ledger.announce({ id: 'f1', role: 'fetcher', slots: 3 })
+  await expect(change(2)).rejects.toThrow('(fetcher f1): stop all gateways and fetchers first')
+  await ledger.announce({ id: 'f1', role: 'fetcher', slots: 3 }, 0)
+  await raw.lpush('{decorum:0}:candidates:active', '7')
+  await expect(change(2)).rejects.toThrow('half way in (1 in {decorum:0})')
+  await raw.del('{decorum:0}:candidates:active')
+  expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
+  expect((await readTags(raw)).tags).toHaveLength(1)
+  expect(await change(1)).toMatchObject({ from: 1, to: 1, lanes: 0 })
+})
