@@ -13,6 +13,7 @@ test('all the commands are there', () => {
     'enqueue',
     'outcomes',
     'origin',
+    'partitions',
     'audit',
     'gateway',
     'fetcher',
