@@ -99,7 +99,9 @@ export function frontierOf(web: Web, agent: string, share: number): Frontier {
     left[origin] = n - 1
     const name = web.name(origin)
     const path =
-      n % FORBIDDEN_EVERY === 50 ? `/members/a-page-${n}` : `/articles/2026/11/20/a-title-of-usual-length-${n}`
+      (n + origin) % FORBIDDEN_EVERY === 0
+        ? `/members/a-page-${n}`
+        : `/articles/2026/11/20/a-title-of-usual-length-${n}`
     return {
       lane: { agent, origin: name },
       parked: {
