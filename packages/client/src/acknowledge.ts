@@ -1,9 +1,13 @@
 /** Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. A stream that does not answer holds up no other. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisLink } from '@decorum/ledger'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CALL_MS = 10_000
+/** After a restart of Redis one connection is back before the other: so long an acknowledgement is said again. */
+const COMING_BACK_MS = 2_000
+const AGAIN_MS = 100
 /** Ids in one XACK. */
 const MOST = 500
 
@@ -45,13 +49,24 @@ export class Acknowledger {
     return this.#waiting.size > 0 ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
+  /** Acknowledging twice is once, so a connection that is just coming back is waited for. */
   async #send(stream: string, group: string, list: Waiting[]): Promise<void> {
-    try {
-      await within(CALL_MS, this.#redis.xack(stream, group, ...list.map(({ id }) => id)))
-      for (const { resolve } of list) resolve()
-    } catch (error) {
-      const failed = new FrontierUnavailableError('outcomes could not be acknowledged', error)
-      for (const { reject } of list) reject(failed)
+    const ids = list.map(({ id }) => id)
+    const giveUpAt = performance.now() + COMING_BACK_MS
+    for (;;) {
+      try {
+        await within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+        for (const { resolve } of list) resolve()
+        return
+      } catch (error) {
+        if (performance.now() < giveUpAt) {
+          await sleep(AGAIN_MS)
+          continue
+        }
+        const failed = new FrontierUnavailableError('outcomes could not be acknowledged', error)
+        for (const { reject } of list) reject(failed)
+        return
+      }
     }
   }
 }
