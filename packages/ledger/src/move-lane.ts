@@ -14,7 +14,7 @@ const ENTRIES = 1_000
 const DROP_LANE = `local P, lane = ARGV[1], ARGV[2]
 redis.call('UNLINK', P .. ':q:' .. lane, P .. ':h:' .. lane)
 redis.call('HDEL', P .. ':mem', lane)
-redis.call('HINCRBY', P .. ':counts', 'parked', -tonumber(ARGV[3]))
+redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[3])
 return redis.call('ZREM', P .. ':due', lane)`
 
 /** Counts it where it has come to: once, since the set of those that came stays until all have. */
@@ -44,7 +44,7 @@ export async function moveLane(
   await redis.zadd(`${to}:due`, due + aheadMs, lane)
   await redis.eval(COUNT_LANE, 1, keysOf(to).epoch, to, `${from} ${lane}`, urls)
   for (const list of ['q', 'h']) await copyIds(redis, `${from}:${list}:${lane}`, from, to, 'SREM')
-  await redis.eval(DROP_LANE, 1, keysOf(from).epoch, from, lane, urls)
+  await redis.eval(DROP_LANE, 1, keysOf(from).epoch, from, lane, String(-urls))
   return urls
 }
 
