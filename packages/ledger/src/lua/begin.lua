@@ -13,12 +13,14 @@ local leaseMs, ahead, since0 = tonumber(ARGV[4]), tonumber(ARGV[5]), ms(now)
 local stale = 0
 local begun = false
 local ends = '||' .. ms(now + leaseMs) -- no earlier than its reservation: reap finds it in inflight by that, and looks again
-local lanes, origins = {}, {}
+local lanes, origins, clocks = {}, {}, {}
 for i = 6, #ARGV, 6 do
   lanes[#lanes + 1] = ARGV[i]
+  if ARGV[i + 5] ~= '' then clocks[#clocks + 1] = ARGV[i + 5] end
   origins[#origins + 1] = originOf(ARGV[i])
 end
 readAll(LEASES, leaseRead, lanes)
+readForVisits(clocks)
 local changes, found = {}, redis.call('ZMSCORE', P .. 'changed', unpack(origins))
 for i = 1, #origins do changes[origins[i]] = found[i] and tonumber(found[i]) or 0 end
 local ALL_OPEN = {}

@@ -7,6 +7,7 @@
 ]]
 local lanes = {}
 for i = 7, #ARGV do lanes[#lanes + 1] = ARGV[i] end
+readForVisits(lanes)
 local f, instant, gap = visit(lanes, ARGV[6], tonumber(ARGV[5]), tonumber(ARGV[4]), 0)
 flush()
 flushVisits()

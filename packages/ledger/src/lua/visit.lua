@@ -13,7 +13,18 @@ local function nextFence()
   return string.format('%.0f', fence)
 end
 
-local function turnsOf(lane) return string.match(redis.call('HGET', TURNS, lane) or '', '^(.*)|(.*)$') end
+-- what visits have to know of these lanes, read at once
+local dueSeen, turnsRead = {}, {}
+local function readForVisits(lanes)
+  if #lanes == 0 then return end
+  readAll(LEASES, leaseRead, lanes)
+  readAll(MEM, memRead, lanes)
+  readAll(TURNS, turnsRead, lanes)
+  local due = redis.call('ZMSCORE', DUE, unpack(lanes))
+  for i = 1, #lanes do dueSeen[lanes[i]] = due[i] end
+end
+local function dueOf(lane) return dueRead[lane] or dueSeen[lane] end
+local function turnsOf(lane) return string.match(turnsRead[lane] or '', '^(.*)|(.*)$') end
 
 -- When a visitor may ask again. The first who finds a silence running is promised its end, before the URLs of the lane itself,
 -- which is taken ahead and would win each time; the others queue up behind, one step apart. A promise grants nothing.
@@ -22,16 +33,17 @@ local function turnOf(lane, opens, held, clock, gap)
   local step, turn = math.max(gap, LEAST_STEP_MS), nil
   if not held and first ~= ms(opens) then
     first, turn = ms(opens), opens
-    local due = dueRead[lane] or redis.call('ZSCORE', DUE, lane)
+    local due = dueOf(lane)
     if due and tonumber(due) <= turn then giveBack(lane, clock, turn + step, 'pace-group') end
   else turn = math.max(tonumber(last or '0'), held and now or opens) + step end
   turn = math.min(turn, now + LONGEST_TURN_MS)
-  redis.call('HSET', TURNS, lane, (first or '') .. '|' .. ms(math.max(tonumber(last or '0'), turn)))
+  turnsRead[lane] = (first or '') .. '|' .. ms(math.max(tonumber(last or '0'), turn))
+  redis.call('HSET', TURNS, lane, turnsRead[lane])
   redis.call('PEXPIRE', TURNS, 2 * LONGEST_TURN_MS)
   return turn
 end
 
--- The first of these lanes that is open, or opens within `ahead`, is leased: fence, instant it opens, silence owed. None: nil
+-- The first of these lanes (readForVisits) that is open, or opens within `ahead`, is leased: fence, instant it opens, silence owed. None: nil
 -- and the instant to come again.
 local function visit(lanes, kind, gap, leaseMs, ahead)
   local best, opensAt, isHeld, clockOf
@@ -42,14 +54,17 @@ local function visit(lanes, kind, gap, leaseMs, ahead)
     -- a block ends the URLs of its own origin: other origins of the host go on
     local shut = math.max(holdUntil, tonumber(o[1] or '0'), tonumber(o[2] or '0'), kind == 'hop' and tonumber(o[3] or '0') or 0)
     local tries, list, kept, why, high = memOf(lane)
-    local clock = tonumber(kept ~= '' and kept or dueRead[lane] or redis.call('ZSCORE', DUE, lane) or '0')
+    local clock = tonumber(kept ~= '' and kept or dueOf(lane) or '0')
     local held, _, _, _, owed = leaseOf(lane)
     if not held and shut <= now and clock <= now + ahead then
       local f = nextFence()
       local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''
       local silence = ms(math.max(gap, tonumber(o[6] or '0'), tonumber(least) or 0))
       local _, last = turnsOf(lane)
-      if last and tonumber(last) <= now then redis.call('HDEL', TURNS, lane) end -- nobody is waiting any more
+      if last and tonumber(last) <= now then -- nobody is waiting any more
+        turnsRead[lane] = false
+        redis.call('HDEL', TURNS, lane)
+      end
       setMem(lane, tries, list, '', why, high) -- whoever wakes the lane later must not find the clock from before this visit
       setLease(lane, table.concat({ f, 'q', ms(clock), ms(now), silence, kind, '', least }, '|'))
       visited[#visited + 1] = lane
