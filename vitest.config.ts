@@ -1,12 +1,14 @@
 /**
- * The four kinds of test, by what they need. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
+ * The five kinds of test, by what they need. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
  * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
 
 const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
-const processes = ['test/{journey,faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
+const faults = ['test/{faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
+// The pace is a fact of these, or the machine is busy with them anyway.
+const journeys = ['test/journey/**/*.test.ts', 'test/faults/storm.test.ts']
 
 export default defineConfig({
   test: {
@@ -20,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'redis',
           include: ['test/**/*.test.ts'],
-          exclude: [...pure, ...fetcher, ...processes],
+          exclude: [...pure, ...fetcher, ...faults, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 20_000,
           hookTimeout: 30_000,
@@ -42,16 +44,29 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes, whose timing is part of the fact: one file at a time.
+        // Whole processes that die, freeze and wait for leases to end: two files at a time.
+        test: {
+          name: 'faults',
+          include: faults,
+          exclude: [...pure, ...journeys],
+          globalSetup: 'test/support/global-setup.ts',
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        // Whole fleets, one file at a time.
         test: {
           name: 'journey',
-          include: processes,
+          include: journeys,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 120_000,
           hookTimeout: 60_000,
           fileParallelism: false,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

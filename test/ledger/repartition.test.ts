@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '../../packages/ledger/src/index.ts'
 import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
+import { moveLane } from '../../packages/ledger/src/move-lane.ts'
 import { redisForTest } from '../support/redis.ts'
 import { outcomeOf, url } from './ledger-for-test.ts'
 
@@ -151,4 +152,15 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
   expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
   expect((await readTags(raw)).tags).toHaveLength(1)
   expect(await change(1)).toMatchObject({ from: 1, to: 1, lanes: 0 })
+})
+
+test('a lane that is put off keeps its own clock, later by as much as its new server may be ahead', async () => {
+  const raw = await empty()
+  const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
+  await raw.hset(`${from}:mem`, lane, '2|q|1000.500|back-off|')
+  await raw.zadd(`${from}:due`, 9_000, lane)
+  await moveLane(raw, from, to, lane, 9_000, 7)
+  expect(await raw.hget(`${to}:mem`, lane)).toBe('2|q|1007.500|back-off|')
+  expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
+  expect(await raw.exists(`${from}:mem`, `${from}:due`)).toBe(0)
 })

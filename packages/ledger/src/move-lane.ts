@@ -40,12 +40,18 @@ export async function moveLane(
   }
   const memory = await redis.hget(`${from}:mem`, lane)
   if (memory === null) await redis.hdel(`${to}:mem`, lane)
-  else await redis.hset(`${to}:mem`, lane, memory)
+  else await redis.hset(`${to}:mem`, lane, later(memory, aheadMs))
   await redis.zadd(`${to}:due`, due + aheadMs, lane)
   await redis.eval(COUNT_LANE, 1, keysOf(to).epoch, to, `${from} ${lane}`, urls)
   for (const list of ['q', 'h']) await copyIds(redis, `${from}:${list}:${lane}`, from, to, 'SREM')
   await redis.eval(DROP_LANE, 1, keysOf(from).epoch, from, lane, String(-urls))
   return urls
+}
+
+/** A lane that is put off remembers its own clock (tries|list|clock|why|high, lua/common.lua): it moves like the other. */
+function later(memory: string, aheadMs: number): string {
+  const [tries, list, clock, ...rest] = memory.split('|')
+  return [tries, list, clock ? (Number(clock) + aheadMs).toFixed(3) : '', ...rest].join('|')
 }
 
 /** Ids of a list's URLs are stored where the list is: SADD there, or SREM here. */
