@@ -3,7 +3,7 @@
  * Each origin has a robots.txt of its own, of twenty lines, learned as a fetcher learns it.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { gapFor, openLedger } from '@decorum/ledger'
+import { gapFor, linkTo, openLedger } from '@decorum/ledger'
 import { loadAgents, type Order, type Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import pLimit from 'p-limit'
@@ -14,7 +14,7 @@ import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
 const agents = loadAgents({ agents: agentsJson, defaultGapMs: 0, maxGapMs: 10_000 })
-const ledger = await openLedger({ redis: url, partitions: 1 })
+const ledger = await openLedger({ redis: url, partitions: Number(process.env.DECORUM_PARTITIONS ?? 1) })
 const slots = pLimit(100)
 const stats = openStats({ size: 0, used: () => slots.activeCount, waiting: () => slots.pendingCount })
 const id = randomUUID()
@@ -83,7 +83,7 @@ function robotsOf(origin: string): string {
   return `${lines.join('\n')}\n`
 }
 
-openOrdersIn({ tags: ledger.tags, connection: { url, maxRetriesPerRequest: null }, slots, stats, carryOut, log })
+openOrdersIn({ tags: ledger.tags, connection: linkTo(url, { away: 'wait' }), slots, stats, carryOut, log })
 await announce()
 setInterval(() => void announce(), 1_000)
 const counter = answerParent((width) => {

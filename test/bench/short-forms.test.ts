@@ -40,6 +40,14 @@ test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, non
   expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
 })
 
+test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', {
+  timeout: 180_000,
+}, async () => {
+  const { stdout } = await bench('scale', '--short')
+  expect(stdout).toMatch(/^\| one Redis, 1 partition, 1 gateway and 1 fetcher \| [\d,]+ /m)
+  expect(stdout).toMatch(/^\| three masters, 6 partitions, 2 gateways and 2 fetchers \| [\d,]+ /m)
+})
+
 test('a bench that there is not: exit 2, and which there are', async () => {
   await expect(bench('nonsense')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('lanes, ') })
 })

@@ -1,8 +1,6 @@
 /** A real Redis Cluster for tests: three masters on loopback, each with its append-only file and a folder of its own. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { slotOf } from '@decorum/protocol'
-import { Redis } from 'ioredis'
-import { freePort } from '../../packages/cli/src/redis-process.ts'
+import { formCluster, nodeSettings, untilHealthy } from './form-cluster.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 export type TestCluster = {
@@ -23,10 +21,6 @@ export type TestCluster = {
 }
 
 const MASTERS = 3
-const SLOTS = 16_384
-/** silence after which a node counts as failed, ms */
-const NODE_TIMEOUT_MS = 1_000
-const LOOK_MS = 25
 const KEYS_AT_ONCE = 20
 
 /** @param settings  of each node, beside our own */
@@ -35,36 +29,11 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
     Array.from({ length: MASTERS }, async () =>
       startRedis({
         appendonly: true,
-        more: {
-          'cluster-enabled': 'yes',
-          'cluster-config-file': 'nodes.conf',
-          'cluster-node-timeout': String(NODE_TIMEOUT_MS),
-          'cluster-require-full-coverage': 'no',
-          'cluster-port': String(await freePort()),
-          ...settings,
-        },
+        more: { ...(await nodeSettings()), ...settings },
       }),
     ),
   )
-  const links = masters.map(({ port }) => new Redis({ port, host: '127.0.0.1' }).on('error', () => undefined))
-  const ids = await Promise.all(links.map(async (link) => String(await link.cluster('MYID'))))
-  const busPorts = await Promise.all(links.map(async (link) => Number((await link.config('GET', 'cluster-port'))[1])))
-  const first = (n: number): number => Math.ceil((n * SLOTS) / MASTERS - 0.5) // as redis-cli splits: 0, 5461, 10923
-  for (const [n, link] of links.entries()) {
-    await link.call('CLUSTER', 'SET-CONFIG-EPOCH', n + 1)
-    await link.call('CLUSTER', 'ADDSLOTSRANGE', first(n), first(n + 1) - 1)
-    if (n > 0) await links[0]?.call('CLUSTER', 'MEET', '127.0.0.1', masters[n]?.port ?? 0, busPorts[n] ?? 0)
-  }
-  const healthy = async (): Promise<void> => {
-    for (const link of links) {
-      const fine = (info: string): boolean =>
-        info.includes('cluster_state:ok') &&
-        info.includes('cluster_slots_ok:16384') &&
-        info.includes(`cluster_known_nodes:${MASTERS}`)
-      while (!fine(await link.cluster('INFO').then(String, () => ''))) await sleep(LOOK_MS)
-    }
-  }
-  await healthy()
+  const { links, ids } = await formCluster(masters.map(({ port }) => port))
   const homeOf = async (tag: string): Promise<number> => {
     const slot = slotOf(tag.replace(/[{}]/g, ''))
     const answers = links.map(async (link, n) => {
@@ -87,7 +56,7 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
     url: masters.map(({ url }) => url).join(','),
     masters,
     homeOf,
-    healthy,
+    healthy: () => untilHealthy(links),
     async moveTag(tag, to, halfWay) {
       const slot = slotOf(tag.replace(/[{}]/g, ''))
       const from = await homeOf(tag)
