@@ -41,7 +41,7 @@ async function pour(act: string, pages: number) {
 const partitionOfUrl = (url: string): number => partitionOf(hostOf(new URL(url).origin), PARTITIONS)
 
 test('a crawl over six partitions; a gateway is killed and its partitions go on through the other', async () => {
-  const { candidates, done } = await pour('gateway', 8)
+  const { candidates, done } = await pour('gateway', 6)
   process.kill(journey.fleet.of('gateway')[0]!.pid!, 'SIGKILL')
   await done()
   const report = await expectPolite(journey, candidates)
@@ -57,7 +57,7 @@ test('one master killed under load: its partitions pause, the others go on; back
   const homes = await Promise.all(tags.map((tag) => cluster.homeOf(tag)))
   const victim = 1
   const isStruck = (url: string): boolean => homes[partitionOfUrl(url)] === victim
-  const { candidates, done } = await pour('master', 16)
+  const { candidates, done } = await pour('master', 12)
   await cluster.masters[victim]!.kill9()
   // All that others have to do is done while that master is away.
   const others = candidates.filter(({ url }) => !isStruck(url))
@@ -77,7 +77,7 @@ test('one master killed under load: its partitions pause, the others go on; back
 })
 
 test('a slot moves to another master under load: its partition waits for the whole of itself', async () => {
-  const { candidates, done } = await pour('slot', 12)
+  const { candidates, done } = await pour('slot', 10)
   const [, moving = ''] = tags
   const target = ((await cluster.homeOf(moving)) + 1) % 3
   const gone = await cluster.moveTag(moving, target, async () => {

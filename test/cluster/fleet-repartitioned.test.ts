@@ -22,15 +22,15 @@ test('two partitions become six and then three under a frontier that goes on: no
     sites: Array.from({ length: SITES }, (_, n) => ({
       name: `site-${n}`,
       // Long enough to be short after a change, if a clock were lost.
-      robots: { body: 'User-agent: *\nCrawl-delay: 0.4' },
+      robots: { body: 'User-agent: *\nCrawl-delay: 0.3' },
       pages: { delayMs: 10 },
     })),
     env: settings(2),
   })
   const { fleet, frontier, web } = journey
-  const all = pagesOf(web, 14)
+  const all = pagesOf(web, 9)
   const pour = (from: number, to: number) => frontier.enqueue(all.slice(from, to))
-  await pour(0, 120)
+  await pour(0, 80)
   await journey.outcomesOf(30)
   expect(await fleet.stop(10_000), 'drained').toBe(true)
 
@@ -40,15 +40,15 @@ test('two partitions become six and then three under a frontier that goes on: no
     expect(ran, ran.stderr).toMatchObject({ code: 0 })
     return JSON.parse(ran.stdout) as { from: number; to: number; lanes: number; urls: number; retired: string[] }
   }
-  await pour(120, 150) // by a frontier that knows two
+  await pour(80, 95) // by a frontier that knows two
   expect(await change(6)).toMatchObject({ from: 2, to: 6, retired: [] })
-  await pour(150, 170) // still
+  await pour(95, 110) // still
   later = await startFleet({ env: fleetEnv(cluster.url, settings(6)), gateways: 1, fetchers: 1 })
-  await journey.outcomesOf(90)
+  await journey.outcomesOf(60)
   expect(await later.stop(10_000)).toBe(true)
 
   expect(await change(3)).toMatchObject({ from: 6, to: 3 })
-  await pour(170, all.length)
+  await pour(110, all.length)
   later = await startFleet({ env: fleetEnv(cluster.url, settings(3)), gateways: 1, fetchers: 1 })
   await journey.outcomesOf(all.length)
   const report = await expectPolite(journey, all)
