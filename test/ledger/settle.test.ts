@@ -33,6 +33,18 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ parked: 2, left: 1, failed: 1 })
 })
 
+test('a lane that owes nothing and holds nothing is forgotten at once; one with work is not', async () => {
+  const { ledger, raw, takeOne, beginPage, finish, dueOf, clock } = await emptyLedger(redis)
+  await ledger.park(0, [url('a'), url('b', { priority: 'high' })])
+  for (const left of [clock.now, undefined]) {
+    const lane = await takeOne()
+    await beginPage(lane, { gapMs: 0 })
+    await finish(lane, { gapMs: 0 })
+    expect(await dueOf()).toBe(left)
+  }
+  expect(await raw.hlen(`${TAG}:mem`)).toBe(0)
+})
+
 test('the silence counts from the end of the exchange, not from its beginning', async () => {
   const { ledger, clock, takeOne, beginPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))

@@ -3,11 +3,12 @@ export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { readTags } from './fit.ts'
 export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
 export { keysOf, PARTITIONS_KEY } from './keys.ts'
-export { MAX_ITEMS, type TakeRequest } from './lanes.ts'
+export { MAX_ITEMS } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
 export { type Repartitioned, type RepartitionOptions, type RepartitionProgress, repartition } from './repartition.ts'
+export type { TakeRequest } from './take.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,

@@ -1,16 +1,15 @@
 /** The lanes of one partition: park, take, begin, settle, resolve, reap. What the scripts speak in scalars, callers see as values. */
 import { randomInt } from 'node:crypto'
-import { type Gate, isAssigned, isFrontierJob, type Outcome } from '@decorum/protocol'
-import { type RobotsState, unknownOrigin } from '@decorum/robots'
+import { isAssigned, isFrontierJob, type Outcome } from '@decorum/protocol'
 import { type Batcher, batched } from './batch.ts'
-import { decodeEntry, encodeEntry, idSlot } from './entry.ts'
+import { encodeEntry, idSlot } from './entry.ts'
 import { laneName, readLaneName } from './keys.ts'
 import type { Arg, Scripts } from './scripts.ts'
+import { readState, type TakeRequest, take } from './take.ts'
 import type {
   BeginRequest,
   EnterRequest,
   Entry,
-  LaneRef,
   Mood,
   Parked,
   ParkItem,
@@ -21,7 +20,6 @@ import type {
   Resolution,
   Settlement,
   SettleResult,
-  TakenLane,
   TakeResult,
 } from './types.ts'
 
@@ -42,15 +40,6 @@ export type LaneSettings = {
   backOffMs: number
   backOffMaxMs: number
   backOffQuietMs: number
-}
-
-export type TakeRequest = {
-  limit: number
-  aheadMs: number
-  inFlightLimit: number
-  peek: number
-  /** this lane alone, due or not */
-  lane?: LaneRef
 }
 
 export type Lanes = {
@@ -161,66 +150,6 @@ function refuseBeyond(items: ParkItem[], lanes: [string, ParkItem[]][], full: st
     }
     return mark === undefined ? { outcome } : { outcome, mark }
   })
-}
-
-async function take(scripts: Scripts, settings: LaneSettings, request: TakeRequest): Promise<TakeResult> {
-  const answer = await scripts.call(
-    'take',
-    Math.min(request.limit, MAX_ITEMS),
-    request.aheadMs,
-    Math.min(settings.reserveMs, settings.leaseMs), // begin leaves inflight alone: a lease must not end before its reservation
-    request.inFlightLimit,
-    settings.outcomesLimit,
-    request.peek,
-    request.lane === undefined ? '' : laneName(request.lane.agent, request.lane.origin),
-  )
-  if (answer[2] !== 'taken') {
-    const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
-    return { kind: 'wait', why, waitMs: answer[3] === '' ? undefined : Number(answer[3]) }
-  }
-  const now = Number(answer[1])
-  const lanes: TakenLane[] = []
-  for (let at = 4; at < answer.length; ) {
-    const f = (offset: number): string => answer[at + offset] as string
-    const count = Number(f(13))
-    const priority = f(4) === 'h' ? 'high' : 'normal'
-    const notBefore = Number(f(2))
-    lanes.push({
-      ...readLaneName(f(0)),
-      fence: Number(f(1)),
-      notBefore,
-      waitMs: Math.max(0, notBefore - now),
-      tries: Number(f(3)),
-      ...(f(5) === '' ? {} : { heldBy: f(5) as Gate }),
-      ...(f(6) === '' ? {} : { shutUntil: Number(f(6)) }),
-      ...(f(11) === '' ? {} : { blocked: f(11).slice(0, -1) }),
-      ...(f(12) === '1' ? { refetch: true as const } : {}),
-      robots: { version: Number(f(7)), state: withQuestion(readState(f(8)), f(9), f(10)) },
-      heads: answer.slice(at + 14, at + 14 + count).map((entry) => decodeEntry(entry, priority)),
-      now,
-    })
-    at += 14 + count
-  }
-  return { kind: 'taken', lanes, more: answer[3] === '1' }
-}
-
-/** States repeat from one taking to the next: the text is the cache's key, the parsed state its value. */
-const parsedStates = new Map<string, RobotsState>()
-const MAX_PARSED_STATES = 20_000
-
-export function readState(json: string): RobotsState {
-  if (json === '') return unknownOrigin
-  const known = parsedStates.get(json)
-  if (known !== undefined) return known
-  const state = JSON.parse(json) as RobotsState
-  if (parsedStates.size >= MAX_PARSED_STATES) parsedStates.clear()
-  parsedStates.set(json, state)
-  return state
-}
-
-/** The question under way is kept beside the state, where the scripts can see it. */
-export function withQuestion(state: RobotsState, fence: string, until: string): RobotsState {
-  return fence === '' ? state : { ...state, question: { fence: Number(fence), until: Number(until) } }
 }
 
 async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRequest[]): Promise<Permit[]> {

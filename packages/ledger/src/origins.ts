@@ -2,9 +2,9 @@
 
 import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
-import { readState, withQuestion } from './lanes.ts'
 import type { RedisLink } from './link.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
+import { readState, withQuestion } from './take.ts'
 import type {
   Gate,
   LaneInOrigin,

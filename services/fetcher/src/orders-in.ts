@@ -3,7 +3,7 @@
  * lease is the authority, and BullMQ neither retries nor repeats anything. While all slots are taken the job waits,
  * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
  */
-import { ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
+import { MAX_ORDERS_PER_JOB, ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
 import { closeWithin, crashPoint } from '@decorum/service'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { LimitFunction } from 'p-limit'
@@ -23,8 +23,11 @@ export type OrdersInOptions = {
   log: { warn(fields: object, message: string): void }
 }
 
-/** Jobs of one partition that may wait for slots at once: one is being placed while the next is on its way. */
-const JOBS_AT_ONCE = 2
+/**
+ * Jobs of one partition that may be in hand at once: while one is being placed the next are on their way. More where there
+ * are many slots to keep busy over the time that a job takes to come; never more orders than two slots in five would take.
+ */
+const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
 export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: OrdersInOptions): OrdersIn {
   const running = new Set<Promise<void>>()
@@ -48,13 +51,14 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
           throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
         }
         crashPoint('orders.received')
+        worker.concurrency = jobsAtOnce(slots.concurrency) // the slots may have become more or fewer
         await Promise.all(read.data.orders.map((order) => place(order)))
         crashPoint('orders.placed')
       },
       {
         ...queueOptions(tag),
         connection,
-        concurrency: JOBS_AT_ONCE,
+        concurrency: jobsAtOnce(slots.concurrency),
         runRetryDelay: 1_000, // Redis was away
         lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
         maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves

@@ -48,6 +48,9 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let troubled = false
   let peek = PEEK
 
+  /** Orders go out while the next lanes are taken: one batch on its way; resolves with the error that stopped it. */
+  let goingOut: Promise<unknown> = Promise.resolve()
+
   const round = async (): Promise<number> => {
     const { slots } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // nobody could fetch: an order would only grow old
@@ -61,8 +64,11 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       return taken.why === 'held' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
     }
     crashPoint('take.after')
-    const left = await handOut(options, taken.lanes)
+    const { orders, left } = await decideAll(options, taken.lanes)
+    const failed = await goingOut
+    goingOut = addOrders(options, orders).catch((error: unknown) => error)
     peek = left ? PEEK_DEEP : PEEK
+    if (failed !== undefined) throw failed
     return taken.more || left ? 0 : ROUND_MS
   }
 
@@ -88,12 +94,13 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       running = false
       bell.ring()
       await done
+      await goingOut
     },
   }
 }
 
-/** @returns whether URLs left their lanes without a request: then there is more to do at once */
-async function handOut(options: DispatchOptions, lanes: TakenLane[]): Promise<boolean> {
+/** @returns what may be ordered, and whether URLs `left` their lanes without a request: then there is more to do at once */
+async function decideAll(options: DispatchOptions, lanes: TakenLane[]): Promise<{ orders: Order[]; left: boolean }> {
   const { ledger, partition, metrics } = options
   const decisions = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
   const words = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
@@ -101,9 +108,8 @@ async function handOut(options: DispatchOptions, lanes: TakenLane[]): Promise<bo
   const stale = await resolveAll(ledger, partition, words)
   if (words.length > 0) crashPoint('resolve.after')
   const orders = decisions.flatMap((one) => (one.order !== undefined && !stale.has(one) ? [one.order] : []))
-  await addOrders(options, orders)
   for (const { resolution } of decisions) for (const { kind } of resolution.dropped) metrics.dropped.inc({ kind })
-  return words.some(({ resolution }) => resolution.dropped.length > 0)
+  return { orders, left: words.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
 function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Decision | Promise<Decision> {

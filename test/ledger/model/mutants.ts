@@ -77,6 +77,18 @@ export const MUTANTS: Mutant[] = [
     put: 'if true then gone[',
   },
   {
+    name: 'a lane with work is forgotten when nothing is owed',
+    file: 'settle',
+    find: 'if ended + owed > now or hasWork(lane, high) then',
+    put: 'if ended + owed > now then',
+  },
+  {
+    name: 'a lane with urgent work alone is forgotten',
+    file: 'settle',
+    find: "or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1",
+    put: '',
+  },
+  {
     name: 'park lowers a running clock',
     file: 'park',
     find: "redis.call('ZADD', DUE, 'NX', unpack(added))",

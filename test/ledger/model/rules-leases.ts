@@ -170,6 +170,7 @@ export function settle(m: Model, call: Call, endings: Ending[]): string[] {
     const origin = originAt(m, originOf(end.lane))
     if (end.mood !== 'fine') backOff(origin, end, now, begun.at, ended)
     else if (begun.wasFailing) origin.failures = 0
+    if (lane.due <= now && lane.q.length + lane.h.length === 0) m.lanes.delete(end.lane) // nothing waits, nothing is owed
     return 'settled'
   })
 }

@@ -83,6 +83,10 @@ local function leave(lane, list, first, last)
   return heads
 end
 
+local function hasWork(lane, high)
+  return redis.call('EXISTS', P .. 'q:' .. lane) == 1 or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1
+end
+
 i = 7
 while i <= #ARGV do
   local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 6])
@@ -108,7 +112,9 @@ while i <= #ARGV do
       if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
       local owed = tonumber(ARGV[i + 3])
       if least ~= '' then owed = math.max(owed, tonumber(least)) end
-      setDue(lane, ended + owed)
+      -- a lane without work whose silence is over already is forgotten at once, as take would do
+      if ended + owed > now or hasWork(lane, high) then setDue(lane, ended + owed)
+      else setMem(lane, '', '', '', '', '') end
       if mood ~= 'fine' then
         local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
         backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)

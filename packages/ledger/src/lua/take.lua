@@ -7,8 +7,9 @@
   ARGV[8] outcomesLimit  unread outcomes beyond which nothing is granted
   ARGV[9] peek           URLs shown per lane (≤ 100)
   ARGV[10] lane          this one alone, due or not, shut or not (an operator's hand on its backlog); '' for what is due
-  Returns {epoch, now, 'taken', more, then per lane: lane, fence, notBefore, tries, list, heldBy, shutUntil, version,
-           state, questionFence, questionUntil, blocked, refetch, n, url…} or {epoch, now, why, waitMs or ''}
+  Returns {epoch, now, 'taken', more, then per lane: lane, facts, state, n × url} or {epoch, now, why, waitMs or ''}
+    facts  fence|notBefore|tries|list|version|n, and only when one of them is not '':
+           |heldBy|shutUntil|questionFence|questionUntil|refetch|blocked ('.' and the reason)
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
 if holdUntil > now then return { epochId, ms(now), 'held', ms(holdUntil - now) } end
@@ -78,14 +79,15 @@ for i = 1, #found, 2 do
       taken[#taken + 1] = ends; taken[#taken + 1] = lane
       local isPlain = not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])
       setLease(lane, f .. '|' .. list .. '|' .. found[i + 1] .. '||||||' .. (isPlain and (o[2] or '0') or '') .. '|')
+      local refetch = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
+      local facts = f .. '|' .. found[i + 1] .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. '|' .. #heads
+      if why ~= '' or shut > now or o[3] or refetch ~= '' or blocked then
+        facts = facts .. '|' .. why .. '|' .. (shut > now and ms(shut) or '') .. '|' .. (o[3] or '') .. '|' .. (o[4] or '') .. '|' .. refetch
+          .. '|' .. (blocked and '.' .. (o[8] or '') or '')
+      end
       local at = #out
-      out[at + 1] = lane; out[at + 2] = f; out[at + 3] = found[i + 1]; out[at + 4] = tries == '' and '0' or tries; out[at + 5] = list
-      out[at + 6] = why; out[at + 7] = shut > now and ms(shut) or ''
-      out[at + 8] = o[2] or '0'; out[at + 9] = o[1] or ''; out[at + 10] = o[3] or ''; out[at + 11] = o[4] or ''
-      out[at + 12] = blocked and (o[8] or '') .. '.' or ''
-      out[at + 13] = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
-      out[at + 14] = tostring(#heads)
-      for h = 1, #heads do out[at + 14 + h] = heads[h] end
+      out[at + 1] = lane; out[at + 2] = facts; out[at + 3] = o[1] or ''
+      for h = 1, #heads do out[at + 3 + h] = heads[h] end
     end
   end
 end

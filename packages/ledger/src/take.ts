@@ -1,0 +1,100 @@
+/** take: what lua/take.lua says of lanes and their origins, as values. */
+import type { Gate } from '@decorum/protocol'
+import { type RobotsState, unknownOrigin } from '@decorum/robots'
+import { decodeEntry } from './entry.ts'
+import { laneName, readLaneName } from './keys.ts'
+import { type LaneSettings, MAX_ITEMS } from './lanes.ts'
+import type { Scripts } from './scripts.ts'
+import type { LaneRef, TakenLane, TakeResult } from './types.ts'
+
+export type TakeRequest = {
+  limit: number
+  aheadMs: number
+  inFlightLimit: number
+  peek: number
+  /** this lane alone, due or not */
+  lane?: LaneRef
+}
+
+export async function take(scripts: Scripts, settings: LaneSettings, request: TakeRequest): Promise<TakeResult> {
+  const answer = await scripts.call(
+    'take',
+    Math.min(request.limit, MAX_ITEMS),
+    request.aheadMs,
+    Math.min(settings.reserveMs, settings.leaseMs), // begin leaves inflight alone: a lease must not end before its reservation
+    request.inFlightLimit,
+    settings.outcomesLimit,
+    request.peek,
+    request.lane === undefined ? '' : laneName(request.lane.agent, request.lane.origin),
+  )
+  if (answer[2] !== 'taken') {
+    const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
+    return { kind: 'wait', why, waitMs: answer[3] === '' ? undefined : Number(answer[3]) }
+  }
+  const now = Number(answer[1])
+  const lanes: TakenLane[] = []
+  for (let at = 4; at < answer.length; ) {
+    const lane = takenLane(answer, at, now)
+    lanes.push(lane)
+    at += HEADER + lane.heads.length
+  }
+  return { kind: 'taken', lanes, more: answer[3] === '1' }
+}
+
+/** What stands before the heads of a lane: its name, the facts, the state of its origin. */
+const HEADER = 3
+
+function takenLane(answer: string[], at: number, now: number): TakenLane {
+  const [name, facts, state] = [answer[at] as string, answer[at + 1] as string, answer[at + 2] as string]
+  const [fence, opens, tries, list, version, count, ...rare] = facts.split('|')
+  const notBefore = Number(opens)
+  const priority = list === 'h' ? 'high' : 'normal'
+  const lane: TakenLane = {
+    ...readLaneName(name),
+    fence: Number(fence),
+    notBefore,
+    waitMs: Math.max(0, notBefore - now),
+    tries: Number(tries),
+    robots: { version: Number(version), state: readState(state) },
+    heads: [],
+    now,
+  }
+  const first = at + HEADER
+  for (let i = first; i < first + Number(count); i++) lane.heads.push(decodeEntry(answer[i] as string, priority))
+  return rare.length === 0 ? lane : withRareFacts(lane, rare)
+}
+
+function withRareFacts(
+  lane: TakenLane,
+  [heldBy, shutUntil, asker, askedUntil, refetch, ...reason]: string[],
+): TakenLane {
+  const blocked = reason.join('|') // an operator's words
+  const { version, state } = lane.robots
+  return {
+    ...lane,
+    ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
+    ...(shutUntil === '' ? {} : { shutUntil: Number(shutUntil) }),
+    ...(blocked === '' ? {} : { blocked: blocked.slice(1) }),
+    ...(refetch === '' ? {} : { refetch: true as const }),
+    robots: { version, state: withQuestion(state, asker ?? '', askedUntil ?? '') },
+  }
+}
+
+/** States repeat from one taking to the next: the text is the cache's key, the parsed state its value. */
+const parsedStates = new Map<string, RobotsState>()
+const MAX_PARSED_STATES = 20_000
+
+export function readState(json: string): RobotsState {
+  if (json === '') return unknownOrigin
+  const known = parsedStates.get(json)
+  if (known !== undefined) return known
+  const state = JSON.parse(json) as RobotsState
+  if (parsedStates.size >= MAX_PARSED_STATES) parsedStates.clear()
+  parsedStates.set(json, state)
+  return state
+}
+
+/** The question under way is kept beside the state, where the scripts can see it. */
+export function withQuestion(state: RobotsState, fence: string, until: string): RobotsState {
+  return fence === '' ? state : { ...state, question: { fence: Number(fence), until: Number(until) } }
+}
