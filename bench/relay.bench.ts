@@ -1,7 +1,8 @@
 /**
  * URLs per second from `candidates` to settled, without a network: a gateway and a fetcher whose exchange is nothing,
  * against a plain two-stage BullMQ relay of one URL per job, by turns on one Redis. Both sides are filled before the
- * clock starts: adding costs the plain relay more, and is told apart.
+ * clock starts: adding costs the plain relay more, and is told apart. Two loads: every URL of another origin than the one
+ * before it, so that each visit empties its lane; and a Zipf law, as a frontier pours.
  */
 import { openFrontier } from '@decorum/client'
 import { Queue } from 'bullmq'
@@ -22,45 +23,61 @@ type Side = {
   last: Child
   first: Child
   /** URLs into `candidates`, which is held shut meanwhile */
-  fill(from: number, count: number): Promise<void>
+  fill(urls: string[]): Promise<void>
   open(): Promise<void>
   /** what a frontier would do between rounds */
   tidy(): Promise<void>
 }
 
+/** Which origin the n-th URL of a round belongs to. */
+type Load = { name: string; origins(count: number): (n: number) => number; rounds: number }
+
 type Round = { perSecond: number; redis: number; first: number; last: number; fill: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
-  const size = short ? { origins: 400, urls: 3_000, rounds: 3 } : { origins: 20_000, urls: 20_000, rounds: 11 }
+  const size = short
+    ? { origins: 400, urls: 3_000, rounds: [3, 1] }
+    : { origins: 20_000, urls: 20_000, rounds: [11, 7] }
   const redis = await benchRedis()
   const stops: (() => Promise<unknown>)[] = [() => redis.stop()]
   try {
-    const ours = await decorum(redis, size.origins, stops)
-    const plain = await bullmq(redis, size.origins, stops)
+    const ours = await decorum(redis, stops)
+    const plain = await bullmq(redis, stops)
+    const [byTurns, byZipf] = loads(size.origins, size.rounds)
     let at = 0
-    const turn = async (side: Side, urls: number): Promise<Round> => {
-      at += urls
-      return measure(side, redis, at - urls, urls)
+    const turn = async (side: Side, count: number, load: Load = byTurns): Promise<Round> => {
+      const from = at
+      at += count
+      const originOf = load.origins(from)
+      return measure(
+        side,
+        redis,
+        Array.from({ length: count }, (_, i) => urlOf(originOf(from + i), from + i)),
+      )
     }
     // Every origin is asked for its robots.txt once, every path of code is warm.
     for (const side of [ours, plain]) await turn(side, size.origins)
     const width = await best(plain, PLAIN_WIDTHS, (side) => turn(side, size.urls / 2))
     const slots = await best(ours, SLOTS, (side) => turn(side, size.urls / 2))
-    const rounds: { ours: Round; plain: Round }[] = []
-    for (let i = 0; i < size.rounds; i++) {
-      // by turns, so that what else the machine does falls on both
-      const first = i % 2 === 0 ? ours : plain
-      const one = await turn(first, size.urls)
-      const two = await turn(first === ours ? plain : ours, size.urls)
-      rounds.push(first === ours ? { ours: one, plain: two } : { ours: two, plain: one })
+    const lines = [setting({ ...size, width, slots })]
+    for (const load of [byTurns, byZipf]) {
+      const rounds: Pair[] = []
+      for (let i = 0; i < load.rounds; i++) {
+        // by turns, so that what else the machine does falls on both
+        const first = i % 2 === 0 ? ours : plain
+        const one = await turn(first, size.urls, load)
+        const two = await turn(first === ours ? plain : ours, size.urls, load)
+        rounds.push(first === ours ? { ours: one, plain: two } : { ours: two, plain: one })
+      }
+      lines.push('', ...report(load, rounds))
     }
-    return { name: 'relay', lines: report(rounds, { ...size, width, slots }) }
+    return { name: 'relay', lines }
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
 }
 
-async function decorum(redis: BenchRedis, origins: number, stops: (() => Promise<unknown>)[]): Promise<Side> {
+async function decorum(redis: BenchRedis, stops: (() => Promise<unknown>)[]): Promise<Side> {
   const env = { REDIS_URL: redis.url, DECORUM_AGENTS: AGENTS, DEFAULT_GAP_MS: '0', LOG_LEVEL: 'silent', PORT: '0' }
   const gateway = await startChild('gateway.ts', [], env)
   stops.push(gateway.stop)
@@ -76,16 +93,16 @@ async function decorum(redis: BenchRedis, origins: number, stops: (() => Promise
     name: 'decorum',
     first: gateway,
     last: fetcher,
-    async fill(from, count) {
+    async fill(urls) {
       await queue.pause()
-      await frontier.enqueue(urlsOf(from, count, origins).map((url) => ({ url })))
+      await frontier.enqueue(urls.map((url) => ({ url })))
     },
     open: () => queue.resume(),
     tidy: async () => void (await redis.client.xtrim(`${TAG}:outcomes`, 'MAXLEN', 0)),
   }
 }
 
-async function bullmq(redis: BenchRedis, origins: number, stops: (() => Promise<unknown>)[]): Promise<Side> {
+async function bullmq(redis: BenchRedis, stops: (() => Promise<unknown>)[]): Promise<Side> {
   const relay = await startChild('plain.ts', ['relay', redis.url, PLAIN])
   stops.push(relay.stop)
   const sink = await startChild('plain.ts', ['sink', redis.url, PLAIN])
@@ -96,9 +113,9 @@ async function bullmq(redis: BenchRedis, origins: number, stops: (() => Promise<
     name: 'plain',
     first: relay,
     last: sink,
-    async fill(from, count) {
+    async fill(urls) {
       await queue.pause()
-      const jobs = urlsOf(from, count, origins).map((url) => ({
+      const jobs = urls.map((url) => ({
         name: 'candidates',
         data: { url },
         opts: { removeOnComplete: true },
@@ -110,17 +127,55 @@ async function bullmq(redis: BenchRedis, origins: number, stops: (() => Promise<
   }
 }
 
-/** About 90 characters, spread over all origins by turns. */
-function urlsOf(from: number, count: number, origins: number): string[] {
-  return Array.from({ length: count }, (_, i) => {
-    const n = from + i
-    return `https://www.host-${n % origins}.example/articles/2026/11/20/a-title-of-usual-length-${n}.html`
-  })
+/** About 90 characters. */
+const urlOf = (origin: number, n: number): string =>
+  `https://www.host-${origin}.example/articles/2026/11/20/a-title-of-usual-length-${n}.html`
+
+/** URLs of one origin that a frontier pours at once: a lane is served one after another, however fast the fleet. */
+const MOST_PER_ORIGIN = 20
+
+function loads(origins: number, [turns = 1, zipf = 1]: number[]): [Load, Load] {
+  return [
+    {
+      name: 'by turns: each visit empties its lane',
+      rounds: turns,
+      origins: () => (n) => n % origins,
+    },
+    {
+      name: `by a Zipf law, at most ${MOST_PER_ORIGIN} URLs of an origin at once`,
+      rounds: zipf,
+      origins(seed) {
+        const dice = diceOf(seed)
+        const drawn = new Map<number, number>()
+        return () => {
+          for (;;) {
+            const origin = Math.floor(origins ** dice()) - 1 // rank k as often as 1/k
+            const count = (drawn.get(origin) ?? 0) + 1
+            if (count > MOST_PER_ORIGIN) continue
+            drawn.set(origin, count)
+            return origin
+          }
+        }
+      },
+    },
+  ]
 }
 
-async function measure(side: Side, redis: BenchRedis, from: number, urls: number): Promise<Round> {
+/** Marsaglia's xorshift: the same draws for the same seed. @returns numbers in [0, 1) */
+function diceOf(seed: number): () => number {
+  let state = (seed * 2_654_435_761 + 1) >>> 0 || 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) / 2 ** 32
+  }
+}
+
+async function measure(side: Side, redis: BenchRedis, all: string[]): Promise<Round> {
+  const urls = all.length
   const fillFrom = await redis.cpuMicros()
-  await side.fill(from, urls)
+  await side.fill(all)
   const cpu = async (): Promise<[redis: number, first: number, last: number]> =>
     Promise.all([redis.cpuMicros(), side.first.cpuMicros(), side.last.cpuMicros()])
   const before = await cpu()
@@ -154,7 +209,12 @@ async function best(side: Side, widths: number[], turn: (side: Side) => Promise<
 
 type Setting = { origins: number; urls: number; width: number; slots: number }
 
-function report(rounds: { ours: Round; plain: Round }[], { origins, urls, width, slots }: Setting): string[] {
+const setting = ({ origins, urls, width, slots }: Setting): string =>
+  `${round(urls, 0)} URLs of about 90 characters over ${round(origins, 0)} origins a round, both sides by turns; gap 0, a robots.txt of 20 lines in force at each origin, URLs in \`candidates\` before the clock starts. Two processes a side beside Redis. Decorum: ${slots} fetch slots; plain relay: concurrency ${width}, adds micro-batched; each the best of several.`
+
+type Pair = { ours: Round; plain: Round }
+
+function report(load: Load, rounds: Pair[]): string[] {
   const all = ({ redis, first, last }: Round): number => redis + first + last
   const of = (side: 'ours' | 'plain', read: (round: Round) => number): number[] =>
     rounds.map((round) => read(round[side]))
@@ -175,7 +235,7 @@ function report(rounds: { ours: Round; plain: Round }[], { origins, urls, width,
   const less = rounds.map(({ ours, plain }) => all(plain) / all(ours))
   const ceiling = round(1e6 / median(of('ours', ({ redis }) => redis)), 0)
   return [
-    `${round(urls, 0)} URLs of about 90 characters over ${round(origins, 0)} origins a round, ${rounds.length} rounds by turns; gap 0, a robots.txt of 20 lines in force at each origin, URLs in \`candidates\` before the clock starts. Two processes a side beside Redis. Decorum: ${slots} fetch slots; plain relay: concurrency ${width}, adds micro-batched; each the best of several.`,
+    `Origins ${load.name}; ${rounds.length} round${rounds.length === 1 ? '' : 's'}.`,
     '',
     ...table(
       ['CPU in µs per URL', 'URLs/s', 'Redis', 'gateway or relay', 'fetcher or sink', 'all three', 'Redis, to fill'],
