@@ -1,8 +1,9 @@
 /** The ledger on a real Redis Cluster: who answers for what, and what happens while a slot moves or a master is away. */
+import { openFrontier } from '@decorum/client'
 import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { url } from '../ledger/ledger-for-test.ts'
+import { outcomeOf, url } from '../ledger/ledger-for-test.ts'
 import { startCluster } from '../support/cluster.ts'
 import { startRedis } from '../support/redis.ts'
 
@@ -112,6 +113,41 @@ test('a master that is away stops its partitions alone, also for who starts mean
     if (home === victim) expect(view.heldUntil ?? 0, `partition ${partition}`).toBeGreaterThan(view.now)
     else expect(view.heldUntil, `partition ${partition}`).toBeUndefined()
   }
+})
+
+test('a master that hangs keeps nobody waiting but its own partitions: parking, reading and acknowledging go on', async () => {
+  const { ledger, origins } = await open()
+  const frontier = await openFrontier({ redis: cluster.url })
+  onTestFinished(() => frontier.close())
+  const homes = await Promise.all(ledger.tags.map((tag) => cluster.homeOf(tag)))
+  const victim = homes[5]!
+  const say = (name: string, partition: number) =>
+    ledger.park(partition, [
+      { outcome: outcomeOf(`${name}-${partition}`, { url: `${origins[partition]}/`, kind: 'invalid' } as object) },
+    ])
+  for (const partition of homes.keys()) await say('early', partition)
+  const heard: string[] = []
+  const reading = (async () => {
+    for await (const { outcome, ack } of frontier.outcomes({ group: 'hang', from: 'start' })) {
+      heard.push(outcome.id)
+      await ack().catch(() => undefined)
+    }
+  })()
+  await expect.poll(() => heard.filter((id) => id.startsWith('early')).length).toBe(PARTITIONS)
+  const { pid } = cluster.masters[victim]!
+  process.kill(pid, 'SIGSTOP')
+  onTestFinished(() => void process.kill(pid, 'SIGCONT'))
+  const from = performance.now()
+  const others = [...homes.keys()].filter((partition) => homes[partition] !== victim)
+  await Promise.all(others.map((partition) => say('hung', partition)))
+  expect(performance.now() - from, 'ms').toBeLessThan(900)
+  await expect(say('hung', 5)).rejects.toThrow('no answer within 1000 ms')
+  await expect.poll(() => heard.filter((id) => id.startsWith('hung')).length, { timeout: 5_000 }).toBe(others.length)
+  process.kill(pid, 'SIGCONT')
+  await cluster.healthy()
+  await expect.poll(() => say('thawed', 5).then(() => heard.includes('thawed-5')), { timeout: 10_000 }).toBe(true)
+  await frontier.close()
+  await reading
 })
 
 test('one node alone is refused with the way out; servers that are no cluster as well', async () => {

@@ -1,61 +1,78 @@
-/** Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. A stream that does not answer holds up no other. */
+/**
+ * Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. A stream whose Redis is away holds up no
+ * other, nor a reader who waits for each: he is told at once, and what he has acknowledged is said again until Redis knows.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisLink } from '@decorum/ledger'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 
-const CALL_MS = 10_000
+const CALL_MS = 5_000
 /** After a restart of Redis one connection is back before the other: so long an acknowledgement is said again. */
 const COMING_BACK_MS = 2_000
 const AGAIN_MS = 100
+const OWED_AGAIN_MS = 1_000
 /** Ids in one XACK. */
 const MOST = 500
 
 type Waiting = { id: string; resolve: () => void; reject: (error: Error) => void }
+/** One stream for one group. `owed`: what its callers were told could not be said; while there is any, it counts as away. */
+type Line = { stream: string; group: string; waiting: Waiting[]; owed: string[]; busy: boolean }
 
 export class Acknowledger {
   readonly #redis: RedisLink
-  /** by stream and group; there while a flush of it runs */
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #lines = new Map<string, Line>()
   #idle: (() => void)[] = []
 
   constructor(redis: RedisLink) {
     this.#redis = redis
   }
 
-  /** @throws FrontierUnavailableError when Redis does not answer; the entry then comes again, later */
+  /** @throws FrontierUnavailableError when Redis does not answer: it will be told; before that the entry may come again */
   ack(stream: string, group: string, id: string): Promise<void> {
+    const line = this.#lineOf(stream, group)
     return new Promise((resolve, reject) => {
-      const key = `${stream} ${group}`
-      const one = { id, resolve, reject }
-      const list = this.#waiting.get(key)
-      if (list !== undefined) list.push(one)
-      else {
-        this.#waiting.set(key, [one])
-        setImmediate(() => void this.#flush(key, stream, group))
+      line.waiting.push({ id, resolve, reject })
+      if (line.owed.length > 0) this.#fail(line, line.waiting.splice(0), 'it has not answered for a while')
+      else if (!line.busy) {
+        line.busy = true
+        setImmediate(() => void this.#flush(line))
       }
     })
   }
 
-  async #flush(key: string, stream: string, group: string): Promise<void> {
-    const list = this.#waiting.get(key) ?? []
-    while (list.length > 0) await this.#send(stream, group, list.splice(0, MOST))
-    this.#waiting.delete(key)
-    if (this.#waiting.size === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  /** Resolves when nobody waits any more. */
+  idle(): Promise<void> {
+    return this.#isIdle() ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  /** Resolves when nothing waits any more. */
-  idle(): Promise<void> {
-    return this.#waiting.size > 0 ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
+  #isIdle = (): boolean => [...this.#lines.values()].every(({ busy }) => !busy)
+
+  #lineOf(stream: string, group: string): Line {
+    const key = `${stream} ${group}`
+    let line = this.#lines.get(key)
+    if (line === undefined) {
+      line = { stream, group, waiting: [], owed: [], busy: false }
+      this.#lines.set(key, line)
+    }
+    return line
+  }
+
+  async #flush(line: Line): Promise<void> {
+    while (line.waiting.length > 0) await this.#send(line, line.waiting.splice(0, MOST))
+    line.busy = false
+    if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   /** Acknowledging twice is once, so a connection that is just coming back is waited for. */
-  async #send(stream: string, group: string, list: Waiting[]): Promise<void> {
-    const ids = list.map(({ id }) => id)
+  async #send(line: Line, list: Waiting[]): Promise<void> {
     const giveUpAt = performance.now() + COMING_BACK_MS
     for (;;) {
       try {
-        await within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+        await this.#tell(
+          line,
+          list.map(({ id }) => id),
+        )
         for (const { resolve } of list) resolve()
         return
       } catch (error) {
@@ -63,10 +80,35 @@ export class Acknowledger {
           await sleep(AGAIN_MS)
           continue
         }
-        const failed = new FrontierUnavailableError('outcomes could not be acknowledged', error)
-        for (const { reject } of list) reject(failed)
+        const isFirst = line.owed.length === 0
+        this.#fail(line, [...list, ...line.waiting.splice(0)], error)
+        if (isFirst) void this.#catchUp(line)
         return
       }
+    }
+  }
+
+  #tell = ({ stream, group }: Line, ids: string[]): Promise<unknown> =>
+    within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+
+  #fail(line: Line, list: Waiting[], why: unknown): void {
+    const failed = new FrontierUnavailableError('outcomes could not be acknowledged', why)
+    for (const { id, reject } of list) {
+      line.owed.push(id)
+      reject(failed)
+    }
+  }
+
+  /** Until all that is owed has been told, or the connection is closed for good. */
+  async #catchUp(line: Line): Promise<void> {
+    while (line.owed.length > 0 && this.#redis.status !== 'end') {
+      await sleep(OWED_AGAIN_MS, undefined, { ref: false })
+      const some = line.owed.slice(0, MOST)
+      const isTold = await this.#tell(line, some).then(
+        () => true,
+        () => false,
+      )
+      if (isTold) line.owed.splice(0, some.length)
     }
   }
 }
