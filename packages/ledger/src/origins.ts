@@ -145,11 +145,11 @@ function laneView(row: string[]): LaneView {
     string,
     string,
   ]
-  const begun = lease !== '' && lease.split('|')[3] !== ''
   return {
     ...readLaneName(lane),
     waiting: Number(waiting),
-    state: begun ? 'in-flight' : lease !== '' ? 'reserved' : Number(waiting) > 0 ? 'waiting' : 'idle',
+    state:
+      lease === 'begun' ? 'in-flight' : lease === 'reserved' ? 'reserved' : Number(waiting) > 0 ? 'waiting' : 'idle',
     tries: Number(tries || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),

@@ -214,8 +214,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a visit that was not used opens the lane before its clock',
     file: 'visit',
-    find: "table.concat({ f, 'q', ms(clock), ms(now)",
-    put: "table.concat({ f, 'q', '0', ms(now)",
+    find: "setLease(lane, f, 'q', clock, now",
+    put: "setLease(lane, f, 'q', 0, now",
   },
   {
     name: 'a visit owes only what its sender knows',

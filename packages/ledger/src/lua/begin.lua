@@ -9,10 +9,10 @@
           lane and its clock are begun together or not at all.
 ]]
 local out = { epochId, ms(now) }
-local leaseMs, ahead, since0 = tonumber(ARGV[4]), tonumber(ARGV[5]), ms(now)
+local leaseMs, ahead = tonumber(ARGV[4]), tonumber(ARGV[5])
 local stale = 0
 local begun = false
-local ends = '||' .. ms(now + leaseMs) -- no earlier than its reservation: reap finds it in inflight by that, and looks again
+local ends = now + leaseMs -- no earlier than its reservation: reap finds it in inflight by that, and looks again
 local lanes, origins, clocks = {}, {}, {}
 for i = 6, #ARGV, 6 do
   lanes[#lanes + 1] = ARGV[i]
@@ -67,7 +67,7 @@ for i = 6, #ARGV, 6 do
       if clock ~= '' then value = value .. '|' .. clockFence .. '|' .. silence end
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun = true
-      setLease(lane, fence .. '|' .. list .. '|' .. notBefore .. '|' .. since0 .. '|' .. gap .. '|' .. kind .. '|' .. (o[6] or '') .. '|' .. least .. ends)
+      setLease(lane, fence, list, notBefore, now, gap, kind, o[6] or '', least, '', ends)
       if kind == 'robots' then
         -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
         local answered = now + math.max(tonumber(ARGV[2]), leaseMs)

@@ -12,7 +12,7 @@
   {tag}:inflight  zset  lane → instant its lease is looked at: its end, or before that the end of the reservation it grew out of
   {tag}:visits    zset  lane → instant its lease ends, where no URL of the lane asked for it: kind hop (of a robots.txt) or clock (of a pace group)
   {tag}:turns     hash  lane → first|last: instants promised to visitors who found it shut; gone two hours after the latest promise
-  {tag}:leases    hash  lane → fence|list|notBefore|begunAt|gap|kind|failing|least|version|ends   (begunAt '' until begin;
+  {tag}:leases    hash  lane → fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends, packed   (begunAt '' until begin;
                         failing: connections were lost in a row before it; least: silence that rules demand which came in
                         while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
                         the lease proper, absent where inflight or visits says it)
@@ -97,19 +97,27 @@ local function recordOf(key, read, lane)
   return read[lane]
 end
 
--- fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends of a lease; nil when there is none
+-- fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends of a lease, '' for what it does not have; nil when
+-- there is none. Packed, not text: taking ten fields of text apart cost more than reading them.
+local LEASE = '<sssssddddd' -- fence, list, kind, failing, version; notBefore, begunAt, gap, least, ends (-1: '')
 local function leaseOf(lane)
   local record = recordOf(LEASES, leaseRead, lane)
   if not record then return nil end
-  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|([^|]*)|?([^|]*)|?(.*)$')
+  local fence, list, kind, failing, version, notBefore, begun, gap, least, ends = struct.unpack(LEASE, record)
+  return fence, list, notBefore, begun >= 0 and begun or '', gap >= 0 and gap or '', kind, failing, least >= 0 and least or '',
+    version, ends >= 0 and ends or ''
 end
-local function setLease(lane, record)
+local function touchLease(lane, record)
   leaseRead[lane] = record
   leaseTouched[#leaseTouched + 1] = lane
 end
+local function setLease(lane, fence, list, notBefore, begun, gap, kind, failing, least, version, ends)
+  touchLease(lane, struct.pack(LEASE, fence, list, kind, failing, version, notBefore, begun == '' and -1 or begun,
+    gap == '' and -1 or gap, least == '' and -1 or least, ends == '' and -1 or ends))
+end
 local function isVisit(kind) return kind == 'hop' or kind == 'clock' end
 local function endLease(lane, kind)
-  setLease(lane, false)
+  touchLease(lane, false)
   if isVisit(kind) then visitsEnded[#visitsEnded + 1] = lane end
 end
 

@@ -61,10 +61,10 @@ for i = 14, #ARGV, 3 do
     -- reserved: its clock waits in the lease, and begin will give the lane back to it; in flight: what it will owe does
     local owner, list, clock, since, owed, kind, failing, least, _, ends = leaseOf(other)
     if owner and since == '' and longer > 0 then
-      setLease(other, table.concat({ owner, list, ms(tonumber(clock) + longer), '', owed, kind, failing, least }, '|'))
+      setLease(other, owner, list, clock + longer, '', owed, kind, failing, least, '', '')
     elseif owner and since ~= '' then
       local more = ms(math.max(gap, tonumber(least) or 0)) -- what an operator's hand demands stays
-      setLease(other, table.concat({ owner, list, clock, since, owed, kind, failing, more, '', ends }, '|'))
+      setLease(other, owner, list, clock, since, owed, kind, failing, more, '', ends)
     end
   end
 end

@@ -25,10 +25,10 @@ local function wakeLanes(longer)
     elseif not opens and longer(ARGV[i]) > 0 then
       local owner, of, notBefore, since, owed, kind, failing, least, _, ends = leaseOf(lane)
       if owner and since == '' then
-        setLease(lane, table.concat({ owner, of, ms(tonumber(notBefore) + longer(ARGV[i])), '', owed, kind, failing, least }, '|'))
+        setLease(lane, owner, of, notBefore + longer(ARGV[i]), '', owed, kind, failing, least, '', '')
       elseif owner then
         local more = ms(math.max(tonumber(value), tonumber(least) or 0))
-        setLease(lane, table.concat({ owner, of, notBefore, since, owed, kind, failing, more, '', ends }, '|'))
+        setLease(lane, owner, of, notBefore, since, owed, kind, failing, more, '', ends)
       end
     end
   end

@@ -78,7 +78,7 @@ for i = 1, #found, 2 do
       gone[#gone + 1] = lane
       taken[#taken + 1] = ends; taken[#taken + 1] = lane
       local isPlain = not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])
-      setLease(lane, f .. '|' .. list .. '|' .. found[i + 1] .. '||||||' .. (isPlain and (o[2] or '0') or '') .. '|')
+      setLease(lane, f, list, opens, '', '', '', '', '', isPlain and (o[2] or '0') or '', '')
       local refetch = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
       local facts = f .. '|' .. found[i + 1] .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. '|' .. #heads
       if why ~= '' or shut > now or o[3] or refetch ~= '' or blocked then

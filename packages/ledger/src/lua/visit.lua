@@ -66,7 +66,7 @@ local function visit(lanes, kind, gap, leaseMs, ahead)
         redis.call('HDEL', TURNS, lane)
       end
       setMem(lane, tries, list, '', why, high) -- whoever wakes the lane later must not find the clock from before this visit
-      setLease(lane, table.concat({ f, 'q', ms(clock), ms(now), silence, kind, '', least }, '|'))
+      setLease(lane, f, 'q', clock, now, silence, kind, '', least, '', '')
       visited[#visited + 1] = lane
       visitEnds[#visitEnds + 1] = now + leaseMs; visitEnds[#visitEnds + 1] = lane
       return f, math.max(clock, now), silence
