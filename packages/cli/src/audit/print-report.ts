@@ -23,7 +23,9 @@ export function printReport(report: Report, lanes = 10): string {
     `${count(requests, 'request')} · ${count(origins, 'origin')} · ${count(report.lanes.length, 'lane')} · ${count(visitors.length, 'visitor')} · ${(spanMs / 1_000).toFixed(1)} s, as the sites recorded them`,
     table([
       ['promise', 'broken'],
-      ...Object.entries(PROMISES).map(([offence, text]) => [text, mark(report.violations[offence as Offence])]),
+      ...Object.entries(PROMISES)
+        .filter(([offence]) => offence !== 'pace-group' || report.paceGroups !== undefined)
+        .map(([offence, text]) => [text, mark(report.violations[offence as Offence])]),
     ]),
     facts(report),
     laneTable(report.lanes, lanes),
