@@ -22,7 +22,7 @@ export class Body {
   #gathered: Buffer | undefined
   #gatheredBytes = 0
   #hash: Hash | undefined
-  #digest: Promise<Uint8Array> | undefined
+  #digest: Uint8Array | Promise<Uint8Array> | undefined
   #file: FileHandle | undefined
   #spooled = 0
   #writing: Promise<void> | undefined
@@ -52,10 +52,10 @@ export class Body {
   }
 
   /** SHA-1 of all octets; the body is complete by then, and not discarded yet. */
-  digest(): Promise<Uint8Array> {
+  digest(): Uint8Array | Promise<Uint8Array> {
     if (this.#digest === undefined) {
       void this.#gather()
-      this.#digest = this.#hash === undefined ? sha1(this.#kept) : Promise.resolve(this.#hash.digest())
+      this.#digest = this.#hash === undefined ? sha1(this.#kept) : this.#hash.digest()
       if (!this.isKept) this.#forget()
     }
     return this.#digest

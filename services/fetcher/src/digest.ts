@@ -9,8 +9,8 @@ const ASIDE_BYTES = 32 * 1024
 /** Chunks are joined here, up to its size. One for all: the pool's job takes its own copy before the call returns. */
 const joined = Buffer.allocUnsafeSlow(160 * 1024)
 
-/** SHA-1 of the chunks in order; they have been read when this returns its promise. */
-export async function sha1(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
+/** SHA-1 of the chunks in order; they have been read when this returns, the digest itself may be a promise. */
+export function sha1(chunks: readonly Uint8Array[]): Uint8Array | Promise<Uint8Array> {
   const [first] = chunks
   if (first === undefined) return hash('sha1', '', 'buffer')
   let bytes = 0
@@ -21,7 +21,7 @@ export async function sha1(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
       joined.set(chunk, at)
       at += chunk.length
     }
-    return new Uint8Array(await webcrypto.subtle.digest('SHA-1', joined.subarray(0, at)))
+    return webcrypto.subtle.digest('SHA-1', joined.subarray(0, at)).then((digest) => new Uint8Array(digest))
   }
   if (chunks.length === 1) return hash('sha1', first, 'buffer')
   const whole = createHash('sha1')

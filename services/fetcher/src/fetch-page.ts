@@ -188,15 +188,14 @@ const failed = (
   })
 
 function outcome(order: Order, agent: Agent, tools: PageTools, body: OutcomeBody): Outcome {
-  return {
-    ...body,
+  const whose = {
     id: order.id,
     url: orderUrl(order),
     agent: agent.name,
     at: Math.round(tools.now()),
     attempts: order.attempt,
-    ...(order.meta === undefined ? {} : { meta: order.meta }),
   }
+  return Object.assign(body, whose, order.meta === undefined ? undefined : { meta: order.meta })
 }
 
 async function keep(

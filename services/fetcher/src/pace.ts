@@ -78,7 +78,7 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   return {
     async enter(agent, origin, gapMs) {
       const above = await wanted(agent, origin, gapMs)
-      const entered = await enterAll(above.map((clock) => ({ ...clock, kind: 'clock' })))
+      const entered = above.length === 0 ? [] : await enterAll(above.map((clock) => ({ ...clock, kind: 'clock' })))
       if ('waitMs' in entered) return entered
       const visits = entered
       const hostLane = groups.hostLane(agent.key, origin)
