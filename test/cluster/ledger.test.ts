@@ -155,6 +155,7 @@ test('one node alone is refused with the way out; servers that are no cluster as
   const alone = openLedger({ redis: first?.url ?? '', partitions: 1 })
   await expect(alone).rejects.toBeInstanceOf(LedgerUnfitError)
   await expect(alone).rejects.toThrow('name two or more of its nodes in REDIS_URL, separated by commas')
+  await expect(openFrontier({ redis: first?.url ?? '' })).rejects.toThrow('name two or more of its nodes in REDIS_URL')
   const plain = await startRedis()
   onTestFinished(() => plain.stop())
   const two = openLedger({ redis: `${plain.url},${plain.url}`, partitions: 1 })

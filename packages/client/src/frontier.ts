@@ -1,7 +1,7 @@
 /** What a crawl frontier holds in its hand: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { keysOf, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
+import { checkOneServer, keysOf, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { type Candidate, partitionTags } from '@decorum/protocol'
 import { Acknowledger } from './acknowledge.ts'
 import { connectTo, within } from './connection.ts'
@@ -58,7 +58,11 @@ export async function openFrontier(options: FrontierOptions): Promise<Frontier> 
 }
 
 async function tagsOf(redis: RedisLink, wanted: number | undefined): Promise<string[]> {
-  const { tags } = await within(CALL_MS, readTags(redis)).catch((error: unknown) => {
+  const { tags } = await within(
+    CALL_MS,
+    checkOneServer(redis).then(() => readTags(redis)),
+  ).catch((error: unknown) => {
+    if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
     throw new FrontierUnavailableError(`${PARTITIONS_KEY} could not be read`, error)
   })
   if (tags.length === 0) return partitionTags(wanted ?? 1)

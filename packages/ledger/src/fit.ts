@@ -32,11 +32,7 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
   if (Number.parseInt(version, 10) < OLDEST) {
     throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST}.0 or newer is needed`)
   }
-  if (!ofCluster && field('cluster_enabled') === '1') {
-    throw new LedgerUnfitError(
-      'this Redis is a node of a cluster: name two or more of its nodes in REDIS_URL, separated by commas',
-    )
-  }
+  if (!ofCluster && isNode(info)) throw new LedgerUnfitError(ONE_NODE)
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
     throw new LedgerUnfitError(
@@ -51,6 +47,15 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
       'one master that is down stops the whole cluster, not only its own partitions (set cluster-require-full-coverage no)',
     )
   return warnings
+}
+
+/** @param info  what INFO says */
+const isNode = (info: string): boolean => info.includes('cluster_enabled:1')
+const ONE_NODE = 'this Redis is a node of a cluster: name two or more of its nodes in REDIS_URL, separated by commas'
+
+/** @throws LedgerUnfitError when a connection to one server has met a node of a cluster */
+export async function checkOneServer(redis: RedisLink): Promise<void> {
+  if (!redis.isCluster && isNode(await redis.info('cluster'))) throw new LedgerUnfitError(ONE_NODE)
 }
 
 /** undefined where CONFIG is not for us, as with managed servers */

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { LedgerUnfitError } from './errors.ts'
-import { readTags } from './fit.ts'
+import { checkRedis, readTags } from './fit.ts'
 import { keysOf, PARTITIONS_KEY, RETIRED_KEY, readLaneName } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { moveLane, moveOrigin } from './move-lane.ts'
@@ -39,10 +39,11 @@ const PAGE = 500
 
 /**
  * Safe to call again after it broke off, with the same number.
- * @throws LedgerUnfitError when processes of the fleet still run, a job is half way in, or another change is under way
+ * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another change is under way
  */
 export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
   const { redis, to, onProgress = () => undefined } = options
+  await checkRedis(redis, CALL_MS)
   defineVerbs(redis)
   const before = await readTags(redis)
   const [first] = before.tags
