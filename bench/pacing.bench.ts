@@ -57,7 +57,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   }
   const [archived, turns]: [Case, number] = short
     ? [{ gapMs: 100, lanes: 40, pages: 15, ...fleet }, 1]
-    : [{ gapMs: 100, lanes: 100, pages: 60, ...fleet }, 5]
+    : [{ gapMs: 500, lanes: 100, pages: 12, ...fleet }, 5]
   const [without, withOne]: [Figures[], Figures[]] = [[], []]
   for (let turn = 0; turn < turns; turn++) {
     const options = { bytes: ARCHIVED_BYTES }
