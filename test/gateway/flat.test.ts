@@ -234,8 +234,9 @@ test('no command grows with the backlog, nor comes oftener: 100 → 100,000 URLs
       expect.soft(half, `µs of ${name}, ${before} before`).toBeLessThan(before * 4 + 20)
   }
   const commands = ({ counts, urls }: Round): number => [...counts.values()].reduce((sum, n) => sum + n, 0) / urls
-  expect(commands(large)).toBeLessThan(commands(small) * 2)
-  expect(large.redisMs / large.urls).toBeLessThan((small.redisMs / small.urls) * 2)
+  // What a busy machine does to batches and caches is less than threefold; what grows would be a thousandfold
+  expect(commands(large)).toBeLessThan(commands(small) * 3)
+  expect(large.redisMs / large.urls).toBeLessThan((small.redisMs / small.urls) * 3)
   expect(large.looked).toBeLessThan(LANES * GROWTH) // its lists end at 1,000 lanes, which 50 do not reach
   expect(large.idle.commands).toBeLessThan(small.idle.commands * 1.5)
   expect(large.idle.redisMs).toBeLessThan(small.idle.redisMs * 3 + 20)
