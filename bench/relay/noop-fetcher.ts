@@ -61,7 +61,7 @@ async function learn({ agent, origin, fence, gapMs }: Order): Promise<void> {
   const octets = new TextEncoder().encode(robotsOf(origin))
   const hash = createHash('sha256').update(octets).digest('hex').slice(0, 32)
   const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
-  const state = step(known?.state ?? {}, { kind: 'answered', status: 200, hash, jitter: 0 }, ledger.now())
+  const state = step(known?.state ?? {}, { kind: 'answered', status: 200, hash, jitter: 0 }, Math.ceil(ledger.now()))
   const gaps = agents.list.map((one) => ({
     agent: one.key,
     ...gapFor(one, parseRobots(octets, { policy: policies[one.profile] })),

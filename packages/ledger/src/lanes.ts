@@ -5,7 +5,8 @@ import { type Batcher, batched } from './batch.ts'
 import { encodeEntry, idSlot } from './entry.ts'
 import { laneName, readLaneName } from './keys.ts'
 import type { Arg, Scripts } from './scripts.ts'
-import { readState, type TakeRequest, take } from './take.ts'
+import { readState } from './state-text.ts'
+import { type TakeRequest, take } from './take.ts'
 import type {
   BeginRequest,
   EnterRequest,

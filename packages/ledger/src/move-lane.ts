@@ -7,6 +7,7 @@ import { isAssigned } from '@decorum/protocol'
 import { decodeEntry, idSlot } from './entry.ts'
 import { keysOf } from './keys.ts'
 import type { RedisLink } from './link.ts'
+import { readState } from './state-text.ts'
 
 const ENTRIES = 1_000
 
@@ -87,7 +88,7 @@ export async function moveOrigin(
 ): Promise<void> {
   const [here, there] = [keysOf(from), keysOf(to)]
   const [state, backOff] = await redis.hmget(here.origin(origin), 's', 'bu')
-  const hash = (JSON.parse(state || '{}') as { copy?: { hash: string } }).copy?.hash
+  const { hash } = readState(state ?? '').copy ?? {}
   if (hash !== undefined) await copyKey(redis, here.body(hash), there.body(hash))
   await copyKey(redis, here.origin(origin), there.origin(origin))
   if (backOff && aheadMs > 0) await redis.hset(there.origin(origin), 'bu', (Number(backOff) + aheadMs).toFixed(3))

@@ -4,7 +4,8 @@ import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
-import { readState, withQuestion } from './take.ts'
+import { readState, writeState } from './state-text.ts'
+import { withQuestion } from './take.ts'
 import type {
   Gate,
   LaneInOrigin,
@@ -59,7 +60,7 @@ async function learn(scripts: Scripts, lesson: Lesson): Promise<SettleResult> {
     lesson.forAsker === true ? '' : laneName(lesson.agent, lesson.origin),
     lesson.fence,
     lesson.origin,
-    JSON.stringify(facts),
+    writeState(facts),
     ORIGIN_LIFE_MS,
     lesson.state.copy?.hash ?? '',
     lesson.body === undefined ? '' : Buffer.concat([Buffer.from('='), lesson.body.octets]),

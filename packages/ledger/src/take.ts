@@ -1,10 +1,11 @@
 /** take: what lua/take.lua says of lanes and their origins, as values. */
 import type { Gate } from '@decorum/protocol'
-import { type RobotsState, unknownOrigin } from '@decorum/robots'
+import type { RobotsState } from '@decorum/robots'
 import { decodeEntry } from './entry.ts'
 import { laneName, readLaneName } from './keys.ts'
 import { type LaneSettings, MAX_ITEMS } from './lanes.ts'
 import type { Scripts } from './scripts.ts'
+import { readState } from './state-text.ts'
 import type { LaneRef, TakenLane, TakeResult } from './types.ts'
 
 export type TakeRequest = {
@@ -78,20 +79,6 @@ function withRareFacts(
     ...(refetch === '' ? {} : { refetch: true as const }),
     robots: { version, state: withQuestion(state, asker ?? '', askedUntil ?? '') },
   }
-}
-
-/** States repeat from one taking to the next: the text is the cache's key, the parsed state its value. */
-const parsedStates = new Map<string, RobotsState>()
-const MAX_PARSED_STATES = 20_000
-
-export function readState(json: string): RobotsState {
-  if (json === '') return unknownOrigin
-  const known = parsedStates.get(json)
-  if (known !== undefined) return known
-  const state = JSON.parse(json) as RobotsState
-  if (parsedStates.size >= MAX_PARSED_STATES) parsedStates.clear()
-  parsedStates.set(json, state)
-  return state
 }
 
 /** The question under way is kept beside the state, where the scripts can see it. */

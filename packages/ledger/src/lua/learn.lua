@@ -1,6 +1,6 @@
 --[[
   learn: a robots answer. Steps the origin's state under the asker's fence, wakes the origin's lanes, ends the lease.
-  ARGV[4] lane ('' when the asker died and a gateway speaks for it), [5] fence, [6] origin, [7] state (JSON),
+  ARGV[4] lane ('' when the asker died and a gateway speaks for it), [5] fence, [6] origin, [7] state (state-text.ts),
       [8] life of the origin's state in ms, [9] hash or '', [10] '=' and the body, or '' when it is stored already,
       [11] life of the body in ms, [12] gapMs owed by the lane, [13] rested in ms, then per agent: agent, gapMs, seconds as written when they were clamped, else ''
   Returns {epoch, now, 'settled' | 'stale', version}
