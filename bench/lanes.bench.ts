@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger, Parked, ParkItem, TakenLane } from '@decorum/ledger'
 import { openLedger } from '@decorum/ledger'
-import type { Outcome } from '@decorum/protocol'
+import { assignedId, type Outcome } from '@decorum/protocol'
 import { step, unknownOrigin } from '@decorum/robots'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -84,7 +84,13 @@ async function speedAt(lanes: number, items: number, rounds: number): Promise<Re
 }
 
 /** URLs by turns over all lanes, from the `from`-th on. */
-async function parkAll(ledger: Ledger, lanes: number, from: number, count: number): Promise<void> {
+async function parkAll(
+  ledger: Ledger,
+  lanes: number,
+  from: number,
+  count: number,
+  idOf: (n: number) => string = chosenFor,
+): Promise<void> {
   const calls = Array.from({ length: Math.ceil(count / CALL) }, (_, call) => call * CALL)
   await inChunks(calls, (starts) =>
     Promise.all(
@@ -92,7 +98,7 @@ async function parkAll(ledger: Ledger, lanes: number, from: number, count: numbe
         const size = Math.min(CALL, count - start)
         return ledger.park(
           0,
-          Array.from({ length: size }, (_, i) => item(from + start + i, lanes)),
+          Array.from({ length: size }, (_, i) => item(from + start + i, lanes, idOf)),
         )
       }),
     ),
@@ -101,15 +107,19 @@ async function parkAll(ledger: Ledger, lanes: number, from: number, count: numbe
 
 const originOf = (lane: number): string => `https://www.host-${lane}.example`
 
-function item(n: number, lanes: number): ParkItem {
-  return { lane: { agent: AGENT, origin: originOf(n % lanes) }, parked: parkedOf(n, originOf(n % lanes)) }
+/** As a frontier writes them, which are looked up, and as a gateway assigns them: hundred to a job. */
+const chosenFor = (n: number): string => `f3a9-${n.toString(36)}`
+const assignedTo = (n: number): string => assignedId(0, `${Math.floor(n / 100) + 1}`, n % 100)
+
+function item(n: number, lanes: number, idOf: (n: number) => string): ParkItem {
+  const origin = originOf(n % lanes)
+  return { lane: { agent: AGENT, origin }, parked: { ...parkedOf(n, origin), id: idOf(n) } }
 }
 
 /** A URL of 90 characters, origin included. */
-function parkedOf(n: number, origin: string): Parked {
+function parkedOf(n: number, origin: string): Omit<Parked, 'id'> {
   const path = `/articles/2026/11/20/a-title-of-usual-length-${n}`
   return {
-    id: `f3a9-${n.toString(36)}`,
     path: path.padEnd(90 - origin.length, '-'),
     expiresAt: 4_000_000_000_000,
     hops: 0,
@@ -189,10 +199,16 @@ async function weigh(short: boolean): Promise<string[]> {
   const rows: string[][] = []
   for (const perLane of [1, 20, 100]) {
     const lanes = Math.ceil((short ? 4_000 : 200_000) / perLane)
-    rows.push([
-      `parked URL, ${perLane} a lane`,
-      round(await bytesPer(lanes * perLane, (bench) => parkAll(bench.ledger, lanes, 0, lanes * perLane)), 0),
-    ])
+    for (const [ids, idOf] of [
+      ['assigned', assignedTo],
+      ['chosen', chosenFor],
+    ] as const) {
+      const fill = (bench: Bench): Promise<void> => parkAll(bench.ledger, lanes, 0, lanes * perLane, idOf)
+      rows.push([
+        `parked URL under an id ${ids === 'assigned' ? 'that was assigned' : 'of its own'}, ${perLane} a lane`,
+        round(await bytesPer(lanes * perLane, fill), 0),
+      ])
+    }
   }
   const origins = short ? 1_000 : 20_000
   const { idle, expired } = await weighOrigins(origins)

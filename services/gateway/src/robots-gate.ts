@@ -15,6 +15,7 @@ import {
   type RobotsTxt,
 } from '@decorum/robots'
 import { LRUCache } from 'lru-cache'
+import { Recent } from './recent.ts'
 
 /** Compiled rules held per process, by weight of their source. */
 const RULES_BYTES = 64 * 1024 * 1024
@@ -44,7 +45,7 @@ export type RobotsGate = {
 const ASK_AGAIN: Judgement = { kind: 'ask' }
 
 export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsGate {
-  const seen = new LRUCache<string, Seen>({ max: ORIGINS })
+  const seen = new Recent<string, Seen>(ORIGINS)
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
   const policyOf = policiesWith(retryMs)
 
