@@ -25,9 +25,16 @@ async function empty(): Promise<Redis> {
   return raw
 }
 
-async function change(to: number, onProgress: () => void = () => undefined) {
-  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true })
+/** @param most  commands after which Redis is gone */
+async function change(to: number, onProgress: () => void = () => undefined, most = Number.POSITIVE_INFINITY) {
+  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
   await connectLink(link, 1_000)
+  const send = link.sendCommand.bind(link)
+  let sent = 0
+  link.sendCommand = (command, stream) => {
+    if (++sent > most) link.disconnect()
+    return send(command, stream)
+  }
   return repartition({ redis: link, to, ...TIMES, onProgress }).finally(() => link.disconnect())
 }
 
@@ -116,6 +123,29 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
   for (const tag of back.retired)
     for (const kind of ['q', 'h', 'o', 'ids'])
       expect(await raw.keys(`${tag.replace(/[{}]/g, '\\$&')}:${kind}:*`)).toEqual([])
+})
+
+test('cut off after ever more commands, each time taken up again: the end is the same', async () => {
+  await empty()
+  const small = await open(2)
+  await fill(small)
+  const [before, sums] = [await seen(small), await counted(small)]
+  let cuts = 0
+  for (let most = 1; ; most += 1 + (cuts % 7)) {
+    const isDone = await change(3, undefined, most).then(
+      () => true,
+      (error: unknown) => {
+        expect(error).not.toBeInstanceOf(LedgerUnfitError)
+        return false
+      },
+    )
+    if (isDone) break
+    cuts++
+  }
+  expect(cuts).toBeGreaterThan(20)
+  const large = await open(3)
+  expect(await seen(large)).toEqual(before)
+  expect(await counted(large)).toEqual(sums)
 })
 
 test('a lease that is out is waited for; its URL and its quarantine go along', async () => {

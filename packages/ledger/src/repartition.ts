@@ -3,14 +3,14 @@
  * their URLs, clocks, ids, robots state and back-off. The fleet stands still meanwhile, and a gate at every partition
  * refuses whoever knows another number: docs/decisions/0009-redis-cluster.md.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { LedgerUnfitError } from './errors.ts'
 import { checkRedis, readTags } from './fit.ts'
 import { keysOf, PARTITIONS_KEY, RETIRED_KEY, readLaneName } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { moveLane, moveOrigin } from './move-lane.ts'
-import { defineVerbs, scriptsOf } from './scripts.ts'
+import { defineVerbs } from './scripts.ts'
+import { leasesEnd, quiet } from './standstill.ts'
 
 export type RepartitionOptions = {
   redis: RedisLink
@@ -33,13 +33,13 @@ export type Repartitioned = {
   retired: string[]
 }
 
-const LOOK_MS = 100
 const CALL_MS = 10_000
 const PAGE = 500
 
 /**
  * Safe to call again after it broke off, with the same number.
- * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another change is under way
+ * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another
+ *         change is under way
  */
 export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
   const { redis, to, onProgress = () => undefined } = options
@@ -55,15 +55,18 @@ export async function repartition(options: RepartitionOptions): Promise<Repartit
     throw new LedgerUnfitError(
       `a change of partitions (${began}) is not finished: give ${began.split('>')[1]} again first`,
     )
-  const done: Repartitioned = { from: before.tags.length, to, lanes: 0, origins: 0, urls: 0, retired: before.retired }
+  const from = Number.parseInt(began ?? String(before.tags.length), 10)
+  const done: Repartitioned = { from, to, lanes: 0, origins: 0, urls: 0, retired: before.retired }
   if (began === undefined && before.tags.length === to) return done
 
   const tags = partitionTags(to, [...before.tags, ...before.retired])
   const all = [...new Set([...before.tags, ...before.retired, ...tags])]
   if (began === undefined) await quiet(options, before.tags)
-  const gate = began ?? `${before.tags.length}>${to}`
+  const gate = `${from}>${to}`
   await putAll(redis, all, { of: gate })
-  await leasesEnd(options, [...before.tags, ...before.retired], gate)
+  await leasesEnd(options, [...before.tags, ...before.retired], gate, (leases) =>
+    onProgress({ kind: 'waiting', leases }),
+  )
 
   const clocks = await clocksOf(redis, all)
   const move: Move = { redis, tags, clocks, done, onProgress }
@@ -74,77 +77,22 @@ export async function repartition(options: RepartitionOptions): Promise<Repartit
   const retired = all.filter((tag) => !tags.includes(tag))
   // Serial numbers of jobs and fences go on where the highest was: ids that come from them are never given twice.
   const jobs = await highest(all, (tag) => redis.get(`${tag}:${CANDIDATES}:id`))
-  for (const tag of tags) await redis.set(`${tag}:${CANDIDATES}:id`, jobs)
+  for (const tag of tags) await redis.eval(RAISE, 1, `${tag}:${CANDIDATES}:id`, jobs)
   const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, 'fence'))
   await redis.eval(WRITE_TAGS, 2, PARTITIONS_KEY, RETIRED_KEY, tags.length, ...tags, ...retired)
   for (const tag of all) await redis.unlink(`${tag}:moved`)
-  await putAll(redis, all, { of: String(to), fence })
+  // The first last: as long as its gate is shut, the change can be taken up again.
+  await putAll(redis, all.toReversed(), { of: String(to), fence })
   return { ...done, retired }
 }
+
+/** Frontiers go on adding jobs meanwhile: the counter only ever rises. */
+const RAISE = `if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
 
 const WRITE_TAGS = `redis.call('DEL', KEYS[1], KEYS[2])
 local n = tonumber(ARGV[1])
 redis.call('RPUSH', KEYS[1], unpack(ARGV, 2, n + 1))
 if #ARGV > n + 1 then redis.call('RPUSH', KEYS[2], unpack(ARGV, n + 2)) end`
-
-/** Nobody of the fleet is alive, and no job of candidates is half way in: its marks speak of the old partitions. */
-async function quiet({ redis, leaseMs, quarantineMs }: RepartitionOptions, tags: string[]): Promise<void> {
-  const settings = { partitions: tags.length, holdMs: leaseMs + quarantineMs, callDeadlineMs: CALL_MS }
-  const alive = new Set<string>()
-  for (const tag of tags)
-    for (const member of (await scriptsOf(redis, keysOf(tag), settings).call('fleet', '', 0)).slice(2))
-      alive.add(member.split(' ', 2).join(' '))
-  if (alive.size > 0)
-    throw new LedgerUnfitError(
-      `processes of the fleet still run, or have within 5 s (${[...alive].join(', ')}): stop all gateways and fetchers first`,
-    )
-  for (const tag of tags) {
-    const begun = await begunJobs(redis, tag)
-    if (begun.length > 0)
-      throw new LedgerUnfitError(
-        `jobs of candidates are half way in (${begun.length} in ${tag}): start a gateway, let it finish them, stop it again`,
-      )
-  }
-}
-
-/** Jobs that a gateway has had in hand: `ats` counts how often. */
-async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
-  const queue = `${tag}:${CANDIDATES}`
-  const begun = [
-    ...(await redis.lrange(`${queue}:active`, 0, -1)),
-    ...(await redis.zrange(`${queue}:delayed`, '0', '-1')),
-  ]
-  for (let at = 0; ; at += PAGE) {
-    const ids = await redis.lrange(`${queue}:wait`, at, at + PAGE - 1)
-    const pipeline = redis.pipeline()
-    for (const id of ids) pipeline.hget(`${queue}:${id}`, 'ats')
-    const answers = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])
-    begun.push(...ids.filter((_, n) => Number(answers[n]?.[1] ?? 0) > 0))
-    if (ids.length < PAGE) return begun
-  }
-}
-
-/** What was granted ends: by its holder's word, which nobody hears any more, or by its time. */
-async function leasesEnd(
-  { redis, leaseMs, quarantineMs, onProgress }: RepartitionOptions,
-  tags: string[],
-  gate: string,
-) {
-  for (const tag of tags) {
-    const scripts = scriptsOf(redis, keysOf(tag), {
-      partitions: gate,
-      holdMs: leaseMs + quarantineMs,
-      callDeadlineMs: CALL_MS,
-    })
-    for (;;) {
-      await scripts.call('reap', quarantineMs)
-      const leases = await redis.hlen(`${tag}:leases`)
-      if (leases === 0) break
-      onProgress?.({ kind: 'waiting', leases })
-      await sleep(LOOK_MS)
-    }
-  }
-}
 
 type Move = {
   redis: RedisLink
