@@ -10,7 +10,7 @@ import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { RobotsGate, RulesInForce } from './robots-gate.ts'
+import type { RobotsGate } from './robots-gate.ts'
 
 /** Lanes that open this soon are handed out already: their orders reach a slot by the time they open. */
 const AHEAD_MS = 15
@@ -49,7 +49,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let peek = PEEK
 
   /** Orders go out while the next lanes are taken: one batch on its way; resolves with the error that stopped it. */
-  let goingOut: Promise<unknown> = Promise.resolve()
+  let goingOut: Promise<Error | undefined> = Promise.resolve(undefined)
 
   const round = async (): Promise<number> => {
     const { slots } = fleet()
@@ -66,7 +66,10 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     crashPoint('take.after')
     const { orders, left } = await decideAll(options, taken.lanes)
     const failed = await goingOut
-    goingOut = addOrders(options, orders).catch((error: unknown) => error)
+    goingOut = addOrders(options, orders).then(
+      () => undefined,
+      (error: Error) => error,
+    )
     peek = left ? PEEK_DEEP : PEEK
     if (failed !== undefined) throw failed
     return taken.more || left ? 0 : ROUND_MS
@@ -112,7 +115,7 @@ async function decideAll(options: DispatchOptions, lanes: TakenLane[]): Promise<
   return { orders, left: words.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Decision | Promise<Decision> {
+async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
@@ -123,15 +126,14 @@ function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenL
   }
   gate.note(origin, state, now)
   const opens = Math.max(now, lane.notBefore)
-  const under = (rules: RulesInForce): Decision =>
-    decide(lane, agent, {
-      judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
-      rules: rules === 'lost' ? undefined : rules,
-      maxAttempts,
-      wallNow: Date.now,
-    })
-  const rules = gate.rules(agent, origin, state, opens)
-  return rules instanceof Promise ? rules.then(under) : under(rules)
+  const found = gate.rules(agent, origin, state, opens)
+  const rules = found instanceof Promise ? await found : found
+  return decide(lane, agent, {
+    judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
+    rules: rules === 'lost' ? undefined : rules,
+    maxAttempts,
+    wallNow: Date.now,
+  })
 }
 
 async function resolveAll(ledger: Ledger, partition: number, words: Decision[]): Promise<Set<Decision>> {

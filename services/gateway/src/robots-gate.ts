@@ -76,7 +76,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
     },
-    note: (origin, state, now) => void seen.set(origin, { state, at: now }),
+    note: (origin, state, now) => seen.set(origin, { state, at: now }),
   }
   return self
 }

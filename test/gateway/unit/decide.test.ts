@@ -48,26 +48,26 @@ const decided = (taken: TakenLane, robotsTxt = '') => {
   })
 }
 
-test('a cold origin: the first order is its robots.txt, the URL keeps its place', async () => {
-  const { order, resolution } = await decided(lane(unknownOrigin))
+test('a cold origin: the first order is its robots.txt, the URL keeps its place', () => {
+  const { order, resolution } = decided(lane(unknownOrigin))
   expect(order).toMatchObject({ kind: 'robots', path: '/robots.txt', fence: 7, version: 3 })
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'keep' } })
 })
 
-test('an allowed head becomes a page order with the gap that the rules owe', async () => {
-  const { order } = await decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 2.5')
+test('an allowed head becomes a page order with the gap that the rules owe', () => {
+  const { order } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 2.5')
   expect(order).toMatchObject({ kind: 'page', path: '/a', gapMs: 2_500, attempt: 1 })
 })
 
-test('a crawl-delay above the cap is clamped to it', async () => {
-  expect((await decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 100')).order).toMatchObject({
+test('a crawl-delay above the cap is clamped to it', () => {
+  expect(decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 100').order).toMatchObject({
     gapMs: 10_000,
   })
 })
 
-test('forbidden heads leave with the rule that forbids them; the first allowed one is ordered', async () => {
+test('forbidden heads leave with the rule that forbids them; the first allowed one is ordered', () => {
   const taken = lane(served(unknownOrigin, 200), { heads: [head('/x/1'), head('/x/2'), head('/ok')] })
-  const { order, resolution } = await decided(taken, 'user-agent: *\ndisallow: /x')
+  const { order, resolution } = decided(taken, 'user-agent: *\ndisallow: /x')
   expect(resolution.dropped.map(({ id, kind }) => [id, kind])).toEqual([
     ['x/1', 'disallowed'],
     ['x/2', 'disallowed'],
@@ -76,84 +76,81 @@ test('forbidden heads leave with the rule that forbids them; the first allowed o
   expect(order).toMatchObject({ path: '/ok', attempt: 1 })
 })
 
-test('when every head shown is forbidden, the lane is given back at once', async () => {
-  const { order, resolution } = await decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ndisallow: /')
+test('when every head shown is forbidden, the lane is given back at once', () => {
+  const { order, resolution } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ndisallow: /')
   expect(order).toBeUndefined()
   expect(resolution.next).toEqual({ kind: 'release' })
 })
 
-test('an unreachable robots.txt parks: nothing is dropped, and never beyond the end of the head', async () => {
+test('an unreachable robots.txt parks: nothing is dropped, and never beyond the end of the head', () => {
   const state = served(unknownOrigin, 503)
-  const { resolution } = await decided(lane(state))
+  const { resolution } = decided(lane(state))
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'defer', why: 'robots-unreachable' } })
-  const brief = await decided(lane(state, { heads: [head('/a', { expiresAt: NOW + 10 })] }))
+  const brief = decided(lane(state, { heads: [head('/a', { expiresAt: NOW + 10 })] }))
   expect(brief.resolution.next).toMatchObject({ kind: 'defer', until: NOW + 10 })
 })
 
-test('a question under way is waited for, not asked twice', async () => {
+test('a question under way is waited for, not asked twice', () => {
   const state = step(unknownOrigin, { kind: 'asked', fence: 3, until: NOW + 5_000 }, NOW)
-  expect((await decided(lane(state))).resolution.next).toEqual({
+  expect(decided(lane(state)).resolution.next).toEqual({
     kind: 'defer',
     until: NOW + 5_000,
     why: 'robots-being-asked',
   })
 })
 
-test('an expired head leaves as expired and names the gate that held it', async () => {
+test('an expired head leaves as expired and names the gate that held it', () => {
   const heads = [head('/old', { expiresAt: NOW }), head('/new')]
-  const { resolution, order } = await decided(lane(served(unknownOrigin, 404), { heads, heldBy: 'back-off' }))
+  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { heads, heldBy: 'back-off' }))
   expect(resolution.dropped).toMatchObject([{ id: 'old', kind: 'expired', reason: 'back-off' }])
   expect(order).toMatchObject({ path: '/new' })
 })
 
-test('a head whose fetchers all died fails when its attempts are spent; the next starts at its first', async () => {
+test('a head whose fetchers all died fails when its attempts are spent; the next starts at its first', () => {
   const taken = lane(served(unknownOrigin, 404), { tries: 5, heads: [head('/poison'), head('/next')] })
-  const { resolution, order } = await decided(taken)
+  const { resolution, order } = decided(taken)
   expect(resolution.dropped).toMatchObject([{ id: 'poison', kind: 'failed', reason: 'lease-expired', attempts: 5 }])
   expect(order).toMatchObject({ path: '/next', attempt: 1 })
 })
 
-test('a site in back-off gets no order, whatever its rules allow', async () => {
-  const { resolution, order } = await decided(lane(served(unknownOrigin, 404), { shutUntil: NOW + 3_000 }))
+test('a site in back-off gets no order, whatever its rules allow', () => {
+  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { shutUntil: NOW + 3_000 }))
   expect(order).toBeUndefined()
   expect(resolution.next).toEqual({ kind: 'defer', until: NOW + 3_000, why: 'back-off' })
 })
 
-test.each(['blocked-address', 'blocked-port'] as const)(
-  'an origin refused as %s ends its URLs at once',
-  async (reason) => {
-    const { resolution } = await decided(lane(silent(unknownOrigin, reason), { heads: [head('/a'), head('/b')] }))
-    expect(resolution.dropped).toMatchObject([
-      { kind: 'failed', reason },
-      { kind: 'failed', reason },
-    ])
-  },
-)
+test.each(['blocked-address', 'blocked-port'] as const)('an origin refused as %s ends its URLs at once', (reason) => {
+  const { resolution } = decided(lane(silent(unknownOrigin, reason), { heads: [head('/a'), head('/b')] }))
+  expect(resolution.dropped).toMatchObject([
+    { kind: 'failed', reason },
+    { kind: 'failed', reason },
+  ])
+})
 
-test('a name that does not exist ends its URLs after as many tries as a URL has, not before', async () => {
+test('a name that does not exist ends its URLs after as many tries as a URL has, not before', () => {
   let state: RobotsState = unknownOrigin
   for (let times = 1; times <= 4; times++) state = silent(state, 'nxdomain')
-  expect((await decided(lane(state))).resolution.dropped).toEqual([])
+  expect(decided(lane(state)).resolution.dropped).toEqual([])
   state = silent(state, 'nxdomain')
-  expect((await decided(lane(state))).resolution.dropped).toMatchObject([{ kind: 'failed', reason: 'dns' }])
+  expect(decided(lane(state)).resolution.dropped).toMatchObject([{ kind: 'failed', reason: 'dns' }])
 })
 
-test('a refresh that is due is one more order; the page keeps its place behind it', async () => {
+test('a refresh that is due is one more order; the page keeps its place behind it', () => {
   const old = served(unknownOrigin, 200, NOW - 23 * 3_600_000)
-  expect((await decided(lane(old))).order).toMatchObject({ kind: 'robots' })
+  expect(decided(lane(old)).order).toMatchObject({ kind: 'robots' })
   const asked = step(old, { kind: 'asked', fence: 3, until: NOW + 5_000 }, NOW)
-  expect((await decided(lane(asked))).order).toMatchObject({ kind: 'page' })
+  expect(decided(lane(asked)).order).toMatchObject({ kind: 'page' })
 })
 
-test('a blocked origin ends its URLs as refused, before anything else is asked', async () => {
-  const { resolution, order } = await decided(lane(unknownOrigin, { blocked: 'they asked us to stay away' }))
+test('a blocked origin ends its URLs as refused, before anything else is asked', () => {
+  const { resolution, order } = decided(lane(unknownOrigin, { blocked: 'they asked us to stay away' }))
   expect(order).toBeUndefined()
   expect(resolution.dropped).toMatchObject([{ kind: 'refused', reason: 'blocked-by-operator', attempts: 0 }])
 })
 
-test("an operator's refetch comes before the verdict, allowed or not", async () => {
+test("an operator's refetch comes before the verdict, allowed or not", () => {
   const state = served(unknownOrigin, 200)
-  const { order, resolution } = await decided(lane(state, { refetch: true }), 'user-agent: *\ndisallow: /')
+  const { order, resolution } = decided(lane(state, { refetch: true }), 'user-agent: *\ndisallow: /')
   expect(order).toMatchObject({ kind: 'robots' })
   expect(resolution.dropped).toEqual([])
 })
