@@ -99,6 +99,8 @@ export type Ledger = {
   trimOutcomes(partition: number): Promise<void>
   /** says that this process is alive (call once a second; lifeMs 0: goodbye) and hears who else is */
   announce(member: Member, lifeMs?: number): Promise<Member[]>
+  /** leases out in each partition, as the latest roll told; 0 of one that does not answer */
+  inFlight(): readonly number[]
   members(): Promise<Member[]>
   /** calls back when a lane has become due earlier than all others */
   onWake(listener: (partition: number) => void): Promise<void>
@@ -183,6 +185,18 @@ async function compose(
   let subscriber: RedisLink | undefined
   // First sight of clock and epoch
   const active = partitions.slice(0, tags.length)
+  const inFlight = tags.map(() => 0)
+  const rolls = (member: string, lifeMs: number): Promise<string[][]> =>
+    thatAnswer(
+      active.map(async ({ scripts }, at) => {
+        const roll = await scripts.call('fleet', member, lifeMs).catch((error: unknown) => {
+          inFlight[at] = 0
+          throw error
+        })
+        inFlight[at] = Number(roll[2])
+        return roll
+      }),
+    )
   const seen = await thatAnswer(active.map(({ scripts }) => scripts.call('view', 'partition')))
   if (seen.length < tags.length)
     warnings.push(
@@ -232,9 +246,10 @@ async function compose(
       // Every partition hears from every process: one that lost its data learns which epoch the living remember, and
       // when the master of one is away, the others still know who is there.
       const member = `${role} ${id} ${slots}`
-      return membersOf(await thatAnswer(active.map(({ scripts }) => scripts.call('fleet', member, lifeMs))))
+      return membersOf(await rolls(member, lifeMs))
     },
-    members: async () => membersOf(await thatAnswer(active.map(({ scripts }) => scripts.call('fleet', '', 0)))),
+    members: async () => membersOf(await rolls('', 0)),
+    inFlight: () => inFlight,
     async onWake(listener) {
       subscriber ??= another(redis, { away: 'wait' })
       subscriber.on('error', () => {})
@@ -260,7 +275,7 @@ async function compose(
 
 /** The rolls of all partitions as one. */
 function membersOf(rolls: string[][]): Member[] {
-  const names = new Set(rolls.flatMap((roll) => roll.slice(2)))
+  const names = new Set(rolls.flatMap((roll) => roll.slice(3)))
   return [...names].map((text) => {
     const [role, id, slots] = text.split(' ')
     return { role: role ?? '', id: id ?? '', slots: Number(slots) }

@@ -17,7 +17,7 @@ export async function quiet({ redis, leaseMs, quarantineMs }: Fleet, tags: strin
   const settings = { partitions: tags.length, holdMs: leaseMs + quarantineMs, callDeadlineMs: CALL_MS }
   const alive = new Set<string>()
   for (const tag of tags)
-    for (const member of (await scriptsOf(redis, keysOf(tag), settings).call('fleet', '', 0)).slice(2))
+    for (const member of (await scriptsOf(redis, keysOf(tag), settings).call('fleet', '', 0)).slice(3))
       alive.add(member.split(' ', 2).join(' '))
   if (alive.size > 0)
     throw new LedgerUnfitError(

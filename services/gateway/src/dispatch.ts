@@ -11,6 +11,7 @@ import { alarm } from './alarm.ts'
 import { type Decision, decide } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { RobotsGate } from './robots-gate.ts'
+import { shareOf } from './shares.ts'
 
 /** Lanes that open this soon are handed out already: their orders reach a slot by the time they open. */
 const AHEAD_MS = 15
@@ -54,7 +55,8 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const round = async (): Promise<number> => {
     const { slots } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // nobody could fetch: an order would only grow old
-    const taken = await ledger.take(partition, { limit: MAX_ITEMS, aheadMs: AHEAD_MS, inFlightLimit: slots * 2, peek })
+    const inFlightLimit = shareOf(slots * 2, partition, ledger.inFlight())
+    const taken = await ledger.take(partition, { limit: MAX_ITEMS, aheadMs: AHEAD_MS, inFlightLimit, peek })
     if (taken.kind === 'wait') {
       metrics.waits.inc({ why: taken.why })
       if (taken.why === 'slots-full') return SLOTS_FULL_MS
