@@ -9,7 +9,9 @@ import { handFetcher } from './support/hand-fetcher.ts'
 const redis = await redisForTest()
 const LANES = 20_000
 
-test('killed and started again with 20,000 lanes waiting: orders at once, after a few bounded commands', async () => {
+test('killed and started again with 20,000 lanes waiting: orders at once, after a few bounded commands', {
+  timeout: 60_000,
+}, async () => {
   const fetcher = await handFetcher(redis.url, 1, 10)
   onTestFinished(() => fetcher.close())
   const orders: string[] = []
@@ -28,7 +30,7 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
     await fetcher.ledger.park(0, items)
   }
   const killed = await startGateway()
-  await expect.poll(() => orders.length, { timeout: 10_000 }).toBe(20) // twice the slots, and nobody begins them
+  await expect.poll(() => orders.length, { timeout: 20_000 }).toBe(20) // twice the slots, and nobody begins them
   killed.kill()
   await expect.poll(() => killed.pid).toBeUndefined()
 
@@ -37,9 +39,9 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
   onTestFinished(() => book.close())
   const startedAt = performance.now()
   await startGateway()
-  await expect.poll(() => orders.length, { timeout: 10_000, interval: 5 }).toBeGreaterThan(20)
+  await expect.poll(() => orders.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(20)
   // About half a second of CPU, imports for the most part (bench restart); a busy machine takes its time
-  expect(performance.now() - startedAt).toBeLessThan(8_000)
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
   expect(new Set(orders).size).toBe(orders.length)
   expect(book.unbounded()).toEqual([])
   expect(book.count).toBeLessThan(1_000)

@@ -53,8 +53,8 @@ test('a fleet of one slot finds the lane with work behind two thousand that have
   const gateway = await main({ REDIS_URL: redis.url, DECORUM_CONTACT: 'https://bot.example/', LOG_LEVEL: 'silent' })
   const startedAt = performance.now()
   expect(await fetcher.next()).toMatchObject({ kind: 'robots', origin: 'http://full.example' })
-  // two lanes a look: with a pause of 5 ms after each it took 5 s
-  expect(performance.now() - startedAt).toBeLessThan(2_500)
+  // Two lanes a look: 0.2 s, and at least 5 s with a pause of 5 ms after each
+  expect(performance.now() - startedAt).toBeLessThan(4_000)
   await gateway.stop()
   await fetcher.close()
 })
