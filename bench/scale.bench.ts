@@ -2,7 +2,7 @@
  * The relay on 1, 2 and 4 gateway and fetcher processes, on 1, 2 and 6 partitions, on one Redis and on a cluster of three
  * masters. Where all of them share a few cores, URLs per second say little: CPU per URL is what more machines would pay.
  */
-import { availableParallelism } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { keysOf } from '@decorum/ledger'
@@ -40,7 +40,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   return {
     name: 'scale',
     lines: [
-      `${round(size.urls, 0)} URLs of about 90 characters over ${round(size.origins, 0)} origins a round, ${size.rounds} rounds each, as in \`relay\`; ${SLOTS} fetch slots over all fetchers. Everything shares ${availableParallelism()} cores, servers included: more processes cannot be faster here; CPU per URL says what they cost.`,
+      `${round(size.urls, 0)} URLs of about 90 characters over ${round(size.origins, 0)} origins a round, ${size.rounds} rounds each, as in \`relay\`; ${SLOTS} fetch slots over all fetchers. Everything shares ${availableParallelism()} cores, servers included: more processes cannot be faster here; CPU per URL says what they cost. Load average over the last quarter of an hour: ${round(loadavg()[2] ?? 0)}.`,
       '',
       ...table(['', 'URLs/s', 'Redis, µs per URL', 'gateways', 'fetchers', 'all'], rows),
     ],
