@@ -265,6 +265,7 @@ async function visitAll({ redis, ledger, clock }: Bench, origins: number): Promi
     await Promise.all(lanes.map((lane) => settle(ledger, lane)))
     clock.now += CLOCK_STEP_MS
     await ledger.take(0, { limit: CALL, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 }) // drops lanes that have run down
+    await ledger.reap(0) // and what is remembered of changed gates, as housekeeping does
   }
   await redis.client.del(`${ledger.tags[0]}:outcomes`)
 }
