@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { queueConnection } from '@decorum/service'
+import { endIfUnfit, queueConnection } from '@decorum/service'
 import pLimit from 'p-limit'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -63,7 +63,8 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
   }
 
   const member = { id: randomUUID(), role: 'fetcher', slots: config.FETCH_CONCURRENCY }
-  const announce = () => void ledger.announce(member).catch(() => {}) // silence is its own message
+  // Silence is its own message, unless the ledger wants none of us.
+  const announce = () => void ledger.announce(member).catch((error: unknown) => endIfUnfit(error, log))
   announce()
   const pulse = setInterval(announce, SECOND)
 

@@ -2,15 +2,7 @@
  * ① Jobs of `candidates` → what park stores. A job is done when every candidate in it is stored or has its outcome; the
  * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
  */
-import {
-  type Ledger,
-  LedgerUnavailableError,
-  MAX_ITEMS,
-  type ParkItem,
-  type ParkMark,
-  type ParkResult,
-  type RedisLink,
-} from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark, type ParkResult, type RedisLink } from '@decorum/ledger'
 import { assignedId, CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import { DelayedError, type Job, Worker } from 'bullmq'
@@ -155,14 +147,9 @@ function* chunksMarkedElsewhere(
   }
 }
 
-/** undefined: that partition does not answer */
+/** undefined: that partition does not answer, or wants none of us; whatever it is, the job is not given up */
 async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof LedgerUnavailableError) return undefined
-    throw error
-  }
+  return work().catch(() => undefined)
 }
 
 async function untilDone<T>(work: () => Promise<T>, giveUp: () => boolean): Promise<T> {

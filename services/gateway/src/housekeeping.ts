@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 import { type Ledger, LedgerUnavailableError, type Member } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { crashPoint } from '@decorum/service'
+import { crashPoint, endIfUnfit } from '@decorum/service'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -40,6 +40,7 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
         await work(tick)
         troubled = false
       } catch (error) {
+        endIfUnfit(error, log)
         if (!troubled) log.warn({ ...what, err: (error as Error).message }, 'housekeeping waits')
         troubled = true
       }
