@@ -56,7 +56,7 @@ test('digests that are made at the same time do not meddle with each other, what
   const bodies = Array.from({ length: 60 }, (_, n) =>
     Buffer.alloc(sizes[n % sizes.length] as number, `${n} is not ${n + 1}`),
   )
-  const digests = await Promise.all(bodies.map((body) => sha1([body.subarray(0, 17), body.subarray(17)])))
+  const digests = await Promise.all(bodies.map(async (body) => sha1([body.subarray(0, 17), body.subarray(17)])))
   expect(digests.map((digest) => Buffer.from(digest).toString('hex'))).toEqual(
     bodies.map((body) => hash('sha1', body, 'hex')),
   )

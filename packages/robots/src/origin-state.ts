@@ -113,28 +113,8 @@ export function kindOfStatus(status: number): AnswerKind {
 
 /** What a failed exchange counts as. */
 export function kindOfReason(reason: UnansweredReason): AnswerKind {
-  switch (reason) {
-    case 'too-many-redirects':
-      return 'too-many-redirects'
-    case 'redirect-loop':
-    case 'blocked-address':
-    case 'blocked-port':
-    case 'blocked-scheme':
-    case 'blocked-hop':
-      return 'bad-redirect'
-    case 'dns':
-    case 'nxdomain':
-    case 'connect':
-    case 'tls':
-    case 'timeout':
-    case 'reset':
-    case 'protocol':
-    case 'decoding':
-    case 'no-contact':
-      return 'no-answer'
-    default:
-      return reason satisfies never
-  }
+  if (reason === 'too-many-redirects') return reason
+  return reason === 'redirect-loop' || reason.startsWith('blocked-') ? 'bad-redirect' : 'no-answer'
 }
 
 /**
