@@ -15,14 +15,14 @@ test('relay: both sides settle every URL, by turns, and a ratio comes out', { ti
   const before = readOrEmpty()
   const { stdout } = await bench('relay', '--short')
   expect(stdout).toMatch(/Decorum over plain, round by round: \*\*\d+\.\d+ \(/)
-  expect(stdout).toMatch(/3 rounds by turns/)
+  expect(stdout).toMatch(/each visit empties its lane; 3 rounds/)
   expect(readOrEmpty()).toBe(before) // the short form writes nothing
 })
 
 test('lanes: each verb at two sizes, and the weights', { timeout: 180_000 }, async () => {
   const { stdout } = await bench('lanes', '--short')
   expect(stdout).toMatch(/^\| 20,000 \|( [^|]+ \|){8}$/m)
-  expect(stdout).toMatch(/^\| parked URL, 100 a lane \| \d+/m)
+  expect(stdout).toMatch(/^\| parked URL under an id of its own, 100 a lane \| \d+/m)
 })
 
 test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', {
