@@ -97,8 +97,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a lane that is given back may be taken at once',
     file: 'settle',
-    find: 'giveBack(lane, tonumber(notBefore))',
-    put: 'giveBack(lane, now)',
+    find: 'endLease(lane, kind); giveBack(lane, tonumber(notBefore))',
+    put: 'endLease(lane, kind); giveBack(lane, now)',
   },
   {
     name: 'a reaped reservation forgets its clock',
@@ -149,6 +149,12 @@ export const MUTANTS: Mutant[] = [
     put: 'shut <= now',
   },
   // leases and questions
+  {
+    name: 'who was told to wait for an answer that has come sleeps on',
+    file: 'settle',
+    find: "why == 'robots-being-asked' and",
+    put: 'false and',
+  },
   {
     name: 'reap does not wait for the quarantine',
     file: 'reap',

@@ -225,7 +225,12 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] {
     if (lease.begun !== undefined && !unused) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
-    else if (next.kind === 'defer') giveBack(lane, lease.notBefore, next.until, next.why)
+    else if (next.kind === 'defer') {
+      // answered since the taking: nobody would wake it
+      const over = next.why === 'robots-being-asked' && originAt(m, originOf(name)).question === undefined
+      if (over) giveBack(lane, lease.notBefore)
+      else giveBack(lane, lease.notBefore, next.until, next.why)
+    }
     return 'settled'
   })
 }

@@ -126,7 +126,11 @@ while i <= #ARGV do
       if what == 'release' then
         endLease(lane, kind); giveBack(lane, tonumber(notBefore))
       elseif what == 'defer' then
-        endLease(lane); giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), ARGV[i + 5])
+        local why = ARGV[i + 5]
+        endLease(lane)
+        -- answered since the taking: the lanes have been woken, and this one was not among them
+        if why == 'robots-being-asked' and redis.call('HEXISTS', P .. 'o:' .. originOf(lane), 'q') == 0 then giveBack(lane, tonumber(notBefore))
+        else giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), why) end
       end
     end
   end
