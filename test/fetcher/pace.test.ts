@@ -1,6 +1,7 @@
 /** Clocks above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
 import { openLedger } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
+import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
 import { type Clocks, openPace } from '../../services/fetcher/src/pace.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -169,4 +170,34 @@ test("'too fast' on any of its origins shuts the host, and no other clock", asyn
   const host = await knock('https://fast.host.example')
   expect(host.kind === 'wait' && host.waitMs).toBeGreaterThan(50_000)
   expect((await knock('domain://host.example')).kind).toBe('granted')
+})
+
+test('a connection that leads elsewhere than the clock that is held sends nothing', async () => {
+  const site = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
+  const enter = paced('{"host":false,"address":{"gapMs":100}}', async () => '192.0.2.33')
+  const { astray } = held(await enter(site.origin))
+  expect(astray('192.0.2.33')).toBeUndefined()
+  const { event, notSent } = await robots(connections, site.origin, { astray })
+  expect([event, notSent]).toEqual([undefined, 'the clock of 127.0.0.1 is not held'])
+  expect(site.asked).toEqual([])
+})
+
+test('a name that could not be looked up has no clock, so nothing is sent if it is found after all', async () => {
+  const { astray } = held(await paced('{"address":{"gapMs":100}}')('https://late.example'))
+  expect(astray('192.0.2.34')).toMatch(/is not held/)
+  expect(held(await paced('')('https://late.example')).astray('192.0.2.34')).toBeUndefined()
+})
+
+test('turns that nobody takes are forgotten', async () => {
+  const raw = new Redis(redis.url)
+  const enter = paced('{"domain":{"gapMs":2000}}')
+  const visit = held(await enter('https://a.forgotten.example'))
+  expect(await enter('https://b.forgotten.example')).toHaveProperty('waitMs')
+  const turns = () => raw.hexists('{decorum:0}:turns', `${polite.key} domain://forgotten.example`)
+  expect(await turns()).toBe(1)
+  await visit.release()
+  clock += 10_000
+  await ledger.reap(0)
+  expect(await turns()).toBe(0)
+  raw.disconnect()
 })

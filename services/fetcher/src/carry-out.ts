@@ -64,7 +64,8 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     if (waitMs > 0) await later(waitMs)
     if (tools.isStopping()) return await giveBack(order, tools, 'stopping')
     const clocks = await tools.pace.enter(agent, order.origin, order.gapMs)
-    if ('waitMs' in clocks) return await giveBack(order, tools, 'paced', clocks.waitMs)
+    // A lane is begun a little ahead, a group is not: whoever comes before his turn would lose it.
+    if ('waitMs' in clocks) return await giveBack(order, tools, 'paced', clocks.waitMs + GRANT_AHEAD_MS)
     const { fetchDeadlineMs, leaseMs } = tools
     const begun = await beginLease(tools.ledger, order, fetchDeadlineMs, leaseMs - fetchDeadlineMs, clocks.hostLane)
     if (begun.kind === 'refused') {
@@ -103,14 +104,21 @@ async function giveBack(
 
 async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence } = order
-  const result = await fetchPage(order, agent, lease, {
-    connections: tools.connections,
-    sink: tools.sink,
-    pageMaxBytes: tools.pageMaxBytes,
-    maxAttempts: tools.maxAttempts,
-    now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
-    onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
-  })
+  const way = tools.connections.lane(agent, origin)
+  const lastCheck = () => lease.lastCheck() ?? clocks.astray(way.connection()?.address)
+  const result = await fetchPage(
+    order,
+    agent,
+    { ...lease, lastCheck },
+    {
+      connections: tools.connections,
+      sink: tools.sink,
+      pageMaxBytes: tools.pageMaxBytes,
+      maxAttempts: tools.maxAttempts,
+      now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
+      onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
+    },
+  )
   const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
   const gapMs = gapAfter(agent, order.gapMs, tookMs)
@@ -130,6 +138,7 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
   const { answer, lesson, state } = await learnRobots(order, agent, lease, {
     ledger: tools.ledger,
     enterHop: clocks.enterHop,
+    astray: clocks.astray,
     restMs: clocks.restMs(),
     connections: tools.connections,
     agents: tools.agents,

@@ -70,7 +70,9 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
   const pins = new Map<string, string>()
   const pinned = (host: string, all: Address[]): Address[] => {
     const pin = pins.get(host)
-    return pin === undefined ? all : all.filter(({ address }) => address === pin)
+    const same = all.filter(({ address }) => address === pin)
+    if (same.length === 0) pins.delete(host) // the name has moved: who holds the clock of the old address sends nothing
+    return same.length === 0 ? all : same
   }
 
   const dial = (agent: Agent, remember: (connection: Connection) => void): buildConnector.connector => {
@@ -179,6 +181,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       let connection: Connection | undefined
       const { connections: _one, ...options } = settings
       const client = new Client(origin, { ...options, connect: dial(agent, (dialled) => (connection = dialled)) })
+      client.on('connectionError', () => pins.delete(hostOf(origin)))
       return {
         dispatch: (request, handler) => void client.dispatch(request, handler),
         connection: () => connection,

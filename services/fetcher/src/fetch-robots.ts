@@ -18,7 +18,7 @@ import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
 import { type Lease, later } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
-import type { EnterHop } from './pace.ts'
+import type { Astray, EnterHop } from './pace.ts'
 import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
 import { headersOf } from './request-head.ts'
@@ -45,6 +45,7 @@ export type RobotsAnswer = {
 type Tools = {
   connections: LaneConnections
   enterHop: EnterHop
+  astray: Astray
   /** silence owed between two requests of the visit, ms */
   restMs: number
   now: () => number
@@ -85,9 +86,10 @@ export async function fetchRobots(
     const held = first ? lease.lastCheck : lease.stillHeld
     let result: Exchange
     if (at.origin !== origin) {
-      const hop = await tools.enterHop(at.origin, left())
+      const hop = await tools.enterHop(at.origin, left(), tookMs)
       if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
-      result = await visitOther(agent, at, headers, left(), held, tools)
+      result = await visitOther(agent, at, headers, left(), held, tools, hop.astray)
+      if (hop.shared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
       await hop.leave(result)
     } else {
       if (!first) {
@@ -95,7 +97,7 @@ export async function fetchRobots(
         if (restMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
         await later(restMs)
       }
-      result = await visitOwn(agent, at, headers, left(), held, tools)
+      result = await visitOwn(agent, at, headers, left(), held, tools, tools.astray)
       if (result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     }
     if (result.kind === 'not-sent') {
@@ -135,17 +137,22 @@ type Visit = (
   at: { origin: string; path: string },
   headers: string[],
   deadlineMs: number,
-  lastCheck: () => string | undefined,
+  held: () => string | undefined,
   tools: Tools,
+  astray: Astray,
 ) => Promise<Exchange>
 
 const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true }
 
-const visitOwn: Visit = (agent, at, headers, deadlineMs, lastCheck, { connections }) =>
-  exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way: connections.lane(agent, at.origin) })
+const visitOwn: Visit = (agent, at, headers, deadlineMs, held, { connections }, astray) => {
+  const way = connections.lane(agent, at.origin)
+  const lastCheck = () => held() ?? astray(way.connection()?.address)
+  return exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
+}
 
-const visitOther: Visit = async (agent, at, headers, deadlineMs, lastCheck, { connections }) => {
+const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connections }, astray) => {
   const way: Way & { close(): void } = connections.once(agent, at.origin)
+  const lastCheck = () => held() ?? astray(way.connection()?.address)
   try {
     return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
   } finally {

@@ -6,7 +6,7 @@ import { crashPoint } from '@decorum/service'
 import type { LaneConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
 import type { Lease } from './lease.ts'
-import type { EnterHop } from './pace.ts'
+import type { Astray, EnterHop } from './pace.ts'
 import { requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
 import type { SiteAnswers } from './site-answers.ts'
@@ -16,6 +16,8 @@ export type RobotsTools = {
   agents: Agents
   sink: Sink
   enterHop: EnterHop
+  /** of the origin that is asked */
+  astray: Astray
   /** silence owed between two requests of this visit, ms */
   restMs: number
   siteAnswers: SiteAnswers
@@ -54,7 +56,7 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   if (answer.octets !== undefined && next.copy !== undefined)
     lesson.body = { hash: next.copy.hash, octets: answer.octets }
   const body = answer.octets ?? (await oldBody(next, partition, tools))
-  lesson.gaps = gapsOf(agents, next, body)
+  if (body !== 'unknown') lesson.gaps = gapsOf(agents, next, body) // otherwise those that are known stay
   return { answer, lesson, state }
 }
 
@@ -63,8 +65,8 @@ async function oldBody(
   state: RobotsState,
   partition: number,
   { ledger }: RobotsTools,
-): Promise<Uint8Array | undefined> {
-  return state.copy === undefined ? undefined : ledger.body(partition, state.copy.hash).catch(() => undefined)
+): Promise<Uint8Array | undefined | 'unknown'> {
+  return state.copy === undefined ? undefined : ledger.body(partition, state.copy.hash).catch(() => 'unknown' as const)
 }
 
 /**

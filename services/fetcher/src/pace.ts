@@ -16,11 +16,19 @@ type Visit = Lane & { fence: number; gapMs: number /** of the site itself: its l
 export type HopLane = {
   /** ends the visit. Never rejects: a lease that cannot be handed back ends by itself. */
   leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>): Promise<void>
+  /** one of its clocks is held by this visit already: the hop is one more request of it */
+  shared: boolean
+  astray: Astray
 }
+/** Why nothing may be sent over a connection to this address: it is not the one whose clock is held. Or undefined. */
+export type Astray = (address: string | undefined) => string | undefined
 /** The end of a request: its instant on `performance.now()`, what the site said by it, the silence owed to the site (ms). */
 export type End = { endedAt: number; mood?: Mood; gapMs: number }
-/** The lane of a hop with all clocks above it, once they are open; undefined when that would be after `deadlineMs`. */
-export type EnterHop = (origin: string, deadlineMs: number) => Promise<HopLane | undefined>
+/**
+ * The lane of a hop with all clocks above it, once they are open; undefined when that would be after `deadlineMs`.
+ * @param tookMs  the slowest exchange of the visit so far, ms, for agents that rest in proportion
+ */
+export type EnterHop = (origin: string, deadlineMs: number, tookMs?: number) => Promise<HopLane | undefined>
 
 /** The clocks that one request holds. */
 export type Clocks = {
@@ -30,6 +38,7 @@ export type Clocks = {
   /** silence that the lane and its clocks owe between two requests of one visit, ms */
   restMs(): number
   enterHop: EnterHop
+  astray: Astray
   /** the exchange is over: each clock owes its silence from there. Never rejects. */
   leave(end: End): Promise<void>
   /** nothing was sent: each clock is what it was. Never rejects. */
@@ -51,12 +60,18 @@ export type PaceOptions = {
 const LEAVE_TRIES = 3
 const AGAIN_MS = 250
 const FINE: Mood = { kind: 'fine' }
+const plain = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
 const nameOf = ({ agent, origin }: Lane): string => `${agent} ${origin}`
 
 export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   const wanted = async (agent: Agent, origin: string, gapMs: number) => {
     const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
-    return groups.above(agent.key, origin, address).map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs }))
+    const above = groups.above(agent.key, origin, address)
+    const clocks = above.map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs, kind: 'clock' as const }))
+    // Names are looked up again when a connection is made, and may lead elsewhere by then.
+    const astray: Astray = (at) =>
+      !groups.needsAddress || plain(at) === plain(address) ? undefined : `the clock of ${at} is not held`
+    return { clocks, astray }
   }
   /** All of them or none: what was entered before one that is shut is given back unused. */
   const enterAll = async (
@@ -77,8 +92,8 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
 
   return {
     async enter(agent, origin, gapMs) {
-      const above = await wanted(agent, origin, gapMs)
-      const entered = above.length === 0 ? [] : await enterAll(above.map((clock) => ({ ...clock, kind: 'clock' })))
+      const { clocks, astray } = await wanted(agent, origin, gapMs)
+      const entered = clocks.length === 0 ? [] : await enterAll(clocks)
       if ('waitMs' in entered) return entered
       const visits = entered
       const hostLane = groups.hostLane(agent.key, origin)
@@ -86,28 +101,32 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
         (lane.agent === agent.key && lane.origin === origin) || visits.some((held) => nameOf(held) === nameOf(lane))
       const self: Clocks = {
         hostLane,
+        astray,
         begun(visit) {
           if (visit !== undefined && hostLane !== undefined) visits.push({ ...hostLane, ...visit, ofSite: true })
         },
         restMs: () => Math.max(gapMs, ...visits.map((held) => held.gapMs)),
-        async enterHop(to, deadlineMs) {
+        async enterHop(to, deadlineMs, tookMs) {
           const until = performance.now() + deadlineMs
           const host = groups.hostLane(agent.key, to)
           const site = { gapMs: agent.minGapMs, ofSite: true }
+          const there = await wanted(agent, to, agent.minGapMs)
           const needed = [
-            ...(await wanted(agent, to, agent.minGapMs)).map((clock) => ({ ...clock, kind: 'clock' as const })),
+            ...there.clocks,
             ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const }]),
             { ...site, lanes: [{ agent: agent.key, origin: to }], kind: 'hop' as const },
           ]
           // A clock that this very visit holds has just ended a request of ours: it is waited out, not asked for.
-          const rests = needed.some(({ lanes }) => lanes.some(isHeld))
-          const restMs = rests ? self.restMs() : 0
+          const shared = needed.some(({ lanes }) => lanes.some(isHeld))
+          const restMs = shared ? gapAfter(agent, self.restMs(), tookMs) : 0
           if (performance.now() + restMs >= until) return undefined
           if (restMs > 0) await later(restMs)
           for (;;) {
             const hop = await enterAll(needed.filter(({ lanes }) => !lanes.some(isHeld)))
             if (!('waitMs' in hop)) {
               return {
+                shared,
+                astray: there.astray,
                 async leave({ kind, endedAt, timing }) {
                   const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
                   await leave(ledger, hop, { endedAt, gapMs: gapAfter(agent, agent.minGapMs, tookMs) })

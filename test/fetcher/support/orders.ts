@@ -4,7 +4,7 @@ import type { RobotsState } from '@decorum/robots'
 import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
 import { fetchRobots, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
 import type { Lease } from '../../../services/fetcher/src/lease.ts'
-import type { EnterHop } from '../../../services/fetcher/src/pace.ts'
+import type { Astray, EnterHop } from '../../../services/fetcher/src/pace.ts'
 import { noSink } from '../../../services/fetcher/src/sink.ts'
 import { polite, type testConnections } from './tools.ts'
 
@@ -49,7 +49,14 @@ export function page(
 export async function robots(
   connections: Connections,
   origin: string,
-  over: { agent?: Agent; state?: RobotsState; lease?: Lease; enterHop?: EnterHop; restMs?: number } = {},
+  over: {
+    agent?: Agent
+    state?: RobotsState
+    lease?: Lease
+    enterHop?: EnterHop
+    astray?: Astray
+    restMs?: number
+  } = {},
 ): Promise<RobotsAnswer> {
   const answer = await fetchRobots(
     origin,
@@ -59,7 +66,8 @@ export async function robots(
     over.lease ?? leaseOf(),
     {
       connections,
-      enterHop: over.enterHop ?? (async () => ({ leave: async () => {} })),
+      enterHop: over.enterHop ?? (async () => ({ leave: async () => {}, shared: false, astray: () => undefined })),
+      astray: over.astray ?? (() => undefined),
       restMs: over.restMs ?? 0,
       now: () => NOW,
       jitter: () => 0.5,

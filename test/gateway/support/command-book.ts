@@ -69,6 +69,7 @@ export function complaintAbout(name: string, args: string[]): string | undefined
     case 'LRANGE':
       return span(Number(args[1]), Number(args[2]))
     case 'LPOP':
+    case 'HRANDFIELD':
       return atMost(Number(args[1] ?? 1))
     case 'ZRANGE':
       return upper.includes('BYSCORE') ? atMost(limitOf(upper)) : span(Number(args[1]), Number(args[2]))

@@ -6,6 +6,7 @@
 ]]
 local quarantine = tonumber(ARGV[4])
 local found = redis.call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
+local own = #found
 for _, lane in ipairs(redis.call('ZRANGE', VISITS, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)) do found[#found + 1] = lane end
 local out = { epochId, ms(now), '0', '0', #found >= 200 and '1' or '' }
 local begunCount, unbegunCount = 0, 0
@@ -16,7 +17,7 @@ for i = 1, #found do
   local lane = found[i]
   local fence, list, notBefore, begun, gap, kind, _, least, _, ends = leaseOf(lane)
   local isOver = not fence or ends == '' or tonumber(ends) <= now
-  if isOver then endLease(lane, kind) else later[#later + 1] = ends; later[#later + 1] = lane end
+  if isOver then endLease(lane, i > own and 'clock' or kind) else later[#later + 1] = ends; later[#later + 1] = lane end
   if not isOver then -- the next look at it is the last one
   elseif not fence then
     setDue(lane, now + quarantine) -- a lease without its record: half of it was lost; be slow
@@ -39,6 +40,11 @@ for i = 1, #found do
 end
 if #later > 0 then redis.call('ZADD', INFLIGHT, unpack(later)) end
 redis.call('ZREMRANGEBYSCORE', P .. 'changed', '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
+-- turns that nobody took, as they come to hand
+local turns = redis.call('HRANDFIELD', TURNS, 20, 'WITHVALUES')
+for i = 1, #turns, 2 do
+  if tonumber(string.match(turns[i + 1], '|(.*)$')) < now then redis.call('HDEL', TURNS, turns[i]) end
+end
 count('reaped', begunCount)
 count('reaped-unbegun', unbegunCount)
 flush()

@@ -61,7 +61,7 @@ local function visit(lanes, kind, gap, leaseMs, ahead)
       local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''
       local silence = ms(math.max(gap, tonumber(o[6] or '0'), tonumber(least) or 0))
       local _, last = turnsOf(lane)
-      if last and tonumber(last) <= now then -- nobody is waiting any more
+      if last and tonumber(last) <= now + ahead then -- nobody is waiting any more
         turnsRead[lane] = false
         redis.call('HDEL', TURNS, lane)
       end
