@@ -87,6 +87,13 @@ const refusals = async (stats: ReturnType<typeof openStats>) =>
     .filter((line) => !line.startsWith('#'))
 const unavailable = () => Promise.reject(new LedgerUnavailableError('settle', new Error('gone')))
 
+test('an order whose lane opens much later than it said gives the lane back, and its slot', async () => {
+  const { run, begun, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
+  await run(pageOrder('http://127.0.0.1:1'))
+  expect([begun.length, settled.length]).toEqual([1, 0])
+  expect(released).toMatchObject([{ next: { kind: 'release' } }])
+})
+
 test('a page: begun in the instant before, settled with the silence kept since its last byte', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
   const { run, settled, begun } = rig()

@@ -69,7 +69,8 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     const { fetchDeadlineMs, leaseMs } = tools
     const begun = await beginLease(tools.ledger, order, fetchDeadlineMs, leaseMs - fetchDeadlineMs, clocks.hostLane)
     if (begun.kind === 'refused') {
-      stats.refused(begun.why)
+      if (begun.why === 'too-early') await giveBack(order, tools, begun.why)
+      else stats.refused(begun.why)
       return await clocks.release()
     }
     clocks.begun(begun.clock)
@@ -90,7 +91,7 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
 async function giveBack(
   { agent, origin, fence }: Order,
   { ledger, stats }: Tools,
-  why: 'stopping' | 'paced',
+  why: 'stopping' | 'paced' | 'too-early',
   waitMs?: number,
 ): Promise<void> {
   stats.refused(why)

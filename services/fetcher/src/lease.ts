@@ -30,6 +30,7 @@ export type Begun =
 
 /** Times that begin may say 'early' to one order; each time it is asked again when the ledger says so. */
 const MAX_EARLY = 8
+const LONGEST_EARLY_MS = 1_000
 
 /**
  * Asks the ledger in the instant before the request, and again when it was too early.
@@ -66,6 +67,7 @@ export async function beginLease(
       return { kind: 'lease', lease: held, ...(permit.clock === undefined ? {} : { clock: permit.clock }) }
     }
     if (permit.kind === 'refused') return permit
+    if (permit.waitMs > LONGEST_EARLY_MS) break // its gap has grown: neither a slot nor other clocks wait for that
     await later(permit.waitMs)
   }
   return { kind: 'refused', why: 'too-early' }
