@@ -3,6 +3,9 @@ import { type Delivery, type Frontier, openFrontier } from '@decorum/client'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Acknowledger } from '../../packages/client/src/acknowledge.ts'
+import { connectTo } from '../../packages/client/src/connection.ts'
+import { OutcomeReader } from '../../packages/client/src/outcomes.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -154,6 +157,41 @@ test('Redis restarted under a waiting loop: it goes on, and nothing comes twice 
   expect(await writer.xpending(STREAM, 'g', '-', '+', 10)).toHaveLength(1)
   writer.disconnect()
   await other.stop()
+})
+
+test('a loop begun while Redis is away gets its outcomes when it is back', async () => {
+  const other = await startRedis({ appendonly: true })
+  const writer = new Redis(other.url)
+  await writer.xadd(STREAM, '*', 'o', JSON.stringify({ id: 'a' }))
+  const f = await frontier(1, other.url)
+  writer.disconnect()
+  await other.stop()
+  await expect(f.outcomes({ group: 'g', wait: false }).next()).rejects.toThrow('no Redis answers')
+  const next = take(f.outcomes({ group: 'g' }), 1)
+  const ended = f.outcomes({ group: 'h' })
+  const nothing = ended.next()
+  await other.restart()
+  expect(ids(await next)).toEqual(['a'])
+  await other.stop()
+  await f.close()
+  await ended.return()
+  await nothing
+})
+
+test('an acknowledgement that failed and was told later: nothing more is remembered of it', async () => {
+  await write('a')
+  const held = new Set<string>()
+  const link = await connectTo(redis.url)
+  const options = { group: 'g', consumer: 'me', from: 'start', wait: false } as const
+  const reader = new OutcomeReader(link, new Acknowledger(link), [STREAM], options, held, new AbortController().signal)
+  const [first] = await take(reader.read(), 1)
+  await client.call('ACL', 'SETUSER', 'default', '-xack')
+  await expect(first?.ack()).rejects.toThrow('could not be acknowledged')
+  expect(held.size).toBe(1)
+  await client.call('ACL', 'SETUSER', 'default', '+xack')
+  await expect.poll(() => held.size, { timeout: 5_000 }).toBe(0)
+  expect(await client.xpending(STREAM, 'g')).toEqual([0, null, null, null])
+  link.disconnect()
 })
 
 test('a removed group is gone, and removing it again is no error', async () => {

@@ -15,9 +15,9 @@ const OWED_AGAIN_MS = 1_000
 /** Ids in one XACK. */
 const MOST = 500
 
-type Waiting = { id: string; resolve: () => void; reject: (error: Error) => void }
+type Waiting = { id: string; told: () => void; resolve: () => void; reject: (error: Error) => void }
 /** One stream for one group. `owed`: what its callers were told could not be said; while there is any, it counts as away. */
-type Line = { stream: string; group: string; waiting: Waiting[]; owed: string[]; busy: boolean }
+type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
 export class Acknowledger {
   readonly #redis: RedisLink
@@ -28,11 +28,14 @@ export class Acknowledger {
     this.#redis = redis
   }
 
-  /** @throws FrontierUnavailableError when Redis does not answer: it will be told; before that the entry may come again */
-  ack(stream: string, group: string, id: string): Promise<void> {
+  /**
+   * @param told  called when Redis knows, be it long after this has thrown
+   * @throws FrontierUnavailableError when Redis does not answer: it will be told; before that the entry may come again
+   */
+  ack(stream: string, group: string, id: string, told = (): void => undefined): Promise<void> {
     const line = this.#lineOf(stream, group)
     return new Promise((resolve, reject) => {
-      line.waiting.push({ id, resolve, reject })
+      line.waiting.push({ id, told, resolve, reject })
       if (line.owed.length > 0) this.#fail(line, line.waiting.splice(0), 'it has not answered for a while')
       else if (!line.busy) {
         line.busy = true
@@ -69,10 +72,7 @@ export class Acknowledger {
     const giveUpAt = performance.now() + COMING_BACK_MS
     for (;;) {
       try {
-        await this.#tell(
-          line,
-          list.map(({ id }) => id),
-        )
+        await this.#tell(line, list)
         for (const { resolve } of list) resolve()
         return
       } catch (error) {
@@ -88,14 +88,17 @@ export class Acknowledger {
     }
   }
 
-  #tell = ({ stream, group }: Line, ids: string[]): Promise<unknown> =>
-    within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+  async #tell({ stream, group }: Line, list: Waiting[]): Promise<void> {
+    const ids = list.map(({ id }) => id)
+    await within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+    for (const { told } of list) told()
+  }
 
   #fail(line: Line, list: Waiting[], why: unknown): void {
     const failed = new FrontierUnavailableError('outcomes could not be acknowledged', why)
-    for (const { id, reject } of list) {
-      line.owed.push(id)
-      reject(failed)
+    for (const one of list) {
+      line.owed.push(one)
+      one.reject(failed)
     }
   }
 

@@ -1,6 +1,7 @@
 /** What a crawl frontier holds in its hand: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkOneServer, keysOf, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { type Candidate, partitionTags } from '@decorum/protocol'
 import { Acknowledger } from './acknowledge.ts'
@@ -39,6 +40,8 @@ export type Frontier = {
 }
 
 const CALL_MS = 5_000
+/** A reader whose Redis does not answer tries again after this. */
+const AGAIN_MS = 500
 /** How often a reader looks whether there are more partitions now. */
 const LOOK_AGAIN_MS = 2_000
 
@@ -113,16 +116,34 @@ function frontierOn(redis: RedisLink, tags: string[], patienceMs: number): Front
     }
   }
 
+  /** Tried until it stands if the reader `wait`s; undefined when it is ended before that. */
+  async function ownConnection(wait: boolean, signal: AbortSignal): Promise<RedisLink | undefined> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
+    signal.addEventListener('abort', () => end(undefined), { once: true })
+    while (!signal.aborted) {
+      const own = connectTo(redis)
+      try {
+        const first = await Promise.race([own, ended])
+        if (first !== undefined && !signal.aborted) return first
+        void own.then((late) => late.disconnect()).catch(() => undefined)
+      } catch (error) {
+        if (!wait) throw error
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+      }
+    }
+    return undefined
+  }
+
   async function* readPart(
     part: string[],
     options: Required<OutcomesOptions>,
     held: Set<string>,
     signal: AbortSignal,
   ): AsyncGenerator<Delivery, void, undefined> {
-    const own = await connectTo(redis)
+    const own = await ownConnection(options.wait, signal)
+    if (own === undefined) return
     // A blocking read ends only when its connection does.
     const cut = (): void => own.disconnect()
-    if (signal.aborted) return cut()
     signal.addEventListener('abort', cut)
     try {
       yield* new OutcomeReader(own, acks, part, options, held, signal).read()

@@ -102,10 +102,7 @@ export class OutcomeReader {
       const key = `${stream} ${id}`
       if (this.#held.has(key)) continue
       this.#held.add(key)
-      const ack = async (): Promise<void> => {
-        await this.#acks.ack(stream, this.#group, id)
-        this.#held.delete(key)
-      }
+      const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
       yield { outcome, ack }
     }
   }

@@ -3,7 +3,7 @@
  * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
  */
 import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark, type ParkResult, type RedisLink } from '@decorum/ledger'
-import { assignedId, CANDIDATES, candidatesOf, type Outcome, queueOptions } from '@decorum/protocol'
+import { assignedId, CANDIDATES, candidatesOf, isFrontierJob, type Outcome, queueOptions } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
@@ -27,19 +27,20 @@ export type IntakeOptions = {
 
 /** Parking waits for Redis as long as it takes: a job given back would only be delivered again. */
 const AGAIN_MS = 500
-/** Another partition's Redis is away: its share of a job is tried again after this. */
+/** A job that could not be done to its end (another partition's Redis is away, we are stopping) comes again after this. */
 const LATER_MS = 5_000
 
 export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, tag, connection, metrics, log, concurrency, lockMs } = options
   let closing = false
-  const work = async (job: Job<unknown>, token?: string): Promise<void> => {
+  /** Whether all of it is stored. */
+  const store = async (job: Job<unknown>): Promise<boolean> => {
     const away = new Set<number>()
     for (const { target, items, mark } of chunksOf(options, job)) {
       if (away.has(target)) continue
       crashPoint('intake.before-park')
       const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
-      const result = target === partition ? await untilDone(park, () => closing) : await unlessAway(park)
+      const result = await (target === partition ? untilDone(park, () => closing) : unlessAway(park))
       if (result === undefined) {
         away.add(target)
         continue
@@ -50,9 +51,17 @@ export function startIntake(options: IntakeOptions): Worker {
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)
     }
     crashPoint('intake.done')
-    if (away.size === 0) return
-    // It comes again as a whole; what is stored is marked. Meanwhile other jobs have its place.
-    await job.moveToDelayed(Date.now() + LATER_MS, token)
+    return away.size === 0
+  }
+  const work = async (job: Job<unknown>, token?: string): Promise<void> => {
+    const isStored = await store(job).catch((err: Error) => {
+      log.error({ err, job: job.id }, 'candidates could not be taken in: a fault of ours; the job comes again')
+      return false
+    })
+    if (isStored) return
+    // It comes again as a whole; what is stored is marked. Meanwhile other jobs have its place. Whatever else were thrown
+    // here, BullMQ would call the job failed; one that cannot be moved stalls and is delivered again when its lock ends.
+    await job.moveToDelayed(Date.now() + LATER_MS, token).catch(() => {})
     throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {
@@ -122,15 +131,22 @@ function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>
   return [...byTarget].flatMap(([target, items]) => {
     const chunks: Chunk[] = []
     for (let chunk = 0; chunk * MAX_ITEMS < items.length; chunk++) {
-      const mark: ParkMark =
-        target === partition ? { job: jobId, chunk } : { key: foreignMark(partition, jobId, chunk) }
+      const mark: ParkMark = target === partition ? { job: jobId, chunk } : { key: foreignMark(partition, job, chunk) }
       chunks.push({ target, items: items.slice(chunk * MAX_ITEMS, (chunk + 1) * MAX_ITEMS), mark })
     }
     return chunks
   })
 }
 
-const foreignMark = (partition: number, jobId: string, chunk: number): string => `job:${partition}:${jobId}:${chunk}`
+/**
+ * Outlives the job, so it names more than the job's id: a producer may use that again for other candidates, with a new
+ * timestamp (the one stored with the job: the same at each delivery). Ids of @decorum/client stand for themselves: what
+ * comes again under one is the same job, whose first adding had no reply.
+ */
+function foreignMark(partition: number, job: Job<unknown>, chunk: number): string {
+  const jobId = String(job.id)
+  return `job:${partition}:${isFrontierJob(jobId) ? '' : job.timestamp}:${jobId}:${chunk}`
+}
 
 /** Marks that do not vanish with the job. Which of them exist is not worth remembering: forgetting one that is not there is free. */
 function* chunksMarkedElsewhere(
@@ -143,7 +159,7 @@ function* chunksMarkedElsewhere(
   const chunks = Array.isArray(members) ? Math.ceil(members.length / MAX_ITEMS) : 0
   for (let target = 0; target < partitions; target++) {
     if (target === partition) continue
-    for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(partition, String(job.id), chunk) }
+    for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(partition, job, chunk) }
   }
 }
 
@@ -152,12 +168,13 @@ async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
   return work().catch(() => undefined)
 }
 
-async function untilDone<T>(work: () => Promise<T>, giveUp: () => boolean): Promise<T> {
+/** undefined: given up, which is asked after each failure */
+async function untilDone<T>(work: () => Promise<T>, giveUp: () => boolean): Promise<T | undefined> {
   for (;;) {
     try {
       return await work()
-    } catch (error) {
-      if (giveUp()) throw error
+    } catch {
+      if (giveUp()) return undefined
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
     }
   }

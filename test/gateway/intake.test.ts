@@ -1,0 +1,111 @@
+/** Candidates that came as a job are stored or have their outcome, whatever becomes of the gateway and of the job's name. */
+import { openLedger } from '@decorum/ledger'
+import { CANDIDATES, type Candidate, frontierJob, partitionTags, queueOptions } from '@decorum/protocol'
+import { queueConnection, type RunningService } from '@decorum/service'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { startIntake } from '../../services/gateway/src/candidates-in.ts'
+import { main } from '../../services/gateway/src/main.ts'
+import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
+const TAGS = partitionTags(2)
+const queue = new Queue(CANDIDATES, { connection: raw, ...queueOptions(TAGS[0] as string) })
+
+beforeEach(() => raw.flushall())
+afterAll(async () => {
+  await queue.close()
+  raw.disconnect()
+})
+
+/** Hosts of partition 0 and of partition 1. */
+const ledger = await openLedger({ redis: redis.url, partitions: 2 })
+afterAll(() => ledger.close())
+const originIn = (partition: number): string => {
+  for (let n = 0; ; n++) if (ledger.partitionOf(`http://h${n}.example`) === partition) return `http://h${n}.example`
+}
+const [HERE, THERE] = [originIn(0), originIn(1)]
+const lane = (partition: number, origin: string): string => `${TAGS[partition]}:q:decorum ${origin}`
+
+async function gateway(): Promise<RunningService> {
+  const started = await main({
+    REDIS_URL: redis.url,
+    DECORUM_PARTITIONS: '2',
+    LOG_LEVEL: 'silent',
+    DECORUM_CONTACT: 'https://bot.example/',
+  })
+  onTestFinished(() => started.stop())
+  return started
+}
+
+/** Resolves when the job is done and gone. */
+async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
+  await queue.add('candidates', { candidates }, { jobId })
+  await expect.poll(() => queue.getJob(jobId), { timeout: 5_000, interval: 20 }).toBeUndefined()
+}
+
+test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
+  await raw.set(lane(0, HERE), 'no list: whoever wants to park here fails')
+  const first = await gateway()
+  const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
+  await expect.poll(() => job.getState(), { interval: 20 }).toBe('active')
+  await first.stop()
+  expect(await job.getState()).toBe('delayed')
+
+  await raw.del(lane(0, HERE))
+  await gateway()
+  await job.promote()
+  await expect.poll(() => raw.llen(lane(0, HERE)), { timeout: 5_000, interval: 20 }).toBe(1)
+})
+
+test('a fault of ours fails no job: it is logged, and the job comes again later', async () => {
+  const connection = queueConnection(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
+  const said: string[] = []
+  const worker = startIntake({
+    ledger,
+    partition: 0,
+    tag: TAGS[0] as string,
+    connection,
+    admit: () => {
+      throw new Error('admit has a fault')
+    },
+    metrics: gatewayMetrics(),
+    log: pino({ level: 'error' }, { write: (line: string) => void said.push(line) }),
+    concurrency: 1,
+    lockMs: 30_000,
+  })
+  onTestFinished(async () => {
+    await worker.close()
+    connection.disconnect()
+  })
+  const before = Date.now()
+  const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
+  await expect.poll(() => job.getState(), { timeout: 5_000, interval: 20 }).toBe('delayed')
+  expect((await queue.getJob(job.id as string))?.delay).toBeGreaterThan(1_000)
+  expect(Date.now() - before, 'it was tried once').toBeLessThan(5_000)
+  expect(said).toHaveLength(1)
+  expect(said[0]).toContain('admit has a fault')
+})
+
+test('a job under a name used before brings its own URLs, those for other partitions too', async () => {
+  await gateway()
+  for (const night of [1, 2]) {
+    const urls = [`${HERE}/${night}`, `${THERE}/${night}`]
+    const candidates = urls.map((url) => ({ url, id: url }))
+    await carryOut('nightly', candidates)
+  }
+  expect(await raw.llen(lane(0, HERE))).toBe(2)
+  expect(await raw.llen(lane(1, THERE))).toBe(2)
+})
+
+test('a job of a frontier that never heard of its being taken, added again: nothing twice, in no partition', async () => {
+  await gateway()
+  const name = frontierJob('0123456789abcdef', 1)
+  for (const _ of ['first', 'again']) await carryOut(name, [{ url: `${HERE}/1` }, { url: `${THERE}/1` }])
+  expect(await raw.llen(lane(0, HERE))).toBe(1)
+  expect(await raw.llen(lane(1, THERE))).toBe(1)
+})
