@@ -197,6 +197,18 @@ export const MUTANTS: Mutant[] = [
     find: 'not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])',
     put: 'not (o[3] or o[5] or o[6] or o[7] or o[10])',
   },
+  {
+    name: 'take goes by gates that stood open once',
+    file: 'common',
+    find: "  redis.call('HDEL', P .. 'o:' .. origin, 'p')\n",
+    put: '',
+  },
+  {
+    name: 'an answer opens all gates',
+    file: 'learn',
+    find: 'if not (gates[1] or',
+    put: 'if true or not (gates[1] or',
+  },
   { name: 'back-off is not noted', file: 'settle', find: '  noteChange(origin)\n', put: '' },
   { name: "the operator's hand is not noted", file: 'operate', find: 'noteChange(origin)\n', put: '' },
   {

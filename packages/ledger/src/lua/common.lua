@@ -20,7 +20,7 @@
   {tag}:q:<lane>  list  URLs of the lane; the head stays while in flight       {tag}:h:<lane>  the same, priority high
   {tag}:mem       hash  lane → tries|list|clock|why|high, only while a lane has such a memory: tries of the head and the
                         list it is in, the clock kept while the lane is deferred and why it is, whether it has priority URLs
-  {tag}:o:<origin> hash  s robots state (state-text.ts), v version, q/u question under way (fence, until), bu/bf/be back-off
+  {tag}:o:<origin> hash  s robots state (state-text.ts), v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
                         (until, incidents, last end), nf failures in a row, pu/pr pause, ku/kr block, og/oe/or gap by hand
                         (ms, until, reason), rf version at which a refetch was asked for, g:<agent> gap, w:<agent> clamped
   {tag}:ids:<n>   set   ids that are stored, as numbers, in 4096 buckets
@@ -127,6 +127,7 @@ end
 local CHANGES_KEPT_MS = 60000
 local function noteChange(origin)
   redis.call('ZADD', P .. 'changed', redis.call('HGET', KEYS[1], 'fence') or '0', origin)
+  redis.call('HDEL', P .. 'o:' .. origin, 'p')
 end
 
 -- tries, list, clock, why, high of a lane, each '' when there is none

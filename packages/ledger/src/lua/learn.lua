@@ -23,6 +23,8 @@ end
 redis.call('HSET', key, 's', ARGV[7])
 redis.call('HDEL', key, 'q', 'u')
 local version = redis.call('HINCRBY', key, 'v', 1)
+local gates = redis.call('HMGET', key, 'bu', 'pu', 'ku', 'nf', 'og') -- 'rf' speaks of the version before
+if not (gates[1] or gates[2] or gates[3] or gates[4] or gates[5]) then redis.call('HSET', key, 'p', '1') end
 if redis.call('PTTL', key) < tonumber(ARGV[8]) then redis.call('PEXPIRE', key, ARGV[8]) end
 if ARGV[9] ~= '' then
   if ARGV[10] ~= '' then redis.call('SET', P .. 'b:' .. ARGV[9], string.sub(ARGV[10], 2), 'PX', ARGV[11])

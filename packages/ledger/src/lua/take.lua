@@ -61,7 +61,10 @@ for i = 1, #found, 2 do
   if #heads == 0 then
     if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
   else
-    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og')
+    local key = P .. 'o:' .. originOf(lane)
+    local o = redis.call('HMGET', key, 's', 'v', 'p')
+    if o[3] then o[3] = false -- every gate stands open: a look at each cost three times as much
+    else o = redis.call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og') end
     local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
     if o[5] or o[6] then
