@@ -1,6 +1,7 @@
 /** Another number of partitions: everything of a host goes where it belongs then, and whoever knows the old number is refused. */
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { holdingChange } from '../../packages/ledger/src/change-lock.ts'
 import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '../../packages/ledger/src/index.ts'
 import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { moveLane } from '../../packages/ledger/src/move-lane.ts'
@@ -25,17 +26,27 @@ async function empty(): Promise<Redis> {
   return raw
 }
 
-/** @param most  commands after which Redis is gone */
-async function change(to: number, onProgress: () => void = () => undefined, most = Number.POSITIVE_INFINITY) {
+/** What becomes of a change's commands on their way: `sent` so far with this one; what is returned is waited for first. */
+type OnTheWay = (sent: number, args: string, link: Redis) => Promise<unknown> | undefined
+
+async function change(to: number, onProgress: () => void = () => undefined, onTheWay: OnTheWay = () => undefined) {
   const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
   await connectLink(link, 1_000)
   const send = link.sendCommand.bind(link)
   let sent = 0
   link.sendCommand = (command, stream) => {
-    if (++sent > most) link.disconnect()
-    return send(command, stream)
+    const wait = onTheWay(++sent, command.args.join(' '), link)
+    return wait === undefined ? send(command, stream) : wait.then(() => send(command, stream))
   }
   return repartition({ redis: link, to, ...TIMES, onProgress }).finally(() => link.disconnect())
+}
+/** What a run that was cut off leaves behind, and what ends by itself after a while. */
+const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
+
+/** New partitions hold their grants for a second: here nothing was granted before. */
+async function noHold(raw: Redis, ledger: Ledger): Promise<void> {
+  await counted(ledger)
+  for (const tag of ledger.tags) await raw.hset(`${tag}:epoch`, 'hold', 0)
 }
 
 /** All that can be seen of a host, but the instant at which it is looked at. */
@@ -115,6 +126,7 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
     if (hash !== undefined) expect(await large.body(large.partitionOf(origin), hash)).toBeDefined()
   }
 
+  await noHold(raw, large)
   await change(2)
   const back = await open(2)
   expect(await seen(back)).toEqual(before)
@@ -126,13 +138,17 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
 })
 
 test('cut off after ever more commands, each time taken up again: the end is the same', async () => {
-  await empty()
+  const raw = await empty()
   const small = await open(2)
   await fill(small)
   const [before, sums] = [await seen(small), await counted(small)]
   let cuts = 0
   for (let most = 1; ; most += 1 + (cuts % 7)) {
-    const isDone = await change(3, undefined, most).then(
+    const goes: OnTheWay = (sent, _, link) => {
+      if (sent > most) link.disconnect()
+      return undefined
+    }
+    const isDone = await change(3, undefined, goes).then(
       () => true,
       (error: unknown) => {
         expect(error).not.toBeInstanceOf(LedgerUnfitError)
@@ -141,6 +157,7 @@ test('cut off after ever more commands, each time taken up again: the end is the
     )
     if (isDone) break
     cuts++
+    await lockEnds(raw)
   }
   expect(cuts).toBeGreaterThan(20)
   const large = await open(3)
@@ -189,8 +206,95 @@ test('a lane that is put off keeps its own clock, later by as much as its new se
   const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
   await raw.hset(`${from}:mem`, lane, '2|q|1000.500|back-off|')
   await raw.zadd(`${from}:due`, 9_000, lane)
-  await moveLane(raw, from, to, lane, 9_000, 7)
+  const move = () =>
+    holdingChange(raw, async (held) => {
+      for (const tag of [from, to]) await held.shut(tag, '1>2')
+      return moveLane({ redis: raw, change: held }, from, to, lane, 7)
+    })
+  await move()
   expect(await raw.hget(`${to}:mem`, lane)).toBe('2|q|1007.500|back-off|')
   expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
   expect(await raw.exists(`${from}:mem`, `${from}:due`)).toBe(0)
+  const there = await raw.dumpBuffer(`${to}:mem`)
+  expect(await move(), 'it has moved').toBe(0)
+  expect(await raw.dumpBuffer(`${to}:mem`)).toEqual(there)
+  expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
+})
+
+test('a second change is refused while one works; one that was frozen and overtaken changes nothing any more', async () => {
+  const raw = await empty()
+  const small = await open(2)
+  await fill(small)
+  const [before, sums] = [await seen(small), await counted(small)]
+  const look = async (partitions: number) => {
+    const ledger = await open(partitions)
+    expect(await seen(ledger)).toEqual(before)
+    expect(await counted(ledger)).toEqual(sums)
+    await noHold(raw, ledger)
+    return ledger.tags
+  }
+  let second: Promise<string> | undefined
+  await change(5, () => {
+    second ??= change(5).then(() => 'done', String)
+  })
+  expect(await second).toContain("another 'decorum partitions' is at work")
+  let now = 5
+  let frozen = 0
+  for (let most = 12; ; most += most) {
+    const to = 7 - now
+    const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>()
+    const { promise: stands, resolve: stand } = Promise.withResolvers<void>()
+    const old = change(to, undefined, (sent) => {
+      if (sent < most) return undefined
+      stand()
+      return thawed
+    }).then(() => 'done', String)
+    // A freeze in the very last commands is none: nothing is left to be done.
+    if ((await Promise.race([stands, old])) === 'done') break
+    frozen++
+    await lockEnds(raw)
+    await change(to)
+    const tags = await look(to)
+    thaw()
+    const end = await old
+    expect(end, `frozen at ${most}`).toMatch(/LedgerUnfitError: (another .* has overtaken|this Redis holds)/)
+    expect(await look(to), `frozen at ${most}`).toEqual(tags)
+    now = to
+  }
+  expect(frozen).toBeGreaterThan(3)
+})
+
+test('a hold is waited for; retired queues are looked at, and their serial numbers rise with the others', async () => {
+  const raw = await empty()
+  await open(1)
+  const holdUntil = Date.now() + 300
+  await raw.hset('{decorum:0}:epoch', 'hold', holdUntil)
+  await change(3)
+  expect(Date.now()).toBeGreaterThanOrEqual(holdUntil)
+  await noHold(raw, await open(3))
+  const { retired } = await change(1)
+  expect(retired).toHaveLength(2)
+  const [gone] = retired as [string]
+  await raw.lpush(`${gone}:candidates:active`, '7')
+  await expect(change(2)).rejects.toThrow(`half way in (1 in ${gone})`)
+  await raw.del(`${gone}:candidates:active`)
+  await raw.set('{decorum:0}:candidates:id', 40)
+  await change(2)
+  for (const tag of ['{decorum:0}', ...retired]) expect(await raw.get(`${tag}:candidates:id`)).toBe('40')
+})
+
+test('a job that is begun right before the gate is shut is seen: the gate opens again', async () => {
+  const raw = await empty()
+  const ledger = await open(1)
+  await raw.hset('{decorum:0}:epoch', 'hold', 0)
+  let begun = false
+  const begin: OnTheWay = (_, args) => {
+    if (begun || !args.includes('1>3')) return undefined
+    begun = true
+    return raw.lpush('{decorum:0}:candidates:active', '7')
+  }
+  await expect(change(3, undefined, begin)).rejects.toThrow('half way in (1 in {decorum:0})')
+  expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
+  await raw.del('{decorum:0}:candidates:active')
+  expect(await change(3)).toMatchObject({ from: 1, to: 3 })
 })

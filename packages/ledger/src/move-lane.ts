@@ -4,48 +4,59 @@
  * the same move can be made again.
  */
 import { isAssigned } from '@decorum/protocol'
+import type { Change } from './change-lock.ts'
 import { decodeEntry, idSlot } from './entry.ts'
 import { keysOf } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { readState } from './state-text.ts'
 
+export type Mover = { redis: RedisLink; change: Change }
+
 const ENTRIES = 1_000
 
 /** Takes a lane out of its old partition at once. */
-const DROP_LANE = `local P, lane = ARGV[1], ARGV[2]
+const DROP_LANE = `local P, lane = ARGV[2], ARGV[3]
 redis.call('UNLINK', P .. ':q:' .. lane, P .. ':h:' .. lane)
 redis.call('HDEL', P .. ':mem', lane)
-redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[3])
+redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[4])
 return redis.call('ZREM', P .. ':due', lane)`
 
-/** Counts it where it has come to: once, since the set of those that came stays until all have. */
-const COUNT_LANE = `if redis.call('SADD', ARGV[1] .. ':moved', ARGV[2]) == 0 then return 0 end
-return redis.call('HINCRBY', ARGV[1] .. ':counts', 'parked', ARGV[3])`
+/** Its clock and memory; and it is counted where it has come to: once, since the set of those that came stays until all have. */
+const PUT_LANE = `local P, lane = ARGV[2], ARGV[3]
+if ARGV[7] ~= '' then redis.call('HSET', P .. ':mem', lane, ARGV[7]) end
+redis.call('ZADD', P .. ':due', ARGV[6], lane)
+if redis.call('SADD', P .. ':moved', ARGV[4] .. ' ' .. lane) == 1 then redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[5]) end`
+
+const PUT_KEY = `redis.call('RESTORE', ARGV[2], ARGV[3], ARGV[4], 'REPLACE')`
+const PUT_FIELD = `redis.call('HSET', ARGV[2], ARGV[3], ARGV[4])`
+const DROP_KEY = `redis.call('UNLINK', ARGV[2])`
+const EACH_ID = (command: 'SADD' | 'SREM') =>
+  `for at = 3, #ARGV, 2 do redis.call('${command}', ARGV[2] .. ':ids:' .. ARGV[at], ARGV[at + 1]) end`
 
 /**
+ * Nothing is done when the lane is not in its old partition: it has moved already.
  * @param aheadMs  how far the clock of its new server may be ahead of the old one's: its silence is that much longer there
  * @returns        how many URLs went along
  */
 export async function moveLane(
-  redis: RedisLink,
+  { redis, change }: Mover,
   from: string,
   to: string,
   lane: string,
-  due: number,
   aheadMs: number,
 ): Promise<number> {
+  const due = await redis.zscore(`${from}:due`, lane)
+  if (due === null) return 0
   let urls = 0
   for (const list of ['q', 'h']) {
-    urls += await copyIds(redis, `${from}:${list}:${lane}`, from, to, 'SADD')
-    await copyKey(redis, `${from}:${list}:${lane}`, `${to}:${list}:${lane}`)
+    urls += await eachId({ redis, change }, `${from}:${list}:${lane}`, to, 'SADD')
+    await copyKey({ redis, change }, `${from}:${list}:${lane}`, to, `${to}:${list}:${lane}`)
   }
   const memory = await redis.hget(`${from}:mem`, lane)
-  if (memory === null) await redis.hdel(`${to}:mem`, lane)
-  else await redis.hset(`${to}:mem`, lane, later(memory, aheadMs))
-  await redis.zadd(`${to}:due`, due + aheadMs, lane)
-  await redis.eval(COUNT_LANE, 1, keysOf(to).epoch, to, `${from} ${lane}`, urls)
-  for (const list of ['q', 'h']) await copyIds(redis, `${from}:${list}:${lane}`, from, to, 'SREM')
-  await redis.eval(DROP_LANE, 1, keysOf(from).epoch, from, lane, String(-urls))
+  const kept = memory === null ? '' : later(memory, aheadMs)
+  await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), kept)
+  for (const list of ['q', 'h']) await eachId({ redis, change }, `${from}:${list}:${lane}`, from, 'SREM')
+  await change.write(from, DROP_LANE, from, lane, -urls)
   return urls
 }
 
@@ -55,32 +66,20 @@ function later(memory: string, aheadMs: number): string {
   return [tries, list, clock ? (Number(clock) + aheadMs).toFixed(3) : '', ...rest].join('|')
 }
 
-/** Ids of a list's URLs are stored where the list is: SADD there, or SREM here. */
-async function copyIds(
-  redis: RedisLink,
-  list: string,
-  from: string,
-  to: string,
-  how: 'SADD' | 'SREM',
-): Promise<number> {
+/** Ids of a list's URLs are stored where the list is: SADD in its new partition, or SREM in its old one. */
+async function eachId({ redis, change }: Mover, list: string, tag: string, how: 'SADD' | 'SREM'): Promise<number> {
   for (let at = 0; ; at += ENTRIES) {
     const entries = await redis.lrange(list, at, at + ENTRIES - 1)
-    const pipeline = redis.pipeline()
-    for (const entry of entries) {
-      const { id } = decodeEntry(entry, 'normal')
-      if (isAssigned(id)) continue
-      const { bucket, number } = idSlot(id)
-      if (how === 'SADD') pipeline.sadd(`${to}:ids:${bucket}`, number)
-      else pipeline.srem(`${from}:ids:${bucket}`, number)
-    }
-    await run(pipeline)
+    const ids = entries.map((entry) => decodeEntry(entry, 'normal').id).filter((id) => !isAssigned(id))
+    const slots = ids.map(idSlot).flatMap(({ bucket, number }) => [bucket, number])
+    if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
     if (entries.length < ENTRIES) return at + entries.length
   }
 }
 
-/** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. */
+/** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */
 export async function moveOrigin(
-  redis: RedisLink,
+  { redis, change }: Mover,
   from: string,
   to: string,
   origin: string,
@@ -89,20 +88,20 @@ export async function moveOrigin(
   const [here, there] = [keysOf(from), keysOf(to)]
   const [state, backOff] = await redis.hmget(here.origin(origin), 's', 'bu')
   const { hash } = readState(state ?? '').copy ?? {}
-  if (hash !== undefined) await copyKey(redis, here.body(hash), there.body(hash))
-  await copyKey(redis, here.origin(origin), there.origin(origin))
-  if (backOff && aheadMs > 0) await redis.hset(there.origin(origin), 'bu', (Number(backOff) + aheadMs).toFixed(3))
-  await redis.unlink(here.origin(origin))
+  if (hash !== undefined) await copyKey({ redis, change }, here.body(hash), to, there.body(hash))
+  if (!(await copyKey({ redis, change }, here.origin(origin), to, there.origin(origin)))) return
+  if (backOff && aheadMs > 0)
+    await change.write(to, PUT_FIELD, there.origin(origin), 'bu', (Number(backOff) + aheadMs).toFixed(3))
+  await change.write(from, DROP_KEY, here.origin(origin))
 }
 
-/** As it is, with the life it has left; what is not there is not there afterwards. */
-async function copyKey(redis: RedisLink, from: string, to: string): Promise<void> {
-  const [body, life] = [await redis.dumpBuffer(from), await redis.pttl(from)]
-  if (body === null) await redis.unlink(to)
-  else await redis.restore(to, Math.max(life, 0), body, 'REPLACE')
-}
-
-async function run(pipeline: ReturnType<RedisLink['pipeline']>): Promise<void> {
-  if (pipeline.length === 0) return
-  for (const [error] of (await pipeline.exec()) ?? []) if (error !== null) throw error
+/**
+ * As it is, with the life it has left.
+ * @returns  false when it is not there: what lies at its new place, brought by an earlier try, stays
+ */
+async function copyKey({ redis, change }: Mover, key: string, to: string, target: string): Promise<boolean> {
+  const [body, life] = [await redis.dumpBuffer(key), await redis.pttl(key)]
+  if (body === null) return false
+  await change.write(to, PUT_KEY, target, Math.max(life, 0), body)
+  return true
 }

@@ -4,12 +4,14 @@
  * refuses whoever knows another number: docs/decisions/0009-redis-cluster.md.
  */
 import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
+import { type Change, holdingChange } from './change-lock.ts'
 import { LedgerUnfitError } from './errors.ts'
 import { checkRedis, readTags } from './fit.ts'
-import { keysOf, PARTITIONS_KEY, RETIRED_KEY, readLaneName } from './keys.ts'
+import { keysOf, readLaneName } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
-import { moveLane, moveOrigin } from './move-lane.ts'
-import { defineVerbs } from './scripts.ts'
+import { type Mover, moveLane, moveOrigin } from './move-lane.ts'
+import { type Arg, defineVerbs } from './scripts.ts'
+import { aheadMs, type Clock, clocksOf } from './server-clocks.ts'
 import { leasesEnd, quiet } from './standstill.ts'
 
 export type RepartitionOptions = {
@@ -21,7 +23,13 @@ export type RepartitionOptions = {
   onProgress?: (progress: RepartitionProgress) => void
 }
 export type RepartitionProgress =
-  | { kind: 'waiting' /** leases that have not ended yet */; leases: number }
+  | {
+      kind: 'waiting'
+      /** leases that have not ended yet */
+      leases: number
+      /** how long what a Redis that forgot may have granted is still waited for, ms */
+      holdMs: number
+    }
   | { kind: 'moving'; lanes: number; origins: number; urls: number }
 export type Repartitioned = {
   from: number
@@ -42,14 +50,18 @@ const PAGE = 500
  *         change is under way
  */
 export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
+  await checkRedis(options.redis, CALL_MS)
+  defineVerbs(options.redis)
+  return holdingChange(options.redis, (change) => underLock(options, change))
+}
+
+async function underLock(options: RepartitionOptions, change: Change): Promise<Repartitioned> {
   const { redis, to, onProgress = () => undefined } = options
-  await checkRedis(redis, CALL_MS)
-  defineVerbs(redis)
   const before = await readTags(redis)
   const [first] = before.tags
   if (first === undefined)
     throw new LedgerUnfitError('no fleet has run on this Redis yet: start one with DECORUM_PARTITIONS set')
-  const pending = await redis.hget(keysOf(first).epoch, 'of')
+  const [pending, moving] = await redis.hmget(keysOf(first).epoch, 'of', 'moving')
   const began = pending?.includes('>') ? pending : undefined
   if (began !== undefined && !began.endsWith(`>${to}`))
     throw new LedgerUnfitError(
@@ -59,43 +71,62 @@ export async function repartition(options: RepartitionOptions): Promise<Repartit
   const done: Repartitioned = { from, to, lanes: 0, origins: 0, urls: 0, retired: before.retired }
   if (began === undefined && before.tags.length === to) return done
 
-  const tags = partitionTags(to, [...before.tags, ...before.retired])
-  const all = [...new Set([...before.tags, ...before.retired, ...tags])]
-  if (began === undefined) await quiet(options, before.tags)
+  const there = [...before.tags, ...before.retired]
+  const tags = partitionTags(to, there)
+  const all = [...new Set([...there, ...tags])]
   const gate = `${from}>${to}`
-  await putAll(redis, all, { of: gate })
-  await leasesEnd(options, [...before.tags, ...before.retired], gate, (leases) =>
-    onProgress({ kind: 'waiting', leases }),
-  )
+  if (began === undefined) await quiet(options, there, from)
+  for (const tag of all) await change.shut(tag, gate)
+  if (moving !== gate) await stillQuiet(options, change, { there, all, gate, from })
+  await leasesEnd(options, there, gate, (leases, holdMs) => onProgress({ kind: 'waiting', leases, holdMs }))
 
   const clocks = await clocksOf(redis, all)
-  const move: Move = { redis, tags, clocks, done, onProgress }
-  if (before.tags.length !== to) for (const at of before.tags.keys()) await clearOutbox(redis, before.tags, at)
+  const move: Move = { redis, change, tags, clocks, done, onProgress }
+  if (before.tags.length !== to) for (const at of before.tags.keys()) await clearOutbox(move, before.tags, at)
   for (const tag of all) await moveLanes(move, tag)
   await moveOrigins(move, all)
 
   const retired = all.filter((tag) => !tags.includes(tag))
-  // Serial numbers of jobs and fences go on where the highest was: ids that come from them are never given twice.
+  // Serial numbers of jobs and fences go on where the highest was: ids that come from them are never given twice. Those of
+  // retired queues as well: their place in the line is another's afterwards.
   const jobs = await highest(all, (tag) => redis.get(`${tag}:${CANDIDATES}:id`))
-  for (const tag of tags) await redis.eval(RAISE, 1, `${tag}:${CANDIDATES}:id`, jobs)
+  for (const tag of all) await change.write(tag, RAISE, `${tag}:${CANDIDATES}:id`, jobs)
   const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, 'fence'))
-  await redis.eval(WRITE_TAGS, 2, PARTITIONS_KEY, RETIRED_KEY, tags.length, ...tags, ...retired)
-  for (const tag of all) await redis.unlink(`${tag}:moved`)
-  // The first last: as long as its gate is shut, the change can be taken up again.
-  await putAll(redis, all.toReversed(), { of: String(to), fence })
+  await change.writeTags(tags, retired)
+  for (const tag of all) await change.write(tag, DROP, `${tag}:moved`)
+  await putAll(change, firstLast(all, tags[0]), ['of', to, 'fence', fence, 'moving', ''])
   return { ...done, retired }
 }
 
+/**
+ * A gateway that started before the gate was shut may have begun a job since: looked at once more, since from now on it can
+ * park nothing. Then nothing can be half way in, and a change that is taken up again need not look.
+ */
+async function stillQuiet(
+  options: RepartitionOptions,
+  change: Change,
+  { there, all, gate, from }: { there: string[]; all: string[]; gate: string; from: number },
+): Promise<void> {
+  try {
+    await quiet(options, there, gate)
+  } catch (error) {
+    if (error instanceof LedgerUnfitError) await putAll(change, firstLast(all, there[0]), ['of', from])
+    throw error
+  }
+  await putAll(change, all, ['moving', gate])
+}
+
+/** As long as the gate of the first is shut, the change can be taken up again. */
+const firstLast = (all: string[], first: string | undefined): string[] =>
+  all.toSorted((a, b) => Number(a === first) - Number(b === first))
+
 /** Frontiers go on adding jobs meanwhile: the counter only ever rises. */
-const RAISE = `if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1]) end`
+const RAISE = `if tonumber(redis.call('GET', ARGV[2]) or '0') < tonumber(ARGV[3]) then redis.call('SET', ARGV[2], ARGV[3]) end`
+const DROP = `redis.call('UNLINK', ARGV[2])`
+const DROP_ENTRY = `redis.call('XDEL', ARGV[2], ARGV[3])`
+const PUT = `redis.call('HSET', KEYS[1], unpack(ARGV, 2))`
 
-const WRITE_TAGS = `redis.call('DEL', KEYS[1], KEYS[2])
-local n = tonumber(ARGV[1])
-redis.call('RPUSH', KEYS[1], unpack(ARGV, 2, n + 1))
-if #ARGV > n + 1 then redis.call('RPUSH', KEYS[2], unpack(ARGV, n + 2)) end`
-
-type Move = {
-  redis: RedisLink
+type Move = Mover & {
   tags: string[]
   clocks: Map<string, Clock>
   done: Repartitioned
@@ -104,7 +135,7 @@ type Move = {
 
 const homeOf = (tags: string[], origin: string): string => tags[partitionOf(hostOf(origin), tags.length)] as string
 
-async function moveLanes({ redis, tags, clocks, done, onProgress }: Move, from: string): Promise<void> {
+async function moveLanes({ redis, change, tags, clocks, done, onProgress }: Move, from: string): Promise<void> {
   let cursor = '0'
   do {
     const [next, flat] = await redis.zscan(`${from}:due`, cursor, 'COUNT', PAGE)
@@ -113,7 +144,7 @@ async function moveLanes({ redis, tags, clocks, done, onProgress }: Move, from: 
       const lane = flat[at] as string
       const to = homeOf(tags, readLaneName(lane).origin)
       if (to === from) continue
-      done.urls += await moveLane(redis, from, to, lane, Number(flat[at + 1]), aheadMs(clocks, from, to))
+      done.urls += await moveLane({ redis, change }, from, to, lane, aheadMs(clocks, from, to))
       done.lanes++
       onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
     }
@@ -121,7 +152,7 @@ async function moveLanes({ redis, tags, clocks, done, onProgress }: Move, from: 
 }
 
 /** By their keys, one walk over each server; on the way, orders of partitions that are given up go: none can be begun. */
-async function moveOrigins({ redis, tags, clocks, done, onProgress }: Move, all: string[]): Promise<void> {
+async function moveOrigins({ redis, change, tags, clocks, done, onProgress }: Move, all: string[]): Promise<void> {
   for (const server of mastersOf(redis)) {
     let cursor = '0'
     do {
@@ -131,12 +162,12 @@ async function moveOrigins({ redis, tags, clocks, done, onProgress }: Move, all:
         const end = key.indexOf('}') + 1
         const [from, rest] = [key.slice(0, end), key.slice(end)]
         if (!all.includes(from)) continue
-        if (rest.startsWith(`:${ORDERS}:`) && !tags.includes(from)) await redis.unlink(key)
+        if (rest.startsWith(`:${ORDERS}:`) && !tags.includes(from)) await change.write(from, DROP, key)
         if (!rest.startsWith(':o:')) continue
         const origin = rest.slice(3)
         const to = homeOf(tags, origin)
         if (to === from) continue
-        await moveOrigin(redis, from, to, origin, aheadMs(clocks, from, to))
+        await moveOrigin({ redis, change }, from, to, origin, aheadMs(clocks, from, to))
         done.origins++
         onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
       }
@@ -145,38 +176,19 @@ async function moveOrigins({ redis, tags, clocks, done, onProgress }: Move, all:
 }
 
 /** Entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
-async function clearOutbox(redis: RedisLink, tags: string[], partition: number): Promise<void> {
-  const { outbox } = keysOf(tags[partition] as string)
+async function clearOutbox({ redis, change }: Move, tags: string[], partition: number): Promise<void> {
+  const tag = tags[partition] as string
+  const { outbox } = keysOf(tag)
   for (const [id, fields] of await redis.xrange(outbox, '-', '+')) {
     const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
     const home = 'refused' in at ? tags[partition] : homeOf(tags, at.origin)
     const mark = keysOf(home as string).mark(`outbox:${partition}:${id}`)
-    if ((await redis.exists(mark)) === 1) await redis.xdel(outbox, id)
+    if ((await redis.exists(mark)) === 1) await change.write(tag, DROP_ENTRY, outbox, id)
   }
 }
 
-/** A server's clock against this process's, ms: it lies between. */
-type Clock = { least: number; most: number }
-
-async function clocksOf(redis: RedisLink, tags: string[]): Promise<Map<string, Clock>> {
-  const clocks = new Map<string, Clock>()
-  if (mastersOf(redis).length === 1) return clocks // one server, one clock
-  for (const tag of tags) {
-    const asked = performance.now()
-    const answer = (await redis.eval(`return redis.call('TIME')`, 1, keysOf(tag).epoch)) as [string, string]
-    const time = Number(answer[0]) * 1_000 + Number(answer[1]) / 1_000
-    clocks.set(tag, { least: time - performance.now(), most: time - asked })
-  }
-  return clocks
-}
-
-/** How far one's clock may be ahead of another's: a silence that moves there ends by so much later, never earlier. */
-function aheadMs(clocks: Map<string, Clock>, from: string, to: string): number {
-  return Math.max(0, (clocks.get(to)?.most ?? 0) - (clocks.get(from)?.least ?? 0))
-}
-
-async function putAll(redis: RedisLink, tags: string[], fields: Record<string, string>): Promise<void> {
-  for (const tag of tags) await redis.hset(keysOf(tag).epoch, fields)
+async function putAll(change: Change, tags: string[], fields: Arg[]): Promise<void> {
+  for (const tag of tags) await change.write(tag, PUT, ...fields)
 }
 
 async function highest(tags: string[], read: (tag: string) => Promise<string | null>): Promise<string> {

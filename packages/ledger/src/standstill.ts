@@ -12,9 +12,18 @@ const LOOK_MS = 100
 const CALL_MS = 10_000
 const PAGE = 500
 
-/** Nobody of the fleet is alive, and no job of candidates is half way in: its marks speak of the old partitions. */
-export async function quiet({ redis, leaseMs, quarantineMs }: Fleet, tags: string[]): Promise<void> {
-  const settings = { partitions: tags.length, holdMs: leaseMs + quarantineMs, callDeadlineMs: CALL_MS }
+/**
+ * Nobody of the fleet is alive, and no job of candidates is half way in: its marks speak of the old partitions.
+ * @param tags        all of them: gateways take in by the queues of retired ones, too
+ * @param partitions  how many there are, or the gate that is shut
+ * @throws LedgerUnfitError
+ */
+export async function quiet(
+  { redis, leaseMs, quarantineMs }: Fleet,
+  tags: string[],
+  partitions: number | string,
+): Promise<void> {
+  const settings = { partitions, holdMs: leaseMs + quarantineMs, callDeadlineMs: CALL_MS }
   const alive = new Set<string>()
   for (const tag of tags)
     for (const member of (await scriptsOf(redis, keysOf(tag), settings).call('fleet', '', 0)).slice(3))
@@ -51,14 +60,15 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
 }
 
 /**
- * What was granted ends: by its holder's word, which nobody hears any more, or by its time.
- * @param onLeases  told how many are out
+ * What was granted ends: by its holder's word, which nobody hears any more, or by its time. What a Redis that forgot may have
+ * granted ends with its hold, which is not taken along: it has to be over.
+ * @param onWaiting  told how many leases are out, or how long the hold still is, ms
  */
 export async function leasesEnd(
   { redis, leaseMs, quarantineMs }: Fleet,
   tags: string[],
   gate: string,
-  onLeases: (leases: number) => void,
+  onWaiting: (leases: number, holdMs: number) => void,
 ): Promise<void> {
   for (const tag of tags) {
     const scripts = scriptsOf(redis, keysOf(tag), {
@@ -69,8 +79,10 @@ export async function leasesEnd(
     for (;;) {
       await scripts.call('reap', quarantineMs)
       const leases = await redis.hlen(`${tag}:leases`)
-      if (leases === 0) break
-      onLeases(leases)
+      const [, now, holdUntil] = await scripts.call('view', 'partition')
+      const holdMs = Math.max(0, Number(holdUntil) - Number(now))
+      if (leases === 0 && holdMs === 0) break
+      onWaiting(leases, holdMs)
       await sleep(LOOK_MS)
     }
   }

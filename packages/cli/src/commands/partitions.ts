@@ -50,7 +50,9 @@ function progress(): (now: RepartitionProgress) => void {
     saidAt = performance.now()
     process.stderr.write(
       now.kind === 'waiting'
-        ? `waiting for ${now.leases} leases to end\n`
+        ? now.leases > 0
+          ? `waiting for ${now.leases} leases to end\n`
+          : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before\n`
         : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins\n`,
     )
   }

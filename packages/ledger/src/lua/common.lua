@@ -1,7 +1,7 @@
 --[[
   common: stands in front of every verb. One clock, one epoch, the helpers that two verbs share.
 
-  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of. Every other key is built from its tag.
+  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of, change, moving. Every other key is built from its tag.
   KEYS[2]  {tag}:of:<n>  never there (keys.ts says why); n is how many partitions the caller knows of, and when the epoch's
                          own `of` says otherwise the call is refused: hosts live elsewhere now, or are on their way
   ARGV[1]  nowMs or ''   tests pass a time; in production '' and the clock of Redis rules
