@@ -31,13 +31,23 @@ export async function openLink(redisPort: number): Promise<Link> {
       socket.on('error', end)
       socket.on('close', end)
     }
-    // Two ways of one kind: octets keep their order, whatever the delay.
+    // Two ways of one kind. Octets keep their order, also when the link is fast again while slow ones are under way: a
+    // network that swapped them would make one reply out of two.
     const pass = (from: Socket, to: Socket): void => {
+      const underWay: { octets: Buffer; due: number }[] = []
+      const arrive = (): void => {
+        for (let first = underWay[0]; first !== undefined; first = underWay[0]) {
+          const left = first.due - performance.now()
+          if (left > 0) return void setTimeout(arrive, left)
+          underWay.shift()
+          to.write(first.octets)
+        }
+      }
       from.on('data', (octets) => {
         if (state === 'silent') return
         if (from === far && pair.loseReply) return end()
-        if (state === 'slow') setTimeout(() => to.write(octets), SLOW_MS)
-        else to.write(octets)
+        underWay.push({ octets, due: performance.now() + (state === 'slow' ? SLOW_MS : 0) })
+        if (underWay.length === 1) arrive()
       })
     }
     pass(near, far)
