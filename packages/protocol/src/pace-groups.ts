@@ -53,6 +53,8 @@ export type PaceGroups = {
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
   /** All other clocks, in the order in which they are entered. @param address  where the request will go */
   above(agent: string, origin: string, address: string | undefined): PaceClock[]
+  /** hosts alone share a pace: `above` has nothing to say */
+  hostsAlone: boolean
   /** `above` wants to be told the address */
   needsAddress: boolean
 }
@@ -73,6 +75,7 @@ export function loadPaceGroups(text: string | undefined): PaceGroups {
   if (twice !== undefined) throw new Error(`PACE_GROUPS: two lists have the name ${twice}`)
   const listsOf = listFinder(lists)
   return {
+    hostsAlone: address === undefined && domain === undefined && typeof host === 'boolean' && lists.length === 0,
     needsAddress: address !== undefined,
     hostLane(agent, origin) {
       if (host !== true) return undefined

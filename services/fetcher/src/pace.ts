@@ -46,6 +46,8 @@ export type Clocks = {
 }
 
 export type Pace = {
+  /** some clocks are of addresses: `astray` has something to say */
+  watchesAddress: boolean
   /** @param gapMs  what the request owes its own lane */
   enter(agent: Agent, origin: string, gapMs: number): Promise<Clocks | { waitMs: number }>
 }
@@ -60,6 +62,8 @@ export type PaceOptions = {
 const LEAVE_TRIES = 3
 const AGAIN_MS = 250
 const FINE: Mood = { kind: 'fine' }
+/** What most requests have above their lane: one object for all of them. */
+const NONE_ABOVE = { clocks: [], astray: (): undefined => undefined }
 const plain = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
 const nameOf = ({ agent, origin }: Lane): string => `${agent} ${origin}`
 
@@ -91,8 +95,9 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   }
 
   return {
+    watchesAddress: groups.needsAddress,
     async enter(agent, origin, gapMs) {
-      const { clocks, astray } = await wanted(agent, origin, gapMs)
+      const { clocks, astray } = groups.hostsAlone ? NONE_ABOVE : await wanted(agent, origin, gapMs)
       const entered = clocks.length === 0 ? [] : await enterAll(clocks)
       if ('waitMs' in entered) return entered
       const visits = entered
