@@ -1,6 +1,6 @@
 /** Crawler identities: who we say we are, whose rules we read, how fast we may be. */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { readJsonSetting } from './json-setting.ts'
 
 const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc'] as const
 
@@ -82,13 +82,7 @@ export function loadAgents(settings: AgentSettings): Agents {
 }
 
 function fromText(text: string, settings: AgentSettings): Agent[] {
-  const inline = /^\s*\[/.test(text)
-  let json: unknown
-  try {
-    json = JSON.parse(inline ? text : readFileSync(text, 'utf8'))
-  } catch (error) {
-    throw new Error(`DECORUM_AGENTS: ${inline ? 'the inline JSON' : text} cannot be read: ${(error as Error).message}`)
-  }
+  const json = readJsonSetting('DECORUM_AGENTS', '[', text)
   const parsed = z.array(AgentEntry).min(1).max(64).safeParse(json)
   if (!parsed.success) throw new Error(`DECORUM_AGENTS: ${z.prettifyError(parsed.error)}`)
   return parsed.data.map((entry) => {

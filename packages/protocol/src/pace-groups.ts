@@ -2,9 +2,9 @@
  * Pace groups: lanes that share a clock beside their own, because they meet in one machine. A request goes out only if
  * every clock above its lane is open. Default: all origins of one host (http, https, any port) share the host's pace.
  */
-import { readFileSync } from 'node:fs'
 import { getDomain } from 'tldts'
 import { z } from 'zod'
+import { readJsonSetting } from './json-setting.ts'
 import { hostOf } from './origin.ts'
 
 const gapMs = z.int().min(0).max(86_400_000)
@@ -67,7 +67,7 @@ const EVERYBODY = '*'
  * @throws      Error with a message for people when it cannot be read or does not hold what it should
  */
 export function loadPaceGroups(text: string | undefined): PaceGroups {
-  const parsed = Settings.safeParse(text ? readJson(text) : {})
+  const parsed = Settings.safeParse(text ? readJsonSetting('PACE_GROUPS', '{', text) : {})
   if (!parsed.success) throw new Error(`PACE_GROUPS: ${z.prettifyError(parsed.error)}`)
   const { host, domain, address, lists } = parsed.data
   const names = lists.map(({ name }) => name)
@@ -126,14 +126,5 @@ function listFinder(lists: List[]): (host: string) => List[] {
       for (const list of below.get(host.slice(dot + 1)) ?? []) found.add(list)
     }
     return lists.filter((list) => found.has(list))
-  }
-}
-
-function readJson(text: string): unknown {
-  const inline = /^\s*\{/.test(text)
-  try {
-    return JSON.parse(inline ? text : readFileSync(text, 'utf8'))
-  } catch (error) {
-    throw new Error(`PACE_GROUPS: ${inline ? 'the inline JSON' : text} cannot be read: ${(error as Error).message}`)
   }
 }

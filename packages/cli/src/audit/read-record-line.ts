@@ -35,8 +35,8 @@ function requestLine(line: Record<string, unknown>): RequestLine | { why: string
   if (times.end < times.start) return { why: 'request: it ends before it starts' }
   const answered = status === 499 || status === 444 ? 0 : status
   const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-  const [retryAfter, location, robots] = [text(line.retryAfter), text(line.location), text(line.robots)]
-  const address = text(line.address)
+  const [retryAfter, location] = [text(line.retryAfter), text(line.location)]
+  const [address, robots] = [text(line.address), text(line.robots)]
   // One shape for every line: a million of them are held at once.
   const request: RequestLine = {
     kind: 'request',

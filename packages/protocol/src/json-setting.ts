@@ -1,0 +1,15 @@
+/** A setting too large for a line: a file of JSON, or the JSON itself where the environment holds it. */
+import { readFileSync } from 'node:fs'
+
+/**
+ * @param opens  what the JSON begins with; any other text is the path of a file
+ * @throws       Error naming the setting, with a message for people, when it cannot be read
+ */
+export function readJsonSetting(name: string, opens: '[' | '{', text: string): unknown {
+  const inline = text.trimStart().startsWith(opens)
+  try {
+    return JSON.parse(inline ? text : readFileSync(text, 'utf8'))
+  } catch (error) {
+    throw new Error(`${name}: ${inline ? 'the inline JSON' : text} cannot be read: ${(error as Error).message}`)
+  }
+}
