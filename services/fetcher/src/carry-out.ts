@@ -12,7 +12,7 @@ import {
 } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
-import type { LaneConnections } from './connections.ts'
+import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage } from './fetch-page.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
@@ -103,23 +103,22 @@ async function giveBack(
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {}) // a reservation ends by itself, too
 }
 
+/** The lease, good for the address alone whose clock is held. */
+function watching(lease: Lease, { astray }: Clocks, way: Way): Lease {
+  return { ...lease, lastCheck: () => lease.lastCheck() ?? astray(way.connection()?.address) }
+}
+
 async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence } = order
-  const way = tools.connections.lane(agent, origin)
-  const lastCheck = () => lease.lastCheck() ?? clocks.astray(way.connection()?.address)
-  const result = await fetchPage(
-    order,
-    agent,
-    { ...lease, lastCheck },
-    {
-      connections: tools.connections,
-      sink: tools.sink,
-      pageMaxBytes: tools.pageMaxBytes,
-      maxAttempts: tools.maxAttempts,
-      now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
-      onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
-    },
-  )
+  const watched = tools.pace.watchesAddress ? watching(lease, clocks, tools.connections.lane(agent, origin)) : lease
+  const result = await fetchPage(order, agent, watched, {
+    connections: tools.connections,
+    sink: tools.sink,
+    pageMaxBytes: tools.pageMaxBytes,
+    maxAttempts: tools.maxAttempts,
+    now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
+    onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
+  })
   const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
   const gapMs = gapAfter(agent, order.gapMs, tookMs)

@@ -85,6 +85,10 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       lookup: guardedLookup(guard, (host) => lookup(host).then((all) => pinned(host, all)), agent.hasContact),
     })
     return (options, callback) => {
+      const fail = (error: Error): void => {
+        pins.delete(options.hostname) // the next attempt may go elsewhere
+        callback(error, null)
+      }
       const connection: Connection = {
         phase: isIP(options.hostname) === 0 ? 'dns' : 'connect',
         dialledAt: performance.now(),
@@ -93,11 +97,11 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       remember(connection)
       const refusal = refuseLiteral(guard, options, agent.hasContact)
       if (refusal !== undefined) {
-        queueMicrotask(() => callback(refusal, null))
+        queueMicrotask(() => fail(refusal))
         return
       }
       const dialled = base(options, (error, socket) => {
-        if (error) return callback(error, null)
+        if (error) return fail(error)
         const peer = socket.remoteAddress
         // A socket that is closed already has no peer; what cannot be checked is not used.
         const refused =
@@ -106,7 +110,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
             : guard.refuse(peer, options.hostname, agent.hasContact)
         if (refused !== undefined) {
           socket.destroy()
-          return callback(refused, null)
+          return fail(refused)
         }
         connection.phase = 'open'
         connection.openAt = performance.now()
@@ -159,7 +163,6 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
         const forget = () => {
           if (open.get(origin) === latest) open.delete(origin)
         }
-        client.on('connectionError', () => pins.delete(hostOf(origin))) // the next attempt may go elsewhere
         return client.on('disconnect', forget).on('connectionError', forget)
       }
       known = { pool: new Connections({ ...settings, factory }), open }
@@ -181,7 +184,6 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       let connection: Connection | undefined
       const { connections: _one, ...options } = settings
       const client = new Client(origin, { ...options, connect: dial(agent, (dialled) => (connection = dialled)) })
-      client.on('connectionError', () => pins.delete(hostOf(origin)))
       return {
         dispatch: (request, handler) => void client.dispatch(request, handler),
         connection: () => connection,

@@ -2,15 +2,18 @@
  * The clocks above a lane (pace groups, and the lanes that a robots.txt leads into): entered before the request, left
  * after it. Whoever finds one of them shut holds none: it comes again when the ledger says that its turn may be.
  */
-import { gapAfter, type Ledger, type Mood } from '@decorum/ledger'
+import { gapAfter, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
 import type { Agent, PaceGroups } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { Exchange } from './exchange.ts'
 import { later } from './lease.ts'
 
-type Lane = { agent: string; origin: string }
 /** A visit to a lane: our fence, and the silence it will owe, ms. */
-type Visit = Lane & { fence: number; gapMs: number /** of the site itself: its lane, or its host's */; ofSite: boolean }
+type Visit = LaneRef & {
+  fence: number
+  gapMs: number /** of the site itself: its lane, or its host's */
+  ofSite: boolean
+}
 
 /** One hop of a robots.txt into another origin. */
 export type HopLane = {
@@ -33,7 +36,7 @@ export type EnterHop = (origin: string, deadlineMs: number, tookMs?: number) => 
 /** The clocks that one request holds. */
 export type Clocks = {
   /** the host's clock: begun in one step with the lane, which then says so here */
-  hostLane: Lane | undefined
+  hostLane: LaneRef | undefined
   begun(visit: { fence: number; gapMs: number } | undefined): void
   /** silence that the lane and its clocks owe between two requests of one visit, ms */
   restMs(): number
@@ -65,10 +68,11 @@ const FINE: Mood = { kind: 'fine' }
 /** What most requests have above their lane: one object for all of them. */
 const NONE_ABOVE = { clocks: [], astray: (): undefined => undefined }
 const plain = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
-const nameOf = ({ agent, origin }: Lane): string => `${agent} ${origin}`
+const nameOf = ({ agent, origin }: LaneRef): string => `${agent} ${origin}`
 
 export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   const wanted = async (agent: Agent, origin: string, gapMs: number) => {
+    if (groups.hostsAlone) return NONE_ABOVE
     const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
     const above = groups.above(agent.key, origin, address)
     const clocks = above.map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs, kind: 'clock' as const }))
@@ -79,7 +83,7 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   }
   /** All of them or none: what was entered before one that is shut is given back unused. */
   const enterAll = async (
-    clocks: { lanes: Lane[]; gapMs: number; kind: 'hop' | 'clock'; ofSite?: boolean }[],
+    clocks: { lanes: LaneRef[]; gapMs: number; kind: 'hop' | 'clock'; ofSite?: boolean }[],
   ): Promise<Visit[] | { waitMs: number }> => {
     const visits: Visit[] = []
     for (const { lanes, gapMs, kind, ofSite = false } of clocks) {
@@ -97,12 +101,12 @@ export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
   return {
     watchesAddress: groups.needsAddress,
     async enter(agent, origin, gapMs) {
-      const { clocks, astray } = groups.hostsAlone ? NONE_ABOVE : await wanted(agent, origin, gapMs)
+      const { clocks, astray } = await wanted(agent, origin, gapMs)
       const entered = clocks.length === 0 ? [] : await enterAll(clocks)
       if ('waitMs' in entered) return entered
       const visits = entered
       const hostLane = groups.hostLane(agent.key, origin)
-      const isHeld = (lane: Lane): boolean =>
+      const isHeld = (lane: LaneRef): boolean =>
         (lane.agent === agent.key && lane.origin === origin) || visits.some((held) => nameOf(held) === nameOf(lane))
       const self: Clocks = {
         hostLane,
