@@ -9,6 +9,7 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { startIntake } from '../../services/gateway/src/candidates-in.ts'
 import { main } from '../../services/gateway/src/main.ts'
 import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
+import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -29,7 +30,8 @@ const originIn = (partition: number): string => {
   for (let n = 0; ; n++) if (ledger.partitionOf(`http://h${n}.example`) === partition) return `http://h${n}.example`
 }
 const [HERE, THERE] = [originIn(0), originIn(1)]
-const lane = (partition: number, origin: string): string => `${TAGS[partition]}:q:decorum ${origin}`
+const waiting = async (partition: number, origin: string): Promise<number> =>
+  (await laneUrls(raw, TAGS[partition] ?? '', `decorum ${origin}`)).length
 
 async function gateway(): Promise<RunningService> {
   const started = await main({
@@ -49,17 +51,17 @@ async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
 }
 
 test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
-  await raw.set(lane(0, HERE), 'no list: whoever wants to park here fails')
+  await raw.set(`${TAGS[0]}:heads`, 'no hash: whoever wants to park here fails')
   const first = await gateway()
   const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
   await expect.poll(() => job.getState(), { interval: 20 }).toBe('active')
   await first.stop()
   expect(await job.getState()).toBe('delayed')
 
-  await raw.del(lane(0, HERE))
+  await raw.del(`${TAGS[0]}:heads`)
   await gateway()
   await job.promote()
-  await expect.poll(() => raw.llen(lane(0, HERE)), { timeout: 5_000, interval: 20 }).toBe(1)
+  await expect.poll(() => waiting(0, HERE), { timeout: 5_000, interval: 20 }).toBe(1)
 })
 
 test('a fault of ours fails no job: it is logged, and the job comes again later', async () => {
@@ -98,14 +100,14 @@ test('a job under a name used before brings its own URLs, those for other partit
     const candidates = urls.map((url) => ({ url, id: url }))
     await carryOut('nightly', candidates)
   }
-  expect(await raw.llen(lane(0, HERE))).toBe(2)
-  expect(await raw.llen(lane(1, THERE))).toBe(2)
+  expect(await waiting(0, HERE)).toBe(2)
+  expect(await waiting(1, THERE)).toBe(2)
 })
 
 test('a job of a frontier that never heard of its being taken, added again: nothing twice, in no partition', async () => {
   await gateway()
   const name = frontierJob('0123456789abcdef', 1)
   for (const _ of ['first', 'again']) await carryOut(name, [{ url: `${HERE}/1` }, { url: `${THERE}/1` }])
-  expect(await raw.llen(lane(0, HERE))).toBe(1)
-  expect(await raw.llen(lane(1, THERE))).toBe(1)
+  expect(await waiting(0, HERE)).toBe(1)
+  expect(await waiting(1, THERE)).toBe(1)
 })

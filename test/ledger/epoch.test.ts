@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Ledger, LedgerUnavailableError, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
+import { laneUrls } from '../support/lane-urls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -150,7 +151,7 @@ test('a tail torn within a call leaves whole calls only', async () => {
   const end = await tailOf(redis, connection)
   await restart('kill9', () => truncate(end.path, end.size - 3))
   const name = 'bot http://site.test'
-  expect(await connection.llen(`${TAG}:q:${name}`), 'settle is gone as a whole').toBe(3)
+  expect(await laneUrls(connection, TAG, name), 'settle is gone as a whole').toHaveLength(3)
   expect(await connection.hget(`${TAG}:leases`, name)).toContain(String(lane.fence))
   expect(await connection.xlen(`${TAG}:outcomes`)).toBe(0)
   expect(await connection.zscore(`${TAG}:due`, name)).toBeNull()

@@ -1,5 +1,6 @@
 /** park: URLs into lanes, idempotent, bounded, and never at the cost of a silence. */
 import { expect, test } from 'vitest'
+import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -18,7 +19,7 @@ test('a candidate whose id is stored is absorbed, in the same call and in a late
   expect(await ledger.park(0, [url('a', { path: '/elsewhere', origin: 'http://other.test' })])).toMatchObject({
     absorbed: 1,
   })
-  expect(await raw.llen(`${TAG}:q:bot ${ORIGIN}`)).toBe(1)
+  expect(await laneUrls(raw, TAG, `bot ${ORIGIN}`)).toHaveLength(1)
 })
 
 test('the same URL under two ids is two candidates', async () => {
@@ -137,7 +138,7 @@ test('beyond the lane limit: what came first stays, each other URL gets refused:
       meta: { n: 2 },
     }),
   ])
-  expect(await raw.llen(`${TAG}:q:bot ${ORIGIN}`)).toBe(3)
+  expect(await laneUrls(raw, TAG, `bot ${ORIGIN}`)).toHaveLength(3)
 })
 
 test('a refused URL is not stored: its id is free at once', async () => {

@@ -1,6 +1,7 @@
 /** settle: the end of an exchange, in one call or not at all. */
 import { expect, test } from 'vitest'
 import type { Mood } from '../../packages/ledger/src/index.ts'
+import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
@@ -26,7 +27,7 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
   clock.pass(300)
   expect(await finish(lane, { gapMs: 1_000 })).toBe('settled')
   expect(await outcomes()).toEqual([outcomeOf('a')])
-  expect(await raw.lrange(`${TAG}:q:${AGENT} ${ORIGIN}`, 0, -1)).toEqual([expect.stringMatching(/^\/b /)])
+  expect(await laneUrls(raw, TAG, `${AGENT} ${ORIGIN}`)).toEqual([expect.stringMatching(/^\/b /)])
   expect(await dueOf()).toBe(clock.now + 1_000)
   expect(await raw.zcard(`${TAG}:inflight`)).toBe(0)
   expect(await raw.hlen(`${TAG}:leases`)).toBe(0)

@@ -189,6 +189,7 @@ async function storedIds(url: string): Promise<Set<string>> {
   const ids = new Set<string>()
   try {
     for (const tag of partitionTags(PARTITIONS)) {
+      for (const head of await redis.hvals(`${tag}:heads`)) ids.add(decodeEntry(head.replace(/^\+/, ''), 'normal').id)
       for (const list of ['q', 'h'] as const) {
         for (const key of await redis.keys(`${tag.replace(/[[\]]/g, '\\$&')}:${list}:*`))
           for (const entry of await redis.lrange(key, 0, -1)) ids.add(decodeEntry(entry, 'normal').id)

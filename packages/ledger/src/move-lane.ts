@@ -18,12 +18,14 @@ const ENTRIES = 1_000
 const DROP_LANE = `local P, lane = ARGV[2], ARGV[3]
 redis.call('UNLINK', P .. ':q:' .. lane, P .. ':h:' .. lane)
 redis.call('HDEL', P .. ':mem', lane)
+redis.call('HDEL', P .. ':heads', lane)
 redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[4])
 return redis.call('ZREM', P .. ':due', lane)`
 
 /** Its clock and memory; and it is counted where it has come to: once, since the set of those that came stays until all have. */
 const PUT_LANE = `local P, lane = ARGV[2], ARGV[3]
 if ARGV[7] ~= '' then redis.call('HSET', P .. ':mem', lane, ARGV[7]) end
+if ARGV[8] ~= '' then redis.call('HSET', P .. ':heads', lane, ARGV[8]) end
 redis.call('ZADD', P .. ':due', ARGV[6], lane)
 if redis.call('SADD', P .. ':moved', ARGV[4] .. ' ' .. lane) == 1 then redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[5]) end`
 
@@ -47,15 +49,18 @@ export async function moveLane(
 ): Promise<number> {
   const due = await redis.zscore(`${from}:due`, lane)
   if (due === null) return 0
-  let urls = 0
+  const first = (await redis.hget(`${from}:heads`, lane)) ?? ''
+  let urls = first === '' ? 0 : 1
+  await eachId({ redis, change }, firstOf(first), to, 'SADD')
   for (const list of ['q', 'h']) {
-    urls += await eachId({ redis, change }, `${from}:${list}:${lane}`, to, 'SADD')
+    urls += await eachIdOf({ redis, change }, `${from}:${list}:${lane}`, to, 'SADD')
     await copyKey({ redis, change }, `${from}:${list}:${lane}`, to, `${to}:${list}:${lane}`)
   }
   const memory = await redis.hget(`${from}:mem`, lane)
   const kept = memory === null ? '' : later(memory, aheadMs)
-  await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), kept)
-  for (const list of ['q', 'h']) await eachId({ redis, change }, `${from}:${list}:${lane}`, from, 'SREM')
+  await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), kept, first)
+  await eachId({ redis, change }, firstOf(first), from, 'SREM')
+  for (const list of ['q', 'h']) await eachIdOf({ redis, change }, `${from}:${list}:${lane}`, from, 'SREM')
   await change.write(from, DROP_LANE, from, lane, -urls)
   return urls
 }
@@ -66,15 +71,23 @@ function later(memory: string, aheadMs: number): string {
   return [tries, list, clock ? (Number(clock) + aheadMs).toFixed(3) : '', ...rest].join('|')
 }
 
-/** Ids of a list's URLs are stored where the list is: SADD in its new partition, or SREM in its old one. */
-async function eachId({ redis, change }: Mover, list: string, tag: string, how: 'SADD' | 'SREM'): Promise<number> {
+/** @param head  the lane's first URL, '' for none, '+' in front when there are more (lua/common.lua) */
+const firstOf = (head: string): string[] => (head === '' ? [] : [head.startsWith('+') ? head.slice(1) : head])
+
+/** @returns how many URLs the list has */
+async function eachIdOf(mover: Mover, list: string, tag: string, how: 'SADD' | 'SREM'): Promise<number> {
   for (let at = 0; ; at += ENTRIES) {
-    const entries = await redis.lrange(list, at, at + ENTRIES - 1)
-    const ids = entries.map((entry) => decodeEntry(entry, 'normal').id).filter((id) => !isAssigned(id))
-    const slots = ids.map(idSlot).flatMap(({ bucket, number }) => [bucket, number])
-    if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
+    const entries = await mover.redis.lrange(list, at, at + ENTRIES - 1)
+    await eachId(mover, entries, tag, how)
     if (entries.length < ENTRIES) return at + entries.length
   }
+}
+
+/** Ids of a lane's URLs are stored where the lane is: SADD in its new partition, or SREM in its old one. */
+async function eachId({ change }: Mover, entries: string[], tag: string, how: 'SADD' | 'SREM'): Promise<void> {
+  const ids = entries.map((entry) => decodeEntry(entry, 'normal').id).filter((id) => !isAssigned(id))
+  const slots = ids.map(idSlot).flatMap(({ bucket, number }) => [bucket, number])
+  if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
 }
 
 /** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */

@@ -68,7 +68,7 @@ export const MUTANTS: Mutant[] = [
     name: 'the clock is lost with an emptied lane',
     file: 'settle',
     find: 'setDue(lane, ended + owed)',
-    put: "if redis.call('LLEN', P .. 'q:' .. lane) + redis.call('LLEN', P .. 'h:' .. lane) > 0 then setDue(lane, ended + owed) end",
+    put: 'if hasWork(lane, high) then setDue(lane, ended + owed) end',
   },
   {
     name: 'looking ahead drops the clock of an emptied lane',
@@ -330,8 +330,26 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'the wrong list loses its head',
     file: 'settle',
-    find: "local key = P .. list .. ':' .. lane",
-    put: "local key = P .. 'q:' .. lane",
+    find: "if list == 'h' then redis.call('LPOP'",
+    put: "if false then redis.call('LPOP'",
+  },
+  {
+    name: 'what stands behind the head leaves with it',
+    file: 'settle',
+    find: 'setHead(lane, rest and rest[n], true)',
+    put: 'setHead(lane, nil)',
+  },
+  {
+    name: 'nobody says that there is more behind the head',
+    file: 'park',
+    find: 'if not more then setHead(lane, head, true) end',
+    put: '',
+  },
+  {
+    name: 'park puts a URL over the head',
+    file: 'park',
+    find: 'if not head then',
+    put: 'if not more then',
   },
   {
     name: 'an id is not free after its outcome',

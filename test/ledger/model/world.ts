@@ -127,6 +127,7 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   pipeline.xrange(`${tag}:outcomes`, '-', '+')
   pipeline.xrange(`${tag}:outbox`, '-', '+')
   for (const lane of lanes) for (const list of ['h', 'q']) pipeline.lrange(`${tag}:${list}:${lane}`, 0, -1)
+  pipeline.hmget(`${tag}:heads`, ...lanes)
   for (const id of ids) {
     const { bucket, number } = idSlot(id)
     pipeline.sismember(`${tag}:ids:${bucket}`, number)
@@ -141,11 +142,15 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   }
   const fields = (rows: unknown): string[] => (rows as [string, string[]][]).map(([, pair]) => pair[1] ?? '')
   const lists: Record<string, string[]> = {}
+  const heads = answers[5 + lanes.length * 2] as (string | null)[]
   for (const [index, lane] of lanes.entries()) {
     lists[`h ${lane}`] = answers[5 + index * 2] as string[]
-    lists[`q ${lane}`] = answers[6 + index * 2] as string[]
+    const head = heads[index] ?? ''
+    const behind = answers[6 + index * 2] as string[]
+    // URLs behind a head that does not say so would be found by nobody: the lists then differ from the model's
+    lists[`q ${lane}`] = head.startsWith('+') ? [head.slice(1), ...behind] : head === '' ? [] : [head]
   }
-  const firstId = 5 + lanes.length * 2
+  const firstId = 6 + lanes.length * 2
   return {
     due: scores(answers[0]),
     inFlight: scores(answers[1]),

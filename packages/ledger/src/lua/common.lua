@@ -17,7 +17,10 @@
                         while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
                         the lease proper, absent where inflight or visits says it)
   {tag}:changed   zset  origin → latest fence handed out when one of its gates changed: who was taken later has seen it
-  {tag}:q:<lane>  list  URLs of the lane; the head stays while in flight       {tag}:h:<lane>  the same, priority high
+  {tag}:heads     hash  lane → its first URL, which stays there while in flight; '+' in front of it when more may stand in
+  {tag}:q:<lane>  list  the URLs behind it. Most lanes of a wide crawl hold one URL: in one hash a whole batch of them is read, and
+                        written, by one command (docs/decisions/0008-what-a-url-costs.md)
+  {tag}:h:<lane>  list  the lane's URLs of priority high; the head stays while in flight
   {tag}:mem       hash  lane → tries|list|clock|why|high, only while a lane has such a memory: tries of the head and the
                         list it is in, the clock kept while the lane is deferred and why it is, whether it has priority URLs
   {tag}:o:<origin> hash  s robots state (state-text.ts), v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
@@ -33,7 +36,7 @@
   Lane = agent .. ' ' .. origin. Silence starts are rounded up and openings compared exactly, so rounding never shortens.
 ]]
 local P = string.sub(KEYS[1], 1, -6)
-local DUE, INFLIGHT, LEASES, MEM, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'mem', P .. 'counts'
+local DUE, INFLIGHT, LEASES, MEM, HEADS, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'mem', P .. 'heads', P .. 'counts'
 local VISITS, TURNS = P .. 'visits', P .. 'turns'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
 local now, epochId, holdUntil, announced
@@ -71,8 +74,8 @@ local function openEpoch()
 end
 
 -- what this call will write, and what it has read: a lane that comes twice in one batch sees its first turn's effect
-local dueWrites, leaseTouched, memTouched, counted = {}, {}, {}, {}
-local leaseRead, memRead = {}, {} -- lane → record, false when there is none
+local dueWrites, leaseTouched, memTouched, headTouched, counted = {}, {}, {}, {}, {}
+local leaseRead, memRead, headRead = {}, {}, {} -- lane → record, false when there is none
 local soonest -- earliest due time written; told to sleeping dispatchers when it comes before all others
 local dueRead = {} -- lane → instant written by this very call
 local visitsEnded = {}
@@ -146,6 +149,19 @@ local function setMem(lane, tries, list, clock, why, high)
   memTouched[#memTouched + 1] = lane
 end
 
+local PLUS = string.byte('+') -- a URL begins with its path
+-- first URL of the list q and whether more may stand behind it; nil when there is none
+local function headOf(lane)
+  local record = recordOf(HEADS, headRead, lane)
+  if not record then return nil end
+  if string.byte(record) == PLUS then return string.sub(record, 2), true end
+  return record, false
+end
+local function setHead(lane, url, more)
+  headRead[lane] = url and (more and '+' .. url or url) or false
+  headTouched[#headTouched + 1] = lane
+end
+
 -- give a lane back unused: to its own clock, or not before `till`, keeping the clock for whoever wakes it earlier
 local function giveBack(lane, clock, till, why)
   if till and till > clock then
@@ -177,6 +193,7 @@ local function flush()
   if #ended > 0 then redis.call('ZREM', INFLIGHT, unpack(ended)) end
   if #visitsEnded > 0 then redis.call('ZREM', VISITS, unpack(visitsEnded)) end
   writeAll(MEM, memRead, memTouched)
+  writeAll(HEADS, headRead, headTouched)
   for name, n in pairs(counted) do redis.call('HINCRBY', COUNTS, name, n) end
   if soonest then
     local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]

@@ -33,11 +33,13 @@ for g = 1, lanes do
   at = nextLane()
 end
 readAll(MEM, memRead, names)
+readAll(HEADS, headRead, names)
 local full = { epochId, ms(now), 'full' }
 at = 11
 for g = 1, lanes do
   local lane, n = ARGV[at], tonumber(ARGV[at + 2])
-  local length = redis.call('LLEN', P .. 'q:' .. lane)
+  local head, more = headOf(lane)
+  local length = (head and 1 or 0) + (more and redis.call('LLEN', P .. 'q:' .. lane) or 0)
   if memRead[lane] then length = length + redis.call('LLEN', P .. 'h:' .. lane) end
   if length + n > limit then full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length)) end
   at = nextLane()
@@ -52,12 +54,22 @@ local function isNew(bucket, number)
 end
 local parked, absorbed, outcomes = 0, 0, 0
 local idle = {}
-local function append(lane, list, n, ...)
+local function append(lane, list, n, first, ...)
   parked = parked + n
-  if redis.call('RPUSH', P .. list .. ':' .. lane, ...) == n then idle[#idle + 1] = lane end
   if list == 'h' then
+    if redis.call('RPUSH', P .. 'h:' .. lane, first, ...) == n then idle[#idle + 1] = lane end
     local tries, of, clock, why = memOf(lane)
     setMem(lane, tries, of, clock, why, '1')
+    return
+  end
+  local head, more = headOf(lane)
+  if not head then
+    idle[#idle + 1] = lane
+    setHead(lane, first, n > 1)
+    if n > 1 then redis.call('RPUSH', P .. 'q:' .. lane, ...) end
+  else
+    if not more then setHead(lane, head, true) end
+    redis.call('RPUSH', P .. 'q:' .. lane, first, ...)
   end
 end
 at = 11
@@ -78,7 +90,7 @@ for _ = 1, lanes do
   end
   at = nextLane()
 end
--- a list that was empty: its lane may be in nobody's hands, or cooling down, which NX leaves as it is
+-- a lane, or its list, was empty: it may be in nobody's hands, or cooling down, which NX leaves as it is
 if #idle > 0 then
   local leased = redis.call('HMGET', LEASES, unpack(idle))
   local added = {}

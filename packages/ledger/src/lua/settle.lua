@@ -59,6 +59,17 @@ while i <= #ARGV do
 end
 readAll(LEASES, leaseRead, lanes)
 readAll(MEM, memRead, lanes)
+readAll(HEADS, headRead, lanes)
+
+-- n URLs leave their list; what stands behind them comes first
+local function dropFirst(lane, list, n)
+  if list == 'h' then redis.call('LPOP', P .. 'h:' .. lane, n)
+  else
+    local _, more = headOf(lane)
+    local rest = more and redis.call('LPOP', P .. 'q:' .. lane, n)
+    setHead(lane, rest and rest[n], true)
+  end
+end
 
 -- what leaves with this word: returns how many URLs of the lane
 local function leave(lane, list, first, last)
@@ -76,15 +87,13 @@ local function leave(lane, list, first, last)
       count(kind, 1)
     end
   end
-  local key = P .. list .. ':' .. lane
-  if heads == 1 then redis.call('LPOP', key)
-  elseif heads > 1 then redis.call('LPOP', key, heads) end
+  if heads > 0 then dropFirst(lane, list, heads) end
   count('left', heads)
   return heads
 end
 
 local function hasWork(lane, high)
-  return redis.call('EXISTS', P .. 'q:' .. lane) == 1 or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1
+  return headOf(lane) ~= nil or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1
 end
 
 i = 7

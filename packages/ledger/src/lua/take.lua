@@ -35,15 +35,17 @@ local gone, taken = {}, {}
 local ends = ms(now + tonumber(ARGV[6]))
 local last = tonumber(ARGV[9]) - 1
 local function urlsOf(list, lane)
-  local key = P .. list .. ':' .. lane
-  if last > 0 then return redis.call('LRANGE', key, 0, last) end
-  local head = redis.call('LINDEX', key, 0)
-  return head and { head } or {}
+  if list == 'h' then return redis.call('LRANGE', P .. 'h:' .. lane, 0, last) end
+  local head, more = headOf(lane)
+  local urls = more and last > 0 and redis.call('LRANGE', P .. 'q:' .. lane, 0, last - 1) or {}
+  if head then table.insert(urls, 1, head) end
+  return urls
 end
 
 local lanes = {}
 for i = 1, #found, 2 do lanes[#lanes + 1] = found[i] end
 readAll(MEM, memRead, lanes)
+readAll(HEADS, headRead, lanes)
 for i = 1, #found, 2 do
   local lane, opens = found[i], tonumber(found[i + 1])
   local tries, list, clock, why, high = '', 'q', '', '', ''

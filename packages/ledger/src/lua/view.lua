@@ -26,7 +26,8 @@ end
 
 local function showLane(lane)
   local tries, list, _, why = memOf(lane)
-  local high, normal = redis.call('LLEN', P .. 'h:' .. lane), redis.call('LLEN', P .. 'q:' .. lane)
+  local head = headOf(lane)
+  local high, normal = redis.call('LLEN', P .. 'h:' .. lane), head and 1 + redis.call('LLEN', P .. 'q:' .. lane) or 0
   if list == '' then list = high > 0 and 'h' or 'q' end
   local at = #out
   out[at + 1] = lane
@@ -36,7 +37,7 @@ local function showLane(lane)
   out[at + 4] = fence and (begun == '' and 'reserved' or 'begun') or ''
   out[at + 5] = tries
   out[at + 6] = why
-  out[at + 7] = redis.call('LINDEX', P .. list .. ':' .. lane, 0) or ''
+  out[at + 7] = (list == 'q' and head or redis.call('LINDEX', P .. list .. ':' .. lane, 0)) or ''
   out[at + 8] = list
 end
 
@@ -53,6 +54,7 @@ if ARGV[5] == 'in-flight' then found = redis.call('ZRANGE', INFLIGHT, first, las
 elseif ARGV[5] == 'latest' then found = redis.call('ZRANGE', DUE, first, last, 'REV')
 else found = redis.call('ZRANGE', DUE, first, last) end
 readAll(MEM, memRead, found)
+readAll(HEADS, headRead, found)
 readAll(LEASES, leaseRead, found)
 for i = 1, #found do
   showLane(found[i])
