@@ -246,7 +246,7 @@ test.each([
   ['KEYS', '*'],
   ['SMEMBERS', `${TAG}:ids:1`],
   ['HGETALL', `${TAG}:leases`],
-  ['HKEYS', `${TAG}:mem`],
+  ['HKEYS', `${TAG}:lanes`],
   ['LRANGE', `${TAG}:q:bot http://a.example`, '0', '-1'],
   ['ZRANGE', `${TAG}:due`, '0', '-1'],
   ['ZRANGE', `${TAG}:due`, '-inf', '5', 'BYSCORE'],

@@ -51,14 +51,14 @@ async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
 }
 
 test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
-  await raw.set(`${TAGS[0]}:heads`, 'no hash: whoever wants to park here fails')
+  await raw.set(`${TAGS[0]}:lanes`, 'no hash: whoever wants to park here fails')
   const first = await gateway()
   const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
   await expect.poll(() => job.getState(), { interval: 20 }).toBe('active')
   await first.stop()
   expect(await job.getState()).toBe('delayed')
 
-  await raw.del(`${TAGS[0]}:heads`)
+  await raw.del(`${TAGS[0]}:lanes`)
   await gateway()
   await job.promote()
   await expect.poll(() => waiting(0, HERE), { timeout: 5_000, interval: 20 }).toBe(1)

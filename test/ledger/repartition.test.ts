@@ -204,7 +204,7 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
 test('a lane that is put off keeps its own clock, later by as much as its new server may be ahead', async () => {
   const raw = await empty()
   const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
-  await raw.hset(`${from}:mem`, lane, '2|q|1000.500|back-off|')
+  await raw.hset(`${from}:lanes`, lane, '|2|q|1000.500|back-off||/a 0 0 #:1')
   await raw.zadd(`${from}:due`, 9_000, lane)
   const move = () =>
     holdingChange(raw, async (held) => {
@@ -212,12 +212,12 @@ test('a lane that is put off keeps its own clock, later by as much as its new se
       return moveLane({ redis: raw, change: held }, from, to, lane, 7)
     })
   await move()
-  expect(await raw.hget(`${to}:mem`, lane)).toBe('2|q|1007.500|back-off|')
+  expect(await raw.hget(`${to}:lanes`, lane)).toBe('|2|q|1007.500|back-off||/a 0 0 #:1')
   expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
-  expect(await raw.exists(`${from}:mem`, `${from}:due`)).toBe(0)
-  const there = await raw.dumpBuffer(`${to}:mem`)
+  expect(await raw.exists(`${from}:lanes`, `${from}:due`)).toBe(0)
+  const there = await raw.dumpBuffer(`${to}:lanes`)
   expect(await move(), 'it has moved').toBe(0)
-  expect(await raw.dumpBuffer(`${to}:mem`)).toEqual(there)
+  expect(await raw.dumpBuffer(`${to}:lanes`)).toEqual(there)
   expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
 })
 

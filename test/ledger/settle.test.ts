@@ -43,7 +43,7 @@ test('a lane that owes nothing and holds nothing is forgotten at once; one with 
     await finish(lane, { gapMs: 0 })
     expect(await dueOf()).toBe(left)
   }
-  expect(await raw.hlen(`${TAG}:mem`)).toBe(0)
+  expect(await raw.exists(`${TAG}:lanes`)).toBe(0)
 })
 
 test('the silence counts from the end of the exchange, not from its beginning', async () => {

@@ -9,13 +9,12 @@ const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
 test('a taken lane shows its head, a fence, its clock and what is known of its origin', async () => {
   const { ledger, clock, takeOne } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const parkedAt = clock.now
   clock.pass(5)
   expect(await takeOne()).toEqual({
     agent: AGENT,
     origin: ORIGIN,
     fence: clock.now * 1_000 + 1,
-    notBefore: parkedAt,
+    notBefore: clock.now,
     waitMs: 0,
     tries: 0,
     heads: [url('a').parked],

@@ -8,6 +8,7 @@ import { keysOf } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { decodeEntry } from '../../packages/ledger/src/entry.ts'
+import { headIn } from '../support/lane-urls.ts'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
@@ -189,7 +190,10 @@ async function storedIds(url: string): Promise<Set<string>> {
   const ids = new Set<string>()
   try {
     for (const tag of partitionTags(PARTITIONS)) {
-      for (const head of await redis.hvals(`${tag}:heads`)) ids.add(decodeEntry(head.replace(/^\+/, ''), 'normal').id)
+      for (const record of await redis.hvals(`${tag}:lanes`)) {
+        const head = headIn(record)
+        if (head !== '') ids.add(decodeEntry(head, 'normal').id)
+      }
       for (const list of ['q', 'h'] as const) {
         for (const key of await redis.keys(`${tag.replace(/[[\]]/g, '\\$&')}:${list}:*`))
           for (const entry of await redis.lrange(key, 0, -1)) ids.add(decodeEntry(entry, 'normal').id)

@@ -78,7 +78,7 @@ const slotOf = (id: string): { bucket: string; number: string } =>
 async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[], mark?: ParkMark): Promise<ParkResult> {
   let todo = items
   for (;;) {
-    const byLane = new Map<string, Extract<ParkItem, { parked: unknown }>[]>()
+    const byLane = new Map<string, Parkable[]>()
     const outcomes: Arg[] = []
     for (const item of todo) {
       if ('outcome' in item) {
@@ -91,15 +91,20 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
         else group.push(item)
       }
     }
-    const lanes = [...byLane.entries()]
+    // those with one plain URL first: in a wide crawl that is most of them
+    const lanes = [...byLane].map(([lane, group]) => ({ lane, group, list: plainList(group) }))
+    const [singles, others] = split(lanes, ({ group, list }) => group.length === 1 && list === 'q')
+    const inOrder = [...singles, ...others]
     const answer = await scripts.call(
       'park',
       settings.laneLimit,
       ...(mark === undefined ? ['', '', ''] : 'job' in mark ? ['job', mark.job, mark.chunk] : ['key', mark.key, 0]),
       MARK_MS,
       mark !== undefined && 'job' in mark && isFrontierJob(mark.job) ? DONE_MARK_MS : 0,
-      lanes.length,
-      ...lanes.flatMap(([lane, group]) => laneArgs(lane, group)),
+      singles.length,
+      ...singles.flatMap(({ lane, group: [one] }) => [lane, encodeEntry((one as Parkable).parked)]),
+      others.length,
+      ...others.flatMap(laneArgs),
       ...outcomes,
     )
     if (answer[2] !== 'full') {
@@ -109,17 +114,26 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
         outcomes: Number(answer[4]),
       }
     }
-    todo = refuseBeyond(todo, lanes, answer.slice(3))
+    todo = refuseBeyond(todo, inOrder, answer.slice(3))
   }
 }
 
-/** What goes into one lane, in the shortest form that says it (lua/park.lua). */
-function laneArgs(lane: string, group: Extract<ParkItem, { parked: unknown }>[]): Arg[] {
+type Parkable = Extract<ParkItem, { parked: unknown }>
+/** What goes into one lane: its name, its URLs, and the list of all of them if they are plain. */
+type LaneGroup = { lane: string; group: Parkable[]; list: 'h' | 'q' | undefined }
+
+/** The list that all of them go to, when nobody looks them up and no mark tells them apart. */
+function plainList(group: Parkable[]): LaneGroup['list'] {
   const priority = group[0]?.parked.priority
   const isPlain = group.every(
     ({ parked, mark }) => mark === undefined && parked.priority === priority && isAssigned(parked.id),
   )
-  if (isPlain) return [lane, listOf(priority), group.length, ...group.map(({ parked }) => encodeEntry(parked))]
+  return isPlain ? listOf(priority) : undefined
+}
+
+/** In the shortest form that says it (lua/park.lua). */
+function laneArgs({ lane, group, list }: LaneGroup): Arg[] {
+  if (list !== undefined) return [lane, list, group.length, ...group.map(({ parked }) => encodeEntry(parked))]
   const items = group.flatMap(({ parked, mark }): Arg[] => {
     const { bucket, number } = slotOf(parked.id)
     return [listOf(parked.priority), encodeEntry(parked), bucket, number, mark ?? '']
@@ -127,13 +141,19 @@ function laneArgs(lane: string, group: Extract<ParkItem, { parked: unknown }>[])
   return [lane, '*', group.length, ...items]
 }
 
+function split<T>(items: T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const [first, second]: [T[], T[]] = [[], []]
+  for (const item of items) (isFirst(item) ? first : second).push(item)
+  return [first, second]
+}
+
 const listOf = (priority: Parked['priority'] | undefined): 'h' | 'q' => (priority === 'high' ? 'h' : 'q')
 
 /** What finds no room in its lane becomes an outcome; what came first stays. */
-function refuseBeyond(items: ParkItem[], lanes: [string, ParkItem[]][], full: string[]): ParkItem[] {
+function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): ParkItem[] {
   const beyond = new Set<ParkItem>()
   for (let at = 0; at < full.length; at += 2) {
-    const group = lanes[Number(full[at]) - 1]?.[1] ?? []
+    const group = lanes[Number(full[at]) - 1]?.group ?? []
     for (const item of group.slice(Number(full[at + 1]))) beyond.add(item)
   }
   return items.map((item) => {
@@ -160,8 +180,7 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
   })
   const answer = await scripts.call('begin', settings.leaseMs, settings.grantAheadMs, ...args)
   return requests.map((_, index): Permit => {
-    const kind = answer[2 + index * 2] as string
-    const [wait, fence, gap] = (answer[3 + index * 2] as string).split('|')
+    const [kind, wait = '0', fence, gap] = (answer[2 + index] as string).split('|')
     const waitMs = Number(wait)
     if (kind === 'granted') {
       const clock = fence === undefined ? {} : { clock: { fence: Number(fence), gapMs: Number(gap) } }
@@ -184,17 +203,21 @@ async function enter(
 }
 
 function settlementArgs(s: Settlement): Arg[] {
-  const stays = s.outcome === undefined && s.entered !== true
+  const rested = s.restedMs === 0 ? 0 : s.restedMs.toFixed(3)
+  const { outcome } = s
+  if (outcome !== undefined && s.candidate === undefined && s.mood.kind === 'fine' && isAssigned(outcome.id))
+    return [laneName(s.agent, s.origin), s.fence, 'done', s.gapMs, rested, JSON.stringify(outcome), outcome.kind]
+  const stays = outcome === undefined && s.entered !== true
   const args: Arg[] = [
     laneName(s.agent, s.origin),
     s.fence,
     stays ? 'again' : 'end',
     s.gapMs,
-    s.restedMs === 0 ? 0 : s.restedMs.toFixed(3),
+    rested,
     moodArg(s.mood),
-    (s.outcome === undefined ? 0 : 1) + (s.candidate === undefined ? 0 : 1),
+    (outcome === undefined ? 0 : 1) + (s.candidate === undefined ? 0 : 1),
   ]
-  if (s.outcome !== undefined) pushOutcome(args, s.outcome)
+  if (outcome !== undefined) pushOutcome(args, outcome)
   if (s.candidate !== undefined) args.push(JSON.stringify(s.candidate), 'candidate', '')
   return args
 }

@@ -17,15 +17,13 @@ const ENTRIES = 1_000
 /** Takes a lane out of its old partition at once. */
 const DROP_LANE = `local P, lane = ARGV[2], ARGV[3]
 redis.call('UNLINK', P .. ':q:' .. lane, P .. ':h:' .. lane)
-redis.call('HDEL', P .. ':mem', lane)
-redis.call('HDEL', P .. ':heads', lane)
+redis.call('HDEL', P .. ':lanes', lane)
 redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[4])
 return redis.call('ZREM', P .. ':due', lane)`
 
 /** Its clock and memory; and it is counted where it has come to: once, since the set of those that came stays until all have. */
 const PUT_LANE = `local P, lane = ARGV[2], ARGV[3]
-if ARGV[7] ~= '' then redis.call('HSET', P .. ':mem', lane, ARGV[7]) end
-if ARGV[8] ~= '' then redis.call('HSET', P .. ':heads', lane, ARGV[8]) end
+if ARGV[7] ~= '' then redis.call('HSET', P .. ':lanes', lane, ARGV[7]) end
 redis.call('ZADD', P .. ':due', ARGV[6], lane)
 if redis.call('SADD', P .. ':moved', ARGV[4] .. ' ' .. lane) == 1 then redis.call('HINCRBY', P .. ':counts', 'parked', ARGV[5]) end`
 
@@ -49,30 +47,34 @@ export async function moveLane(
 ): Promise<number> {
   const due = await redis.zscore(`${from}:due`, lane)
   if (due === null) return 0
-  const first = (await redis.hget(`${from}:heads`, lane)) ?? ''
-  let urls = first === '' ? 0 : 1
-  await eachId({ redis, change }, firstOf(first), to, 'SADD')
+  const { memory, first } = partsOf((await redis.hget(`${from}:lanes`, lane)) ?? '')
+  const head = first === '' ? [] : [first.replace('+', '')]
+  let urls = head.length
+  await eachId({ redis, change }, head, to, 'SADD')
   for (const list of ['q', 'h']) {
     urls += await eachIdOf({ redis, change }, `${from}:${list}:${lane}`, to, 'SADD')
     await copyKey({ redis, change }, `${from}:${list}:${lane}`, to, `${to}:${list}:${lane}`)
   }
-  const memory = await redis.hget(`${from}:mem`, lane)
-  const kept = memory === null ? '' : later(memory, aheadMs)
-  await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), kept, first)
-  await eachId({ redis, change }, firstOf(first), from, 'SREM')
+  const record = later(memory, aheadMs) + first
+  await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), record)
+  await eachId({ redis, change }, head, from, 'SREM')
   for (const list of ['q', 'h']) await eachIdOf({ redis, change }, `${from}:${list}:${lane}`, from, 'SREM')
   await change.write(from, DROP_LANE, from, lane, -urls)
   return urls
 }
 
-/** A lane that is put off remembers its own clock (tries|list|clock|why|high, lua/common.lua): it moves like the other. */
-function later(memory: string, aheadMs: number): string {
-  const [tries, list, clock, ...rest] = memory.split('|')
-  return [tries, list, clock ? (Number(clock) + aheadMs).toFixed(3) : '', ...rest].join('|')
+/** A lane's record (lua/common.lua): `|tries|list|clock|why|high|`, its first URL behind '+' when there are more; each may be ''. */
+function partsOf(record: string): { memory: string; first: string } {
+  const memory = /^(?:\|[^|]*){5}\|/.exec(record)?.[0] ?? ''
+  return { memory, first: record.slice(memory.length) }
 }
 
-/** @param head  the lane's first URL, '' for none, '+' in front when there are more (lua/common.lua) */
-const firstOf = (head: string): string[] => (head === '' ? [] : [head.startsWith('+') ? head.slice(1) : head])
+/** A lane that is put off remembers its own clock: it moves like the other. */
+function later(memory: string, aheadMs: number): string {
+  if (memory === '') return ''
+  const [none, tries, list, clock, ...rest] = memory.split('|')
+  return [none, tries, list, clock ? (Number(clock) + aheadMs).toFixed(3) : '', ...rest].join('|')
+}
 
 /** @returns how many URLs the list has */
 async function eachIdOf(mover: Mover, list: string, tag: string, how: 'SADD' | 'SREM'): Promise<number> {

@@ -109,7 +109,7 @@ export function take(
   const found = waiting.filter(([, { due }]) => due! <= ms(now + ask.aheadMs)).slice(0, limit)
   const lanes: TakenLane[] = []
   for (const [name, lane] of found) {
-    const opens = lane.due!
+    const opens = Math.max(lane.due!, now) // since when it has been open is forgotten
     const list: List = lane.tries > 0 ? lane.triedList : lane.h.length > 0 ? 'h' : 'q'
     const [head] = lane[list]
     if (head === undefined) {

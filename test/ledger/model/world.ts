@@ -9,6 +9,7 @@ import { type Lanes, lanesOf } from '../../../packages/ledger/src/lanes.ts'
 import { type Operations, operationsOf } from '../../../packages/ledger/src/operations.ts'
 import { type Origins, originsOf } from '../../../packages/ledger/src/origins.ts'
 import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts'
+import { behind } from '../../support/lane-urls.ts'
 import { SETTINGS } from './rules.ts'
 
 export type Process = { lanes: Lanes; origins: Origins; operations: Operations }
@@ -112,11 +113,17 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
   return world
 }
 
-/** Finds the jitters among the arguments of settle: header of seven per lane, then three per what leaves. */
+/** Finds the jitters among the arguments of settle: seven per lane, then three per what leaves; 'done' has neither. */
 function noteJitters(args: (string | number | Buffer)[], into: number[]): void {
   into.length = 0
-  for (let at = 0; at < args.length; at += 7 + Number(args[at + 6]) * 3)
+  for (let at = 0; at < args.length; at += 7) {
+    if (args[at + 2] === 'done') {
+      into.push(0)
+      continue
+    }
     into.push(Number(String(args[at + 5]).split(' ')[1] ?? 0))
+    at += Number(args[at + 6]) * 3
+  }
 }
 
 async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]): Promise<Inspection> {
@@ -127,7 +134,7 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   pipeline.xrange(`${tag}:outcomes`, '-', '+')
   pipeline.xrange(`${tag}:outbox`, '-', '+')
   for (const lane of lanes) for (const list of ['h', 'q']) pipeline.lrange(`${tag}:${list}:${lane}`, 0, -1)
-  pipeline.hmget(`${tag}:heads`, ...lanes)
+  pipeline.hmget(`${tag}:lanes`, ...lanes)
   for (const id of ids) {
     const { bucket, number } = idSlot(id)
     pipeline.sismember(`${tag}:ids:${bucket}`, number)
@@ -142,13 +149,10 @@ async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]
   }
   const fields = (rows: unknown): string[] => (rows as [string, string[]][]).map(([, pair]) => pair[1] ?? '')
   const lists: Record<string, string[]> = {}
-  const heads = answers[5 + lanes.length * 2] as (string | null)[]
+  const records = answers[5 + lanes.length * 2] as (string | null)[]
   for (const [index, lane] of lanes.entries()) {
     lists[`h ${lane}`] = answers[5 + index * 2] as string[]
-    const head = heads[index] ?? ''
-    const behind = answers[6 + index * 2] as string[]
-    // URLs behind a head that does not say so would be found by nobody: the lists then differ from the model's
-    lists[`q ${lane}`] = head.startsWith('+') ? [head.slice(1), ...behind] : head === '' ? [] : [head]
+    lists[`q ${lane}`] = behind(records[index] ?? '', answers[6 + index * 2] as string[])
   }
   const firstId = 6 + lanes.length * 2
   return {

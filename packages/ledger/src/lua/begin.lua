@@ -2,7 +2,7 @@
   begin: the permit, asked for right before the first byte. From here on the lease counts and outlasts the deadline.
   ARGV[4] leaseMs   ARGV[5] aheadMs: a lane that opens this soon is granted already; the caller waits out the rest by himself
   then per order: lane, fence, kind (page | robots), version, gapMs, clock: the lane that is this one's clock as well, or ''
-  Returns {epoch, now, then per order: 'granted', ms until it opens [|fence|gapMs of the clock] | 'early', waitMs | refusal, ''}
+  Returns {epoch, now, then per order: 'granted', with |ms until it opens where it has to be waited for, and |fence|gapMs of the clock behind that · 'early|waitMs' · a refusal}
           refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked · paced (the
           clock is shut)
   Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin. A
@@ -39,7 +39,7 @@ end
 for i = 6, #ARGV, 6 do
   local lane, fence, kind, version, gap, clock = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
   local owner, list, notBefore, since, _, _, _, _, seen = leaseOf(lane)
-  local answer, value = 'stale', ''
+  local answer = 'stale'
   if owner == fence and since == '' then
     local opens = tonumber(notBefore)
     local origin = origins[i / 6]
@@ -58,13 +58,14 @@ for i = 6, #ARGV, 6 do
     elseif kind == 'robots' and o[4] and tonumber(o[5]) > now then
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
     elseif opens > now + ahead then
-      answer, value = 'early', ms(opens - now - ahead)
+      answer = 'early|' .. ms(opens - now - ahead)
     elseif clock ~= '' and isShut(clock, gap) then
       answer = 'paced'; endLease(lane); giveBack(lane, opens, clockOpens, 'pace-group')
     else
       if clock ~= '' then opens = math.max(opens, clockOpens) end
-      answer, value = 'granted', opens > now and ms(opens - now) or '0'
-      if clock ~= '' then value = value .. '|' .. clockFence .. '|' .. silence end
+      answer = 'granted'
+      if clock ~= '' or opens > now then answer = answer .. '|' .. ms(math.max(0, opens - now)) end
+      if clock ~= '' then answer = answer .. '|' .. clockFence .. '|' .. silence end
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun = true
       setLease(lane, fence, list, notBefore, now, gap, kind, o[6] or '', least, '', ends)
@@ -82,7 +83,7 @@ for i = 6, #ARGV, 6 do
     end
   end
   if answer == 'stale' then stale = stale + 1 end
-  out[#out + 1] = answer; out[#out + 1] = value
+  out[#out + 1] = answer
 end
 if begun then granted() end
 count('stale-begin', stale)

@@ -17,12 +17,13 @@
                         while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
                         the lease proper, absent where inflight or visits says it)
   {tag}:changed   zset  origin → latest fence handed out when one of its gates changed: who was taken later has seen it
-  {tag}:heads     hash  lane → its first URL, which stays there while in flight; '+' in front of it when more may stand in
-  {tag}:q:<lane>  list  the URLs behind it. Most lanes of a wide crawl hold one URL: in one hash a whole batch of them is read, and
-                        written, by one command (docs/decisions/0008-what-a-url-costs.md)
+  {tag}:lanes     hash  lane → what it remembers, then its first URL; either may be missing, and what has neither is not there. A whole
+                        batch of lanes is read, or written, by one command
+                          |tries|list|clock|why|high|   tries of the head and the list it is in, the clock kept while the lane is
+                                                        deferred and why it is, whether it has priority URLs
+                          the first URL (entry.ts): it stays there while in flight; '+' in front when more may stand in
+  {tag}:q:<lane>  list  the URLs behind it
   {tag}:h:<lane>  list  the lane's URLs of priority high; the head stays while in flight
-  {tag}:mem       hash  lane → tries|list|clock|why|high, only while a lane has such a memory: tries of the head and the
-                        list it is in, the clock kept while the lane is deferred and why it is, whether it has priority URLs
   {tag}:o:<origin> hash  s robots state (state-text.ts), v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
                         (until, incidents, last end), nf failures in a row, pu/pr pause, ku/kr block, og/oe/or gap by hand
                         (ms, until, reason), rf version at which a refetch was asked for, g:<agent> gap, w:<agent> clamped
@@ -36,7 +37,7 @@
   Lane = agent .. ' ' .. origin. Silence starts are rounded up and openings compared exactly, so rounding never shortens.
 ]]
 local P = string.sub(KEYS[1], 1, -6)
-local DUE, INFLIGHT, LEASES, MEM, HEADS, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'mem', P .. 'heads', P .. 'counts'
+local DUE, INFLIGHT, LEASES, LANES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'lanes', P .. 'counts'
 local VISITS, TURNS = P .. 'visits', P .. 'turns'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
 local now, epochId, holdUntil, announced
@@ -74,7 +75,7 @@ local function openEpoch()
 end
 
 -- what this call will write, and what it has read: a lane that comes twice in one batch sees its first turn's effect
-local dueWrites, leaseTouched, memTouched, headTouched, counted = {}, {}, {}, {}, {}
+local dueWrites, leaseTouched, laneTouched, counted = {}, {}, {}, {}
 local leaseRead, memRead, headRead = {}, {}, {} -- lane → record, false when there is none
 local soonest -- earliest due time written; told to sleeping dispatchers when it comes before all others
 local dueRead = {} -- lane → instant written by this very call
@@ -89,22 +90,22 @@ end
 
 local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, true) + 1) end
 
--- reads leases (or memories) of many lanes at once; leaseOf and memOf answer from there
+-- reads records of many lanes at once
 local function readAll(key, into, lanes)
   if #lanes == 0 then return end
   local found = redis.call('HMGET', key, unpack(lanes))
   for i = 1, #lanes do into[lanes[i]] = found[i] end
-end
-local function recordOf(key, read, lane)
-  if read[lane] == nil then read[lane] = redis.call('HGET', key, lane) end
-  return read[lane]
 end
 
 -- fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends of a lease, '' for what it does not have; nil when
 -- there is none. Packed, not text: taking ten fields of text apart cost more than reading them.
 local LEASE = '<sssssddddd' -- fence, list, kind, failing, version; notBefore, begunAt, gap, least, ends (-1: '')
 local function leaseOf(lane)
-  local record = recordOf(LEASES, leaseRead, lane)
+  local record = leaseRead[lane]
+  if record == nil then
+    record = redis.call('HGET', LEASES, lane)
+    leaseRead[lane] = record
+  end
   if not record then return nil end
   local fence, list, kind, failing, version, notBefore, begun, gap, least, ends = struct.unpack(LEASE, record)
   return fence, list, notBefore, begun >= 0 and begun or '', gap >= 0 and gap or '', kind, failing, least >= 0 and least or '',
@@ -133,33 +134,54 @@ local function noteChange(origin)
   redis.call('HDEL', P .. 'o:' .. origin, 'p')
 end
 
--- tries, list, clock, why, high of a lane, each '' when there is none
-local function memOf(lane)
-  local record = recordOf(MEM, memRead, lane)
-  if not record then return '', '', '', '', '' end
-  return string.match(record, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)$')
-end
-local function setMem(lane, tries, list, clock, why, high)
-  local record = tries .. '|' .. list .. '|' .. clock .. '|' .. why .. '|' .. high
-  if record == '||||' then
-    if not memRead[lane] then return end
-    record = false
+local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path
+local function readLane(lane, record)
+  if not record then memRead[lane], headRead[lane] = false, false
+  elseif string.byte(record) ~= BAR then memRead[lane], headRead[lane] = false, record
+  else
+    local memory, head = string.match(record, '^(|[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|)(.*)$')
+    memRead[lane], headRead[lane] = memory, head ~= '' and head
   end
-  memRead[lane] = record
-  memTouched[#memTouched + 1] = lane
+end
+local function readLanes(lanes)
+  if #lanes == 0 then return end
+  local found = redis.call('HMGET', LANES, unpack(lanes))
+  for i = 1, #lanes do readLane(lanes[i], found[i]) end
+end
+local function knowLane(lane)
+  if memRead[lane] == nil then readLane(lane, redis.call('HGET', LANES, lane)) end
 end
 
-local PLUS = string.byte('+') -- a URL begins with its path
+-- tries, list, clock, why, high of a lane, each '' when there is none
+local function memOf(lane)
+  knowLane(lane)
+  local memory = memRead[lane]
+  if not memory then return '', '', '', '', '' end
+  return string.match(memory, '^|([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)|$')
+end
+local function setMem(lane, tries, list, clock, why, high)
+  knowLane(lane)
+  local memory = '|' .. tries .. '|' .. list .. '|' .. clock .. '|' .. why .. '|' .. high .. '|'
+  if memory == '||||||' then
+    if not memRead[lane] then return end
+    memory = false
+  end
+  memRead[lane] = memory
+  laneTouched[#laneTouched + 1] = lane
+end
+
 -- first URL of the list q and whether more may stand behind it; nil when there is none
 local function headOf(lane)
-  local record = recordOf(HEADS, headRead, lane)
-  if not record then return nil end
-  if string.byte(record) == PLUS then return string.sub(record, 2), true end
-  return record, false
+  knowLane(lane)
+  local head = headRead[lane]
+  if not head then return nil end
+  if string.byte(head) == PLUS then return string.sub(head, 2), true end
+  return head, false
 end
 local function setHead(lane, url, more)
+  knowLane(lane)
   headRead[lane] = url and (more and '+' .. url or url) or false
-  headTouched[#headTouched + 1] = lane
+  laneTouched[#laneTouched + 1] = lane
 end
 
 -- give a lane back unused: to its own clock, or not before `till`, keeping the clock for whoever wakes it earlier
@@ -176,24 +198,29 @@ end
 local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
 
 -- what became of the lanes touched: fields to write and fields to drop
-local function writeAll(key, read, touched)
-  local writes, ends = {}, {}
+local function writeAll(key, touched, recordOf)
+  local writes, ends, w, e = {}, {}, 0, 0
   for i = 1, #touched do
     local lane = touched[i]
-    if read[lane] then writes[#writes + 1] = lane; writes[#writes + 1] = read[lane] else ends[#ends + 1] = lane end
+    local record = recordOf(lane)
+    if record then writes[w + 1], writes[w + 2], w = lane, record, w + 2 else e = e + 1; ends[e] = lane end
   end
-  if #writes > 0 then redis.call('HSET', key, unpack(writes)) end
-  if #ends > 0 then redis.call('HDEL', key, unpack(ends)) end
+  if w > 0 then redis.call('HSET', key, unpack(writes)) end
+  if e > 0 then redis.call('HDEL', key, unpack(ends)) end
   return ends
+end
+local function leaseRecord(lane) return leaseRead[lane] end
+local function laneRecord(lane)
+  local memory, head = memRead[lane], headRead[lane]
+  return memory and head and memory .. head or memory or head
 end
 
 -- every verb that writes ends with this
 local function flush()
-  local ended = writeAll(LEASES, leaseRead, leaseTouched)
+  local ended = writeAll(LEASES, leaseTouched, leaseRecord)
   if #ended > 0 then redis.call('ZREM', INFLIGHT, unpack(ended)) end
   if #visitsEnded > 0 then redis.call('ZREM', VISITS, unpack(visitsEnded)) end
-  writeAll(MEM, memRead, memTouched)
-  writeAll(HEADS, headRead, headTouched)
+  writeAll(LANES, laneTouched, laneRecord)
   for name, n in pairs(counted) do redis.call('HINCRBY', COUNTS, name, n) end
   if soonest then
     local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]

@@ -5,15 +5,16 @@
   ARGV[6] job or key name, ARGV[7] chunk number, ARGV[8] life of marks in ms
   ARGV[9] life in ms of what is remembered of a job beyond itself, '0' for nothing: a producer who never heard that it was
           taken adds it again under its name
-  ARGV[10] number of lanes, then per lane: lane, form, n, then by form
-           'q', 'h'   n × url: all of them for this list, under ids that a gateway has assigned and that nobody looks up
+  ARGV[10] number of lanes that get one plain URL, then per lane: lane, url. Plain: of list q, under an id that a gateway has assigned
+          and that nobody looks up
+  then    number of other lanes, then per lane: lane, form, n, then by form
+           'q', 'h'   n × url, plain but for the list
            '*'        n × (list, url, bucket, idNumber, mark or ''), bucket '' when the id is not to be looked up
   then outcomes to the end: json, kind, bucket, idNumber, mark or ''   (bucket as above)
   Returns {epoch, now, parked, absorbed, outcomes} or {epoch, now, 'full', then pairs: index of the lane (from 1), room left}:
           nothing was written, the caller turns what is too much into outcomes and calls again
   Keeps   a lane with URLs is in due or in inflight; adding a URL never lowers a running clock.
 ]]
-local lanes = tonumber(ARGV[10])
 local limit = tonumber(ARGV[4])
 local markKey = ARGV[5] == 'job' and P .. 'candidates:' .. ARGV[6] or P .. 'mark:' .. ARGV[6]
 local markField = 'parked:' .. ARGV[7]
@@ -25,24 +26,23 @@ if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and re
   return { epochId, ms(now), '0', 'again', '0' }
 end
 
-local names = {}
-local at = 11
-local function nextLane() return at + 3 + tonumber(ARGV[at + 2]) * (ARGV[at + 1] == '*' and 5 or 1) end
-for g = 1, lanes do
-  names[g] = ARGV[at]
-  at = nextLane()
+-- lane by lane: name, form, number of URLs, where the first of them stands
+local names, forms, counts, starts = {}, {}, {}, {}
+local singles = tonumber(ARGV[10])
+for g = 1, singles do names[g], forms[g], counts[g], starts[g] = ARGV[9 + 2 * g], 'q', 1, 10 + 2 * g end
+local at = 12 + 2 * singles
+for g = singles + 1, singles + tonumber(ARGV[at - 1]) do
+  names[g], forms[g], counts[g], starts[g] = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2]), at + 3
+  at = at + 3 + counts[g] * (forms[g] == '*' and 5 or 1)
 end
-readAll(MEM, memRead, names)
-readAll(HEADS, headRead, names)
+readLanes(names)
 local full = { epochId, ms(now), 'full' }
-at = 11
-for g = 1, lanes do
-  local lane, n = ARGV[at], tonumber(ARGV[at + 2])
+for g = 1, #names do
+  local lane, n = names[g], counts[g]
   local head, more = headOf(lane)
   local length = (head and 1 or 0) + (more and redis.call('LLEN', P .. 'q:' .. lane) or 0)
   if memRead[lane] then length = length + redis.call('LLEN', P .. 'h:' .. lane) end
   if length + n > limit then full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length)) end
-  at = nextLane()
 end
 if #full > 3 then return full end
 
@@ -72,13 +72,12 @@ local function append(lane, list, n, first, ...)
     redis.call('RPUSH', P .. 'q:' .. lane, first, ...)
   end
 end
-at = 11
-for _ = 1, lanes do
-  local lane, form, n = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  if form ~= '*' then append(lane, form, n, unpack(ARGV, at + 3, at + 2 + n))
+for g = 1, #names do
+  local lane, form, n, start = names[g], forms[g], counts[g], starts[g]
+  if form ~= '*' then append(lane, form, n, unpack(ARGV, start, start + n - 1))
   else
     local lists = { q = {}, h = {} }
-    for k = at + 3, at + 2 + n * 5, 5 do
+    for k = start, start + n * 5 - 1, 5 do
       if fresh(ARGV[k + 4]) and isNew(ARGV[k + 2], ARGV[k + 3]) then
         local list = lists[ARGV[k]]
         list[#list + 1] = ARGV[k + 1]
@@ -88,14 +87,13 @@ for _ = 1, lanes do
       if #urls > 0 then append(lane, name, #urls, unpack(urls)) end
     end
   end
-  at = nextLane()
 end
 -- a lane, or its list, was empty: it may be in nobody's hands, or cooling down, which NX leaves as it is
 if #idle > 0 then
   local leased = redis.call('HMGET', LEASES, unpack(idle))
-  local added = {}
+  local added, instant = {}, ms(now)
   for i = 1, #idle do
-    if not leased[i] then added[#added + 1] = ms(now); added[#added + 1] = idle[i] end
+    if not leased[i] then added[#added + 1] = instant; added[#added + 1] = idle[i] end
   end
   if #added > 0 then
     local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]

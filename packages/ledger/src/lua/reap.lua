@@ -12,7 +12,7 @@ local out = { epochId, ms(now), '0', '0', #found >= 200 and '1' or '' }
 local begunCount, unbegunCount = 0, 0
 local later = {} -- found by the end of their reservation
 readAll(LEASES, leaseRead, found)
-readAll(MEM, memRead, found)
+readLanes(found)
 for i = 1, #found do
   local lane = found[i]
   local fence, list, notBefore, begun, gap, kind, _, least, _, ends = leaseOf(lane)

@@ -1,7 +1,9 @@
 --[[
   settle: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
   ARGV[4] first back-off in ms, ARGV[5] longest, ARGV[6] quiet time after which incidents are forgotten
-  then per lane: lane, fence, what, value, rested, mood, n, n × (json, kind, id)
+  then per lane: lane, fence, 'done', value, rested, json, kind: what most settlements are, 'end' in mood 'fine' with one outcome
+                 under an id that was not remembered
+         or      lane, fence, what, value, rested, mood, n, n × (json, kind, id)
     what    'keep' the lease goes on (an order follows) · 'release' to its clock (a visit that was not used, too) · 'defer'
             not before value (why in mood) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
             already · 'again' the same, but the head stays and its attempt is counted
@@ -14,7 +16,7 @@
 ]]
 local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local out = { epochId, ms(now) }
-local stale = 0
+local stale, left = 0, 0
 
 -- one escalation per incident, however many agents see it: an exchange that was begun before the site was shut only extends
 local function backOff(origin, mood, retryAfter, jitter, began, ended)
@@ -48,18 +50,18 @@ local function backOff(origin, mood, retryAfter, jitter, began, ended)
   if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
 end
 
-local HEADER = 7 -- arguments per lane, before what leaves
+local HEADER = 7 -- arguments per lane, before what leaves; all of them of one that is 'done'
+local function leaving(at) return ARGV[at + 2] == 'done' and 0 or tonumber(ARGV[at + 6]) end
 
 -- one pass for the lanes, so that their leases and memories are read together
 local lanes = {}
 local i = 7
 while i <= #ARGV do
   lanes[#lanes + 1] = ARGV[i]
-  i = i + HEADER + tonumber(ARGV[i + 6]) * 3
+  i = i + HEADER + leaving(i) * 3
 end
 readAll(LEASES, leaseRead, lanes)
-readAll(MEM, memRead, lanes)
-readAll(HEADS, headRead, lanes)
+readLanes(lanes)
 
 -- n URLs leave their list; what stands behind them comes first
 local function dropFirst(lane, list, n)
@@ -71,15 +73,16 @@ local function dropFirst(lane, list, n)
   end
 end
 
+local OUTCOMES = P .. 'outcomes'
 -- what leaves with this word: returns how many URLs of the lane
-local function leave(lane, list, first, last)
+local function leave(first, last)
   local heads = 0
   for k = first, last, 3 do
     local kind, id = ARGV[k + 1], ARGV[k + 2]
     if kind == 'candidate' then redis.call('XADD', P .. 'outbox', '*', 'c', ARGV[k])
     else
       heads = heads + 1
-      redis.call('XADD', P .. 'outcomes', '*', 'o', ARGV[k])
+      redis.call('XADD', OUTCOMES, '*', 'o', ARGV[k])
       if id ~= '' then
         local colon = string.find(id, ':', 1, true)
         redis.call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))
@@ -87,8 +90,6 @@ local function leave(lane, list, first, last)
       count(kind, 1)
     end
   end
-  if heads > 0 then dropFirst(lane, list, heads) end
-  count('left', heads)
   return heads
 end
 
@@ -98,9 +99,10 @@ end
 
 i = 7
 while i <= #ARGV do
-  local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 6])
+  local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], leaving(i)
   local first = i + HEADER
-  local ends = what == 'end' or what == 'again'
+  local done = what == 'done'
+  local ends = done or what == 'end' or what == 'again'
   local owner, list, notBefore, begun, _, kind, failing, least = leaseOf(lane)
   local unused = what == 'release' and isVisit(kind)
   if owner ~= fence or (not unused and ends ~= (begun ~= '')) then
@@ -110,10 +112,19 @@ while i <= #ARGV do
     out[#out + 1] = 'settled'
     local tries, of, clock, why, high = '', '', '', '', ''
     if memRead[lane] then tries, of, clock, why, high = memOf(lane) end
-    local heads = n > 0 and leave(lane, list, first, first + n * 3 - 1) or 0
+    local heads = 0
+    if done then
+      redis.call('XADD', OUTCOMES, '*', 'o', ARGV[i + 5])
+      count(ARGV[i + 6], 1)
+      heads = 1
+    elseif n > 0 then heads = leave(first, first + n * 3 - 1) end
+    if heads > 0 then
+      dropFirst(lane, list, heads)
+      left = left + heads
+    end
     if heads > 0 then tries, of = '', '' end
     if ends then
-      local mood = ARGV[i + 5]
+      local mood = done and 'fine' or ARGV[i + 5]
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
       endLease(lane, kind)
       if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
@@ -146,5 +157,6 @@ while i <= #ARGV do
   i = first + n * 3
 end
 count('stale-settle', stale)
+count('left', left)
 flush()
 return out

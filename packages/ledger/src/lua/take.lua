@@ -18,18 +18,27 @@ local room = tonumber(ARGV[7]) - redis.call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[4]), room, 200)
 if limit <= 0 then return { epochId, ms(now), 'slots-full', '' } end
 local named = ARGV[10] ~= ''
-local found
+local lanes, opening = {}, {} -- opening: place in lanes → instant it opens, of those that are not open yet
 if named then
   local opens = redis.call('ZSCORE', DUE, ARGV[10])
-  found = opens and { ARGV[10], opens } or {}
-else found = redis.call('ZRANGE', DUE, '-inf', ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit, 'WITHSCORES') end
+  if opens then lanes[1], opening[1] = ARGV[10], math.max(tonumber(opens), now) end
+else
+  -- Since when a lane has been open is nobody's business any more, and reading a score costs as much as reading a lane.
+  lanes = redis.call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
+  local ahead = limit > #lanes and tonumber(ARGV[5]) > 0
+    and redis.call('ZRANGE', DUE, '(' .. ms(now), ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit - #lanes, 'WITHSCORES') or {}
+  for i = 1, #ahead, 2 do
+    lanes[#lanes + 1] = ahead[i]
+    opening[#lanes] = tonumber(ahead[i + 1])
+  end
+end
 local function nothingDue()
   local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
   return { epochId, ms(now), 'nothing-due', first and ms(math.max(0, tonumber(first) - now)) or '' }
 end
-if #found == 0 then return nothingDue() end
+if #lanes == 0 then return nothingDue() end
 
-local out = { epochId, ms(now), 'taken', (#found == limit * 2) and '1' or '0' }
+local out = { epochId, ms(now), 'taken', (#lanes == limit) and '1' or '0' }
 local fence = math.max(tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
 local gone, taken = {}, {}
 local ends = ms(now + tonumber(ARGV[6]))
@@ -42,12 +51,12 @@ local function urlsOf(list, lane)
   return urls
 end
 
-local lanes = {}
-for i = 1, #found, 2 do lanes[#lanes + 1] = found[i] end
-readAll(MEM, memRead, lanes)
-readAll(HEADS, headRead, lanes)
-for i = 1, #found, 2 do
-  local lane, opens = found[i], tonumber(found[i + 1])
+readLanes(lanes)
+local nowText = ms(now)
+for i = 1, #lanes do
+  local lane, opens = lanes[i], opening[i]
+  local opensText = opens and ms(opens) or nowText
+  if not opens then opens = now end
   local tries, list, clock, why, high = '', 'q', '', '', ''
   if memRead[lane] then tries, list, clock, why, high = memOf(lane) end
   local heads
@@ -60,7 +69,8 @@ for i = 1, #found, 2 do
       list = 'q'; heads = urlsOf('q', lane)
     end
   end
-  if #heads == 0 then
+  local n = #heads
+  if n == 0 then
     if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
   else
     local key = P .. 'o:' .. originOf(lane)
@@ -79,20 +89,20 @@ for i = 1, #found, 2 do
     else
       if clock ~= '' and not named then setMem(lane, tries, tries ~= '' and list or '', '', why, high) end
       fence = fence + 1
-      local f = string.format('%.0f', fence)
+      local f = string.format('%d', fence)
       gone[#gone + 1] = lane
       taken[#taken + 1] = ends; taken[#taken + 1] = lane
       local isPlain = not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])
       setLease(lane, f, list, opens, '', '', '', '', '', isPlain and (o[2] or '0') or '', '')
       local refetch = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
-      local facts = f .. '|' .. found[i + 1] .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. '|' .. #heads
+      local facts = f .. '|' .. opensText .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. (n == 1 and '|1' or '|' .. n)
       if why ~= '' or shut > now or o[3] or refetch ~= '' or blocked then
         facts = facts .. '|' .. why .. '|' .. (shut > now and ms(shut) or '') .. '|' .. (o[3] or '') .. '|' .. (o[4] or '') .. '|' .. refetch
           .. '|' .. (blocked and '.' .. (o[8] or '') or '')
       end
       local at = #out
       out[at + 1] = lane; out[at + 2] = facts; out[at + 3] = o[1] or ''
-      for h = 1, #heads do out[at + 3 + h] = heads[h] end
+      for h = 1, n do out[at + 3 + h] = heads[h] end
     end
   end
 end

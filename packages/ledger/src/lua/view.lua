@@ -53,8 +53,7 @@ local found
 if ARGV[5] == 'in-flight' then found = redis.call('ZRANGE', INFLIGHT, first, last)
 elseif ARGV[5] == 'latest' then found = redis.call('ZRANGE', DUE, first, last, 'REV')
 else found = redis.call('ZRANGE', DUE, first, last) end
-readAll(MEM, memRead, found)
-readAll(HEADS, headRead, found)
+readLanes(found)
 readAll(LEASES, leaseRead, found)
 for i = 1, #found do
   showLane(found[i])

@@ -18,7 +18,7 @@ local dueSeen, turnsRead = {}, {}
 local function readForVisits(lanes)
   if #lanes == 0 then return end
   readAll(LEASES, leaseRead, lanes)
-  readAll(MEM, memRead, lanes)
+  readLanes(lanes)
   readAll(TURNS, turnsRead, lanes)
   local due = redis.call('ZMSCORE', DUE, unpack(lanes))
   for i = 1, #lanes do dueSeen[lanes[i]] = due[i] end
