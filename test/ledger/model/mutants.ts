@@ -85,14 +85,14 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a lane with urgent work alone is forgotten',
     file: 'settle',
-    find: "or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1",
+    find: "or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1",
     put: '',
   },
   {
     name: 'park lowers a running clock',
     file: 'park',
-    find: "redis.call('ZADD', DUE, 'NX', unpack(added))",
-    put: "redis.call('ZADD', DUE, 'LT', unpack(added))",
+    find: "call('ZADD', DUE, 'NX', unpack(added))",
+    put: "call('ZADD', DUE, 'LT', unpack(added))",
   },
   {
     name: 'a lane that is given back may be taken at once',
@@ -170,13 +170,13 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'begin goes by what stood at the taking, whatever changed since',
     file: 'begin',
-    find: 'changes[origin] < taken',
+    find: '(not changed or isAfter(fence, changed))',
     put: 'true',
   },
   {
     name: 'begin does not see what its own batch has changed',
     file: 'begin',
-    find: 'changes[origin] = math.huge',
+    find: 'changes[origin] = LATEST',
     put: '',
   },
   {
@@ -200,7 +200,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'take goes by gates that stood open once',
     file: 'common',
-    find: "  redis.call('HDEL', P .. 'o:' .. origin, 'p')\n",
+    find: "  call('HDEL', P .. 'o:' .. origin, 'p')\n",
     put: '',
   },
   {
@@ -220,8 +220,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a visit goes on for ever when its sender dies',
     file: 'reap',
-    find: "for _, lane in ipairs(redis.call('ZRANGE', VISITS",
-    put: "for _, lane in ipairs(redis.call('ZRANGE', P .. 'nothing'",
+    find: "for _, lane in ipairs(call('ZRANGE', VISITS",
+    put: "for _, lane in ipairs(call('ZRANGE', P .. 'nothing'",
   },
   {
     name: 'a request goes out although the clock above its lane is shut',
@@ -296,7 +296,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'an announcement outlives what was granted after it',
     file: 'common',
-    find: "if announced then redis.call('HDEL', KEYS[1], 'planned') end",
+    find: "if announced then call('HDEL', KEYS[1], 'planned') end",
     put: '',
   },
   // back-off
@@ -330,8 +330,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'the wrong list loses its head',
     file: 'settle',
-    find: "if list == 'h' then redis.call('LPOP'",
-    put: "if false then redis.call('LPOP'",
+    find: "if list == 'h' then call('LPOP'",
+    put: "if false then call('LPOP'",
   },
   {
     name: 'what stands behind the head leaves with it',
@@ -354,7 +354,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'an id is not free after its outcome',
     file: 'settle',
-    find: "redis.call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))",
+    find: "call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))",
     put: '',
   },
   {
@@ -372,14 +372,14 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a job delivered again parks again',
     file: 'park',
-    find: "or (markable and redis.call('HEXISTS', markKey, markField) == 1)\n",
+    find: "or (markable and call('HEXISTS', markKey, markField) == 1)\n",
     put: '\n',
   },
   {
     name: 'a stored id is parked again',
     file: 'park',
-    find: "redis.call('SADD', P .. 'ids:' .. bucket, number) == 1",
-    put: "redis.call('SADD', P .. 'ids:' .. bucket, number) >= 0",
+    find: "call('SADD', P .. 'ids:' .. bucket, number) == 1",
+    put: "call('SADD', P .. 'ids:' .. bucket, number) >= 0",
   },
   {
     name: 'the lane limit is one too high',

@@ -21,14 +21,17 @@ for i = 6, #ARGV, 6 do
 end
 readAll(LEASES, leaseRead, lanes)
 readForVisits(clocks)
-local changes, found = {}, redis.call('ZMSCORE', P .. 'changed', unpack(origins))
-for i = 1, #origins do changes[origins[i]] = found[i] and tonumber(found[i]) or 0 end
+local changes, found = {}, call('ZMSCORE', P .. 'changed', unpack(origins))
+for i = 1, #origins do changes[origins[i]] = found[i] end
 local ALL_OPEN = {}
+local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), string.rep('9', 20)
+-- of two fences: whole numbers as text, which cost more to read than to compare
+local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
 -- what begin has to know of an origin: from the lease when nothing has changed since it was taken
 local function gatesOf(origin, fence, version)
-  local taken = tonumber(fence)
-  if version ~= '' and changes[origin] < taken and taken > (now - CHANGES_KEPT_MS) * 1000 then return version, ALL_OPEN end
-  local o = redis.call('HMGET', P .. 'o:' .. origin, 'v', 'bu', 'pu', 'q', 'u', 'nf', 'ku', 'og', 'oe')
+  local changed = changes[origin]
+  if version ~= '' and isAfter(fence, OLDEST) and (not changed or isAfter(fence, changed)) then return version, ALL_OPEN end
+  local o = call('HMGET', P .. 'o:' .. origin, 'v', 'bu', 'pu', 'q', 'u', 'nf', 'ku', 'og', 'oe')
   return o[1] or '0', o
 end
 local clockFence, clockOpens, silence
@@ -73,12 +76,12 @@ for i = 6, #ARGV, 6 do
         -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
         local answered = now + math.max(tonumber(ARGV[2]), leaseMs)
         local key = P .. 'o:' .. origin
-        redis.call('HSET', key, 'q', fence, 'u', ms(answered))
+        call('HSET', key, 'q', fence, 'u', ms(answered))
         noteChange(origin)
-        changes[origin] = math.huge
+        changes[origin] = LATEST
         -- an origin that is only being asked is forgotten by itself, but not before that; learn sets the real life-time
         local life = math.ceil(answered - now) + 86400000
-        if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
+        if call('PTTL', key) < life then call('PEXPIRE', key, life) end
       end
     end
   end

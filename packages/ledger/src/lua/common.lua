@@ -36,6 +36,8 @@
 
   Lane = agent .. ' ' .. origin. Silence starts are rounded up and openings compared exactly, so rounding never shortens.
 ]]
+-- globals would be looked up by name each time
+local KEYS, ARGV, call, tonumber, unpack, string = KEYS, ARGV, redis.call, tonumber, unpack, string
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, LANES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'lanes', P .. 'counts'
 local VISITS, TURNS = P .. 'visits', P .. 'turns'
@@ -46,12 +48,12 @@ local function ms(instant) return string.format('%.3f', instant) end
 
 local function openEpoch()
   if ARGV[1] ~= '' then now = tonumber(ARGV[1])
-  else local t = redis.call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
-  local e = redis.call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of')
+  else local t = call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
+  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of')
   if e[7] and KEYS[2] ~= P .. 'of:' .. e[7] then return redis.error_reply('PARTITIONS ' .. e[7]) end
   local last = tonumber(e[4] or '0')
   if last > now then now = last end -- Redis's clock never runs backwards for us
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+  local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
   holdUntil = tonumber(e[5] or '0')
   epochId, announced = e[2], e[6] == '1'
   local holdMs, known = tonumber(ARGV[2]), ARGV[3]
@@ -62,15 +64,15 @@ local function openEpoch()
     local prev = e[2] or ''
     epochId = string.format('%.0f', now * 1000)
     holdUntil = math.max(holdUntil, now + wait)
-    redis.call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil))
-    redis.call('HDEL', KEYS[1], 'planned')
+    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil))
+    call('HDEL', KEYS[1], 'planned')
     announced = false
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
     -- somebody remembers an epoch of which nothing is left here: what he was granted may still be on the wire
     holdUntil = math.max(holdUntil, now + holdMs)
-    redis.call('HSET', KEYS[1], 'now', ms(now), 'hold', ms(holdUntil))
+    call('HSET', KEYS[1], 'now', ms(now), 'hold', ms(holdUntil))
   else
-    redis.call('HSET', KEYS[1], 'now', ms(now))
+    call('HSET', KEYS[1], 'now', ms(now))
   end
 end
 
@@ -93,7 +95,7 @@ local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, 
 -- reads records of many lanes at once
 local function readAll(key, into, lanes)
   if #lanes == 0 then return end
-  local found = redis.call('HMGET', key, unpack(lanes))
+  local found = call('HMGET', key, unpack(lanes))
   for i = 1, #lanes do into[lanes[i]] = found[i] end
 end
 
@@ -103,7 +105,7 @@ local LEASE = '<sssssddddd' -- fence, list, kind, failing, version; notBefore, b
 local function leaseOf(lane)
   local record = leaseRead[lane]
   if record == nil then
-    record = redis.call('HGET', LEASES, lane)
+    record = call('HGET', LEASES, lane)
     leaseRead[lane] = record
   end
   if not record then return nil end
@@ -130,8 +132,8 @@ end
 -- lane taken while it was under way is not trusted to its lease. Neither is a reservation older than this.
 local CHANGES_KEPT_MS = 60000
 local function noteChange(origin)
-  redis.call('ZADD', P .. 'changed', redis.call('HGET', KEYS[1], 'fence') or '0', origin)
-  redis.call('HDEL', P .. 'o:' .. origin, 'p')
+  call('ZADD', P .. 'changed', call('HGET', KEYS[1], 'fence') or '0', origin)
+  call('HDEL', P .. 'o:' .. origin, 'p')
 end
 
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path
@@ -145,11 +147,11 @@ local function readLane(lane, record)
 end
 local function readLanes(lanes)
   if #lanes == 0 then return end
-  local found = redis.call('HMGET', LANES, unpack(lanes))
+  local found = call('HMGET', LANES, unpack(lanes))
   for i = 1, #lanes do readLane(lanes[i], found[i]) end
 end
 local function knowLane(lane)
-  if memRead[lane] == nil then readLane(lane, redis.call('HGET', LANES, lane)) end
+  if memRead[lane] == nil then readLane(lane, call('HGET', LANES, lane)) end
 end
 
 -- tries, list, clock, why, high of a lane, each '' when there is none
@@ -159,13 +161,16 @@ local function memOf(lane)
   if not memory then return '', '', '', '', '' end
   return string.match(memory, '^|([^|]*)|([^|]*)|([^|]*)|([^|]*)|(.*)|$')
 end
+local function forgetMem(lane)
+  if memRead[lane] then
+    memRead[lane] = false
+    laneTouched[#laneTouched + 1] = lane
+  end
+end
 local function setMem(lane, tries, list, clock, why, high)
   knowLane(lane)
   local memory = '|' .. tries .. '|' .. list .. '|' .. clock .. '|' .. why .. '|' .. high .. '|'
-  if memory == '||||||' then
-    if not memRead[lane] then return end
-    memory = false
-  end
+  if memory == '||||||' then return forgetMem(lane) end
   memRead[lane] = memory
   laneTouched[#laneTouched + 1] = lane
 end
@@ -205,8 +210,8 @@ local function writeAll(key, touched, recordOf)
     local record = recordOf(lane)
     if record then writes[w + 1], writes[w + 2], w = lane, record, w + 2 else e = e + 1; ends[e] = lane end
   end
-  if w > 0 then redis.call('HSET', key, unpack(writes)) end
-  if e > 0 then redis.call('HDEL', key, unpack(ends)) end
+  if w > 0 then call('HSET', key, unpack(writes)) end
+  if e > 0 then call('HDEL', key, unpack(ends)) end
   return ends
 end
 local function leaseRecord(lane) return leaseRead[lane] end
@@ -218,19 +223,19 @@ end
 -- every verb that writes ends with this
 local function flush()
   local ended = writeAll(LEASES, leaseTouched, leaseRecord)
-  if #ended > 0 then redis.call('ZREM', INFLIGHT, unpack(ended)) end
-  if #visitsEnded > 0 then redis.call('ZREM', VISITS, unpack(visitsEnded)) end
+  if #ended > 0 then call('ZREM', INFLIGHT, unpack(ended)) end
+  if #visitsEnded > 0 then call('ZREM', VISITS, unpack(visitsEnded)) end
   writeAll(LANES, laneTouched, laneRecord)
-  for name, n in pairs(counted) do redis.call('HINCRBY', COUNTS, name, n) end
+  for name, n in pairs(counted) do call('HINCRBY', COUNTS, name, n) end
   if soonest then
-    local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
-    redis.call('ZADD', DUE, unpack(dueWrites))
-    if not head or soonest < tonumber(head) then redis.call('PUBLISH', P .. 'wake', ms(soonest)) end
+    local head = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+    call('ZADD', DUE, unpack(dueWrites))
+    if not head or soonest < tonumber(head) then call('PUBLISH', P .. 'wake', ms(soonest)) end
   end
 end
 
 -- a lease begins: whoever announced a restart because all had ended spoke too soon
-local function granted() if announced then redis.call('HDEL', KEYS[1], 'planned') end end
+local function granted() if announced then call('HDEL', KEYS[1], 'planned') end end
 
 local refused = openEpoch()
 if refused then return refused end

@@ -4,11 +4,11 @@
   Returns {epoch, now, leases out, member…}
 ]]
 local key = P .. 'fleet'
-redis.call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
+call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
 if ARGV[4] ~= '' then
-  if tonumber(ARGV[5]) > 0 then redis.call('ZADD', key, ms(now + tonumber(ARGV[5])), ARGV[4])
-  else redis.call('ZREM', key, ARGV[4]) end
+  if tonumber(ARGV[5]) > 0 then call('ZADD', key, ms(now + tonumber(ARGV[5])), ARGV[4])
+  else call('ZREM', key, ARGV[4]) end
 end
-local out = { epochId, ms(now), tostring(redis.call('ZCARD', INFLIGHT)) }
-for _, member in ipairs(redis.call('ZRANGE', key, 0, 999)) do out[#out + 1] = member end
+local out = { epochId, ms(now), tostring(call('ZCARD', INFLIGHT)) }
+for _, member in ipairs(call('ZRANGE', key, 0, 999)) do out[#out + 1] = member end
 return out

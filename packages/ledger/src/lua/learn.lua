@@ -8,7 +8,7 @@
 ]]
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
-local asked = redis.call('HGET', key, 'q')
+local asked = call('HGET', key, 'q')
 local begun, demanded
 if lane ~= '' then
   local owner, _, _, since, _, _, _, least = leaseOf(lane)
@@ -20,15 +20,15 @@ if asked ~= fence then
   flush()
   return { epochId, ms(now), 'stale', '' }
 end
-redis.call('HSET', key, 's', ARGV[7])
-redis.call('HDEL', key, 'q', 'u')
-local version = redis.call('HINCRBY', key, 'v', 1)
-local gates = redis.call('HMGET', key, 'bu', 'pu', 'ku', 'nf', 'og') -- 'rf' speaks of the version before
-if not (gates[1] or gates[2] or gates[3] or gates[4] or gates[5]) then redis.call('HSET', key, 'p', '1') end
-if redis.call('PTTL', key) < tonumber(ARGV[8]) then redis.call('PEXPIRE', key, ARGV[8]) end
+call('HSET', key, 's', ARGV[7])
+call('HDEL', key, 'q', 'u')
+local version = call('HINCRBY', key, 'v', 1)
+local gates = call('HMGET', key, 'bu', 'pu', 'ku', 'nf', 'og') -- 'rf' speaks of the version before
+if not (gates[1] or gates[2] or gates[3] or gates[4] or gates[5]) then call('HSET', key, 'p', '1') end
+if call('PTTL', key) < tonumber(ARGV[8]) then call('PEXPIRE', key, ARGV[8]) end
 if ARGV[9] ~= '' then
-  if ARGV[10] ~= '' then redis.call('SET', P .. 'b:' .. ARGV[9], string.sub(ARGV[10], 2), 'PX', ARGV[11])
-  else redis.call('PEXPIRE', P .. 'b:' .. ARGV[9], ARGV[11]) end
+  if ARGV[10] ~= '' then call('SET', P .. 'b:' .. ARGV[9], string.sub(ARGV[10], 2), 'PX', ARGV[11])
+  else call('PEXPIRE', P .. 'b:' .. ARGV[9], ARGV[11]) end
 end
 if lane ~= '' then
   local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
@@ -42,14 +42,14 @@ if lane ~= '' then
 end
 for i = 14, #ARGV, 3 do
   local agent, gap = ARGV[i], tonumber(ARGV[i + 1])
-  local before = redis.call('HGET', key, 'g:' .. agent)
-  redis.call('HSET', key, 'g:' .. agent, ARGV[i + 1])
+  local before = call('HGET', key, 'g:' .. agent)
+  call('HSET', key, 'g:' .. agent, ARGV[i + 1])
   if ARGV[i + 2] ~= '' then
-    redis.call('HSET', key, 'w:' .. agent, ARGV[i + 2])
+    call('HSET', key, 'w:' .. agent, ARGV[i + 2])
     count('clamped', 1)
-  else redis.call('HDEL', key, 'w:' .. agent) end
+  else call('HDEL', key, 'w:' .. agent) end
   local other = agent .. ' ' .. origin
-  local opens = redis.call('ZSCORE', DUE, other)
+  local opens = call('ZSCORE', DUE, other)
   local longer = before and math.max(0, gap - tonumber(before)) or 0
   if opens then
     local tries, list, clock, why, high = memOf(other)

@@ -16,7 +16,7 @@ local function wakeLanes(longer)
   for i = 10, #ARGV do
     local lane = ARGV[i] .. ' ' .. origin
     local tries, list, clock, why, high = memOf(lane)
-    local opens = redis.call('ZSCORE', DUE, lane)
+    local opens = call('ZSCORE', DUE, lane)
     if opens and clock ~= '' then
       setMem(lane, tries, list, '', why, high)
       setDue(lane, tonumber(clock) + longer(ARGV[i]))
@@ -35,19 +35,19 @@ local function wakeLanes(longer)
 end
 local function none() return 0 end
 
-if action == 'pause' then redis.call('HSET', key, 'pu', ms(till), 'pr', ARGV[9])
-elseif action == 'resume' then redis.call('HDEL', key, 'pu', 'pr'); wakeLanes(none)
-elseif action == 'block' then redis.call('HSET', key, 'ku', ms(till), 'kr', ARGV[9]); wakeLanes(none)
-elseif action == 'unblock' then redis.call('HDEL', key, 'ku', 'kr')
+if action == 'pause' then call('HSET', key, 'pu', ms(till), 'pr', ARGV[9])
+elseif action == 'resume' then call('HDEL', key, 'pu', 'pr'); wakeLanes(none)
+elseif action == 'block' then call('HSET', key, 'ku', ms(till), 'kr', ARGV[9]); wakeLanes(none)
+elseif action == 'unblock' then call('HDEL', key, 'ku', 'kr')
 elseif action == 'gap' then
-  redis.call('HSET', key, 'og', value, 'oe', ms(till), 'or', ARGV[9])
-  wakeLanes(function(agent) return math.max(0, tonumber(value) - tonumber(redis.call('HGET', key, 'g:' .. agent) or '0')) end)
+  call('HSET', key, 'og', value, 'oe', ms(till), 'or', ARGV[9])
+  wakeLanes(function(agent) return math.max(0, tonumber(value) - tonumber(call('HGET', key, 'g:' .. agent) or '0')) end)
 elseif action == 'refetch' then
-  redis.call('HSET', key, 'rf', redis.call('HGET', key, 'v') or '0')
+  call('HSET', key, 'rf', call('HGET', key, 'v') or '0')
   wakeLanes(none)
 end
 noteChange(origin)
-if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
-redis.call('XADD', P .. 'operations', 'MAXLEN', '~', 10000, '*', 'at', ms(now), 'by', ARGV[8], 'action', action, 'origin', origin, 'value', value, 'until', ms(till), 'reason', ARGV[9])
+if call('PTTL', key) < life then call('PEXPIRE', key, life) end
+call('XADD', P .. 'operations', 'MAXLEN', '~', 10000, '*', 'at', ms(now), 'by', ARGV[8], 'action', action, 'origin', origin, 'value', value, 'until', ms(till), 'reason', ARGV[9])
 flush()
 return { epochId, ms(now), 'done' }

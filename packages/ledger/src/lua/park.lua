@@ -21,8 +21,8 @@ local markField = 'parked:' .. ARGV[7]
 local markable = ARGV[5] ~= ''
 local beyond = ARGV[9] ~= '0' and P .. 'mark:' .. ARGV[6] .. ':' .. ARGV[7]
 -- a job that is gone was finished by somebody else, while this caller was away
-if (ARGV[5] == 'job' and redis.call('EXISTS', markKey) == 0) or (markable and redis.call('HEXISTS', markKey, markField) == 1)
-  or (beyond and redis.call('EXISTS', beyond) == 1) then
+if (ARGV[5] == 'job' and call('EXISTS', markKey) == 0) or (markable and call('HEXISTS', markKey, markField) == 1)
+  or (beyond and call('EXISTS', beyond) == 1) then
   return { epochId, ms(now), '0', 'again', '0' }
 end
 
@@ -40,24 +40,24 @@ local full = { epochId, ms(now), 'full' }
 for g = 1, #names do
   local lane, n = names[g], counts[g]
   local head, more = headOf(lane)
-  local length = (head and 1 or 0) + (more and redis.call('LLEN', P .. 'q:' .. lane) or 0)
-  if memRead[lane] then length = length + redis.call('LLEN', P .. 'h:' .. lane) end
+  local length = (head and 1 or 0) + (more and call('LLEN', P .. 'q:' .. lane) or 0)
+  if memRead[lane] then length = length + call('LLEN', P .. 'h:' .. lane) end
   if length + n > limit then full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length)) end
 end
 if #full > 3 then return full end
 
 local function fresh(mark)
-  return mark == '' or redis.call('SET', P .. 'mark:' .. mark, '1', 'NX', 'PX', ARGV[8])
+  return mark == '' or call('SET', P .. 'mark:' .. mark, '1', 'NX', 'PX', ARGV[8])
 end
 local function isNew(bucket, number)
-  return bucket == '' or redis.call('SADD', P .. 'ids:' .. bucket, number) == 1
+  return bucket == '' or call('SADD', P .. 'ids:' .. bucket, number) == 1
 end
 local parked, absorbed, outcomes = 0, 0, 0
 local idle = {}
 local function append(lane, list, n, first, ...)
   parked = parked + n
   if list == 'h' then
-    if redis.call('RPUSH', P .. 'h:' .. lane, first, ...) == n then idle[#idle + 1] = lane end
+    if call('RPUSH', P .. 'h:' .. lane, first, ...) == n then idle[#idle + 1] = lane end
     local tries, of, clock, why = memOf(lane)
     setMem(lane, tries, of, clock, why, '1')
     return
@@ -66,10 +66,10 @@ local function append(lane, list, n, first, ...)
   if not head then
     idle[#idle + 1] = lane
     setHead(lane, first, n > 1)
-    if n > 1 then redis.call('RPUSH', P .. 'q:' .. lane, ...) end
+    if n > 1 then call('RPUSH', P .. 'q:' .. lane, ...) end
   else
     if not more then setHead(lane, head, true) end
-    redis.call('RPUSH', P .. 'q:' .. lane, first, ...)
+    call('RPUSH', P .. 'q:' .. lane, first, ...)
   end
 end
 for g = 1, #names do
@@ -90,30 +90,30 @@ for g = 1, #names do
 end
 -- a lane, or its list, was empty: it may be in nobody's hands, or cooling down, which NX leaves as it is
 if #idle > 0 then
-  local leased = redis.call('HMGET', LEASES, unpack(idle))
+  local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)
   for i = 1, #idle do
     if not leased[i] then added[#added + 1] = instant; added[#added + 1] = idle[i] end
   end
   if #added > 0 then
-    local head = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
-    local more = redis.call('ZADD', DUE, 'NX', unpack(added))
-    if more > 0 and (not head or tonumber(head) > now) then redis.call('PUBLISH', P .. 'wake', ms(now)) end
+    local head = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+    local more = call('ZADD', DUE, 'NX', unpack(added))
+    if more > 0 and (not head or tonumber(head) > now) then call('PUBLISH', P .. 'wake', ms(now)) end
   end
 end
 while at + 4 <= #ARGV do
-  local known = ARGV[at + 2] ~= '' and redis.call('SISMEMBER', P .. 'ids:' .. ARGV[at + 2], ARGV[at + 3]) == 1
+  local known = ARGV[at + 2] ~= '' and call('SISMEMBER', P .. 'ids:' .. ARGV[at + 2], ARGV[at + 3]) == 1
   if not known and fresh(ARGV[at + 4]) then
-    redis.call('XADD', P .. 'outcomes', '*', 'o', ARGV[at])
+    call('XADD', P .. 'outcomes', '*', 'o', ARGV[at])
     count(ARGV[at + 1], 1)
     outcomes = outcomes + 1
   else absorbed = absorbed + 1 end
   at = at + 5
 end
 if markable then
-  redis.call('HSET', markKey, markField, '1')
-  if ARGV[5] == 'key' then redis.call('PEXPIRE', markKey, ARGV[8]) end
-  if beyond then redis.call('SET', beyond, '1', 'PX', ARGV[9]) end
+  call('HSET', markKey, markField, '1')
+  if ARGV[5] == 'key' then call('PEXPIRE', markKey, ARGV[8]) end
+  if beyond then call('SET', beyond, '1', 'PX', ARGV[9]) end
 end
 count('parked', parked)
 count('absorbed', absorbed)

@@ -5,9 +5,9 @@
   Keeps   the URL is still at the head of its lane. A begun one counts an attempt; a reservation counts nothing.
 ]]
 local quarantine = tonumber(ARGV[4])
-local found = redis.call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
+local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
 local own = #found
-for _, lane in ipairs(redis.call('ZRANGE', VISITS, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)) do found[#found + 1] = lane end
+for _, lane in ipairs(call('ZRANGE', VISITS, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)) do found[#found + 1] = lane end
 local out = { epochId, ms(now), '0', '0', #found >= 200 and '1' or '' }
 local begunCount, unbegunCount = 0, 0
 local later = {} -- found by the end of their reservation
@@ -27,7 +27,7 @@ for i = 1, #found do
   else
     begunCount = begunCount + 1
     local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 'q', 'v', 's')
+    local o = call('HMGET', key, 'q', 'v', 's')
     setDue(lane, now + math.max(tonumber(gap), tonumber(least) or 0) + quarantine)
     if kind == 'page' then
       local tries, _, clock, why, high = memOf(lane)
@@ -38,12 +38,12 @@ for i = 1, #found do
     end
   end
 end
-if #later > 0 then redis.call('ZADD', INFLIGHT, unpack(later)) end
-redis.call('ZREMRANGEBYSCORE', P .. 'changed', '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
+if #later > 0 then call('ZADD', INFLIGHT, unpack(later)) end
+call('ZREMRANGEBYSCORE', P .. 'changed', '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
 -- turns that nobody took, as they come to hand
-local turns = redis.call('HRANDFIELD', TURNS, 20, 'WITHVALUES')
+local turns = call('HRANDFIELD', TURNS, 20, 'WITHVALUES')
 for i = 1, #turns, 2 do
-  if tonumber(string.match(turns[i + 1], '|(.*)$')) < now then redis.call('HDEL', TURNS, turns[i]) end
+  if tonumber(string.match(turns[i + 1], '|(.*)$')) < now then call('HDEL', TURNS, turns[i]) end
 end
 count('reaped', begunCount)
 count('reaped-unbegun', unbegunCount)

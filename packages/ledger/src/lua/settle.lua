@@ -21,7 +21,7 @@ local stale, left = 0, 0
 -- one escalation per incident, however many agents see it: an exchange that was begun before the site was shut only extends
 local function backOff(origin, mood, retryAfter, jitter, began, ended)
   local key = P .. 'o:' .. origin
-  local o = redis.call('HMGET', key, 'bu', 'bf', 'nf')
+  local o = call('HMGET', key, 'bu', 'bf', 'nf')
   noteChange(origin)
   local til, incidents, failures = tonumber(o[1] or '0'), tonumber(o[2] or '0'), tonumber(o[3] or '0')
   local another = began >= til
@@ -29,25 +29,25 @@ local function backOff(origin, mood, retryAfter, jitter, began, ended)
   if mood == 'no-answer' then
     if another then
       failures = failures + 1
-      redis.call('HSET', key, 'nf', failures)
+      call('HSET', key, 'nf', failures)
     end
     -- one lost connection says nothing about the site
     if failures >= 2 then length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST) end
   else
     if another then
       incidents = (til > 0 and now - til > QUIET) and 1 or incidents + 1
-      redis.call('HSET', key, 'bf', incidents)
+      call('HSET', key, 'bf', incidents)
     end
-    if failures > 0 then redis.call('HDEL', key, 'nf') end -- it did answer
+    if failures > 0 then call('HDEL', key, 'nf') end -- it did answer
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
     if retryAfter ~= '' then length = tonumber(retryAfter) end
   end
   if length then
     til = math.max(til, ended + length * (1 + jitter / 10))
-    redis.call('HSET', key, 'bu', ms(til))
+    call('HSET', key, 'bu', ms(til))
   end
   local life = math.ceil(math.max(til - now, 0) + QUIET)
-  if redis.call('PTTL', key) < life then redis.call('PEXPIRE', key, life) end
+  if call('PTTL', key) < life then call('PEXPIRE', key, life) end
 end
 
 local HEADER = 7 -- arguments per lane, before what leaves; all of them of one that is 'done'
@@ -65,10 +65,10 @@ readLanes(lanes)
 
 -- n URLs leave their list; what stands behind them comes first
 local function dropFirst(lane, list, n)
-  if list == 'h' then redis.call('LPOP', P .. 'h:' .. lane, n)
+  if list == 'h' then call('LPOP', P .. 'h:' .. lane, n)
   else
     local _, more = headOf(lane)
-    local rest = more and redis.call('LPOP', P .. 'q:' .. lane, n)
+    local rest = more and call('LPOP', P .. 'q:' .. lane, n)
     setHead(lane, rest and rest[n], true)
   end
 end
@@ -79,13 +79,13 @@ local function leave(first, last)
   local heads = 0
   for k = first, last, 3 do
     local kind, id = ARGV[k + 1], ARGV[k + 2]
-    if kind == 'candidate' then redis.call('XADD', P .. 'outbox', '*', 'c', ARGV[k])
+    if kind == 'candidate' then call('XADD', P .. 'outbox', '*', 'c', ARGV[k])
     else
       heads = heads + 1
-      redis.call('XADD', OUTCOMES, '*', 'o', ARGV[k])
+      call('XADD', OUTCOMES, '*', 'o', ARGV[k])
       if id ~= '' then
         local colon = string.find(id, ':', 1, true)
-        redis.call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))
+        call('SREM', P .. 'ids:' .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1))
       end
       count(kind, 1)
     end
@@ -94,7 +94,7 @@ local function leave(first, last)
 end
 
 local function hasWork(lane, high)
-  return headOf(lane) ~= nil or high ~= '' and redis.call('EXISTS', P .. 'h:' .. lane) == 1
+  return headOf(lane) ~= nil or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1
 end
 
 i = 7
@@ -114,7 +114,7 @@ while i <= #ARGV do
     if memRead[lane] then tries, of, clock, why, high = memOf(lane) end
     local heads = 0
     if done then
-      redis.call('XADD', OUTCOMES, '*', 'o', ARGV[i + 5])
+      call('XADD', OUTCOMES, '*', 'o', ARGV[i + 5])
       count(ARGV[i + 6], 1)
       heads = 1
     elseif n > 0 then heads = leave(first, first + n * 3 - 1) end
@@ -134,12 +134,12 @@ while i <= #ARGV do
       if least ~= '' then owed = math.max(owed, tonumber(least)) end
       -- a lane without work whose silence is over already is forgotten at once, as take would do
       if ended + owed > now or hasWork(lane, high) then setDue(lane, ended + owed)
-      else setMem(lane, '', '', '', '', '') end
+      else forgetMem(lane) end
       if mood ~= 'fine' then
         local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
         backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)
       elseif failing ~= '' then
-        redis.call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
+        call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
       end
     else
       if heads > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
@@ -149,7 +149,7 @@ while i <= #ARGV do
         local why = ARGV[i + 5]
         endLease(lane)
         -- answered since the taking: the lanes have been woken, and this one was not among them
-        if why == 'robots-being-asked' and redis.call('HEXISTS', P .. 'o:' .. originOf(lane), 'q') == 0 then giveBack(lane, tonumber(notBefore))
+        if why == 'robots-being-asked' and call('HEXISTS', P .. 'o:' .. originOf(lane), 'q') == 0 then giveBack(lane, tonumber(notBefore))
         else giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), why) end
       end
     end

@@ -13,41 +13,42 @@
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
 if holdUntil > now then return { epochId, ms(now), 'held', ms(holdUntil - now) } end
-if redis.call('XLEN', P .. 'outcomes') >= tonumber(ARGV[8]) then return { epochId, ms(now), 'outcomes-full', '' } end
-local room = tonumber(ARGV[7]) - redis.call('ZCARD', INFLIGHT)
+if call('XLEN', P .. 'outcomes') >= tonumber(ARGV[8]) then return { epochId, ms(now), 'outcomes-full', '' } end
+local room = tonumber(ARGV[7]) - call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[4]), room, 200)
 if limit <= 0 then return { epochId, ms(now), 'slots-full', '' } end
 local named = ARGV[10] ~= ''
 local lanes, opening = {}, {} -- opening: place in lanes → instant it opens, of those that are not open yet
 if named then
-  local opens = redis.call('ZSCORE', DUE, ARGV[10])
+  local opens = call('ZSCORE', DUE, ARGV[10])
   if opens then lanes[1], opening[1] = ARGV[10], math.max(tonumber(opens), now) end
 else
   -- Since when a lane has been open is nobody's business any more, and reading a score costs as much as reading a lane.
-  lanes = redis.call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
+  lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
   local ahead = limit > #lanes and tonumber(ARGV[5]) > 0
-    and redis.call('ZRANGE', DUE, '(' .. ms(now), ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit - #lanes, 'WITHSCORES') or {}
+    and call('ZRANGE', DUE, '(' .. ms(now), ms(now + tonumber(ARGV[5])), 'BYSCORE', 'LIMIT', 0, limit - #lanes, 'WITHSCORES') or {}
   for i = 1, #ahead, 2 do
     lanes[#lanes + 1] = ahead[i]
     opening[#lanes] = tonumber(ahead[i + 1])
   end
 end
 local function nothingDue()
-  local first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+  local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
   return { epochId, ms(now), 'nothing-due', first and ms(math.max(0, tonumber(first) - now)) or '' }
 end
 if #lanes == 0 then return nothingDue() end
 
 local out = { epochId, ms(now), 'taken', (#lanes == limit) and '1' or '0' }
-local fence = math.max(tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
+local fence = math.max(tonumber(call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
 local gone, taken = {}, {}
 local ends = ms(now + tonumber(ARGV[6]))
 local last = tonumber(ARGV[9]) - 1
 local function urlsOf(list, lane)
-  if list == 'h' then return redis.call('LRANGE', P .. 'h:' .. lane, 0, last) end
+  if list == 'h' then return call('LRANGE', P .. 'h:' .. lane, 0, last) end
   local head, more = headOf(lane)
-  local urls = more and last > 0 and redis.call('LRANGE', P .. 'q:' .. lane, 0, last - 1) or {}
-  if head then table.insert(urls, 1, head) end
+  if not (more and last > 0) then return { head } end
+  local urls = call('LRANGE', P .. 'q:' .. lane, 0, last - 1)
+  table.insert(urls, 1, head)
   return urls
 end
 
@@ -71,12 +72,12 @@ for i = 1, #lanes do
   end
   local n = #heads
   if n == 0 then
-    if opens <= now then gone[#gone + 1] = lane; setMem(lane, '', '', '', '', '') end
+    if opens <= now then gone[#gone + 1] = lane; forgetMem(lane) end
   else
     local key = P .. 'o:' .. originOf(lane)
-    local o = redis.call('HMGET', key, 's', 'v', 'p')
+    local o = call('HMGET', key, 's', 'v', 'p')
     if o[3] then o[3] = false -- every gate stands open: a look at each cost three times as much
-    else o = redis.call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og') end
+    else o = call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og') end
     local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
     if o[5] or o[6] then
@@ -106,10 +107,10 @@ for i = 1, #lanes do
     end
   end
 end
-if #gone > 0 then redis.call('ZREM', DUE, unpack(gone)) end
+if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
 if #taken > 0 then
-  redis.call('ZADD', INFLIGHT, unpack(taken))
-  redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
+  call('ZADD', INFLIGHT, unpack(taken))
+  call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
 end
 flush()
 if #taken == 0 then return nothingDue() end -- emptied and shut lanes only: coming again at once would find them again

@@ -12,14 +12,14 @@
 ]]
 local out = { epochId, ms(now) }
 if ARGV[4] == 'partition' then
-  out = { epochId, ms(now), ms(holdUntil), tostring(redis.call('ZCOUNT', DUE, '-inf', ms(now))), tostring(redis.call('ZCARD', DUE)),
-    tostring(redis.call('ZCARD', INFLIGHT)), tostring(redis.call('XLEN', P .. 'outcomes')), redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or '' }
-  for _, value in ipairs(redis.call('HGETALL', COUNTS)) do out[#out + 1] = value end
+  out = { epochId, ms(now), ms(holdUntil), tostring(call('ZCOUNT', DUE, '-inf', ms(now))), tostring(call('ZCARD', DUE)),
+    tostring(call('ZCARD', INFLIGHT)), tostring(call('XLEN', P .. 'outcomes')), call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or '' }
+  for _, value in ipairs(call('HGETALL', COUNTS)) do out[#out + 1] = value end
   return out
 end
 
 local function showOrigin(origin)
-  local fields = redis.call('HGETALL', P .. 'o:' .. origin)
+  local fields = call('HGETALL', P .. 'o:' .. origin)
   out[#out + 1] = tostring(#fields)
   for _, value in ipairs(fields) do out[#out + 1] = value end
 end
@@ -27,17 +27,17 @@ end
 local function showLane(lane)
   local tries, list, _, why = memOf(lane)
   local head = headOf(lane)
-  local high, normal = redis.call('LLEN', P .. 'h:' .. lane), head and 1 + redis.call('LLEN', P .. 'q:' .. lane) or 0
+  local high, normal = call('LLEN', P .. 'h:' .. lane), head and 1 + call('LLEN', P .. 'q:' .. lane) or 0
   if list == '' then list = high > 0 and 'h' or 'q' end
   local at = #out
   out[at + 1] = lane
   out[at + 2] = tostring(high + normal)
-  out[at + 3] = redis.call('ZSCORE', DUE, lane) or ''
+  out[at + 3] = call('ZSCORE', DUE, lane) or ''
   local fence, _, _, begun = leaseOf(lane)
   out[at + 4] = fence and (begun == '' and 'reserved' or 'begun') or ''
   out[at + 5] = tries
   out[at + 6] = why
-  out[at + 7] = (list == 'q' and head or redis.call('LINDEX', P .. list .. ':' .. lane, 0)) or ''
+  out[at + 7] = (list == 'q' and head or call('LINDEX', P .. list .. ':' .. lane, 0)) or ''
   out[at + 8] = list
 end
 
@@ -50,9 +50,9 @@ end
 local first = tonumber(ARGV[6])
 local last = first + math.min(tonumber(ARGV[7]), 200) - 1
 local found
-if ARGV[5] == 'in-flight' then found = redis.call('ZRANGE', INFLIGHT, first, last)
-elseif ARGV[5] == 'latest' then found = redis.call('ZRANGE', DUE, first, last, 'REV')
-else found = redis.call('ZRANGE', DUE, first, last) end
+if ARGV[5] == 'in-flight' then found = call('ZRANGE', INFLIGHT, first, last)
+elseif ARGV[5] == 'latest' then found = call('ZRANGE', DUE, first, last, 'REV')
+else found = call('ZRANGE', DUE, first, last) end
 readLanes(found)
 readAll(LEASES, leaseRead, found)
 for i = 1, #found do

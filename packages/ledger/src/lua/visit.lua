@@ -9,7 +9,7 @@ local visited, visitEnds = {}, {}
 local fence -- the latest one that this call has handed out
 
 local function nextFence()
-  fence = math.max(fence or tonumber(redis.call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000)) + 1
+  fence = math.max(fence or tonumber(call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000)) + 1
   return string.format('%.0f', fence)
 end
 
@@ -20,7 +20,7 @@ local function readForVisits(lanes)
   readAll(LEASES, leaseRead, lanes)
   readLanes(lanes)
   readAll(TURNS, turnsRead, lanes)
-  local due = redis.call('ZMSCORE', DUE, unpack(lanes))
+  local due = call('ZMSCORE', DUE, unpack(lanes))
   for i = 1, #lanes do dueSeen[lanes[i]] = due[i] end
 end
 local function dueOf(lane) return dueRead[lane] or dueSeen[lane] end
@@ -38,8 +38,8 @@ local function turnOf(lane, opens, held, clock, gap)
   else turn = math.max(tonumber(last or '0'), held and now or opens) + step end
   turn = math.min(turn, now + LONGEST_TURN_MS)
   turnsRead[lane] = (first or '') .. '|' .. ms(math.max(tonumber(last or '0'), turn))
-  redis.call('HSET', TURNS, lane, turnsRead[lane])
-  redis.call('PEXPIRE', TURNS, 2 * LONGEST_TURN_MS)
+  call('HSET', TURNS, lane, turnsRead[lane])
+  call('PEXPIRE', TURNS, 2 * LONGEST_TURN_MS)
   return turn
 end
 
@@ -50,7 +50,7 @@ local function visit(lanes, kind, gap, leaseMs, ahead)
   for i = 1, #lanes do
     local lane = lanes[i]
     local agent = string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1)
-    local o = redis.call('HMGET', P .. 'o:' .. originOf(lane), 'bu', 'pu', 'ku', 'og', 'oe', 'g:' .. agent)
+    local o = call('HMGET', P .. 'o:' .. originOf(lane), 'bu', 'pu', 'ku', 'og', 'oe', 'g:' .. agent)
     -- a block ends the URLs of its own origin: other origins of the host go on
     local shut = math.max(holdUntil, tonumber(o[1] or '0'), tonumber(o[2] or '0'), kind == 'hop' and tonumber(o[3] or '0') or 0)
     local tries, list, kept, why, high = memOf(lane)
@@ -63,7 +63,7 @@ local function visit(lanes, kind, gap, leaseMs, ahead)
       local _, last = turnsOf(lane)
       if last and tonumber(last) <= now + ahead then -- nobody is waiting any more
         turnsRead[lane] = false
-        redis.call('HDEL', TURNS, lane)
+        call('HDEL', TURNS, lane)
       end
       setMem(lane, tries, list, '', why, high) -- whoever wakes the lane later must not find the clock from before this visit
       setLease(lane, f, 'q', clock, now, silence, kind, '', least, '', '')
@@ -81,8 +81,8 @@ end
 local function flushVisits()
   if #visited == 0 then return end
   granted()
-  redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
-  redis.call('ZREM', DUE, unpack(visited))
-  redis.call('ZREM', INFLIGHT, unpack(visited)) -- given back by an order before it in the same call
-  redis.call('ZADD', VISITS, unpack(visitEnds))
+  call('HSET', KEYS[1], 'fence', string.format('%.0f', fence))
+  call('ZREM', DUE, unpack(visited))
+  call('ZREM', INFLIGHT, unpack(visited)) -- given back by an order before it in the same call
+  call('ZADD', VISITS, unpack(visitEnds))
 end
