@@ -3,12 +3,14 @@ import { expect, test } from 'vitest'
 import {
   FAILURE_REASONS,
   MAX_ORDERS_PER_JOB,
+  type Order,
   OrdersJob,
   OUTCOME_KINDS,
   orderUrl,
+  writtenOrder,
 } from '../../packages/protocol/src/index.ts'
 
-const order = {
+const order: Order = {
   kind: 'page',
   agent: 'bot',
   origin: 'http://a.test',
@@ -20,11 +22,23 @@ const order = {
   id: 'i',
   attempt: 1,
   hops: 0,
+  priority: 'normal',
 }
 
 test('an order survives its way through JSON to the last bit of its fence', () => {
   const job = { orders: [order, { ...order, kind: 'robots', meta: { a: 1 }, expiresAt: 5, priority: 'high' }] }
   expect(OrdersJob.parse(JSON.parse(JSON.stringify(job)))).toEqual(job)
+})
+
+test('what is usual is not written, and reading puts it back', () => {
+  const usual = writtenOrder(order, order.notBefore)
+  expect(Object.keys(usual)).toEqual(['agent', 'origin', 'path', 'fence', 'version', 'gapMs', 'id'])
+  expect(OrdersJob.parse({ orders: [usual] }).orders).toEqual([{ ...order, notBefore: 0 }])
+})
+
+test('what is not usual is written', () => {
+  const rare: Order = { ...order, kind: 'robots', attempt: 2, hops: 3, priority: 'high', expiresAt: 5, meta: { a: 1 } }
+  expect(OrdersJob.parse({ orders: [writtenOrder(rare, order.notBefore - 1)] }).orders).toEqual([rare])
 })
 
 test.each([

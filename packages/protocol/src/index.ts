@@ -14,7 +14,7 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
-export { MAX_ORDERS_PER_JOB, Order, OrdersJob, orderUrl } from './order.ts'
+export { MAX_ORDERS_PER_JOB, Order, OrdersJob, orderUrl, writtenOrder } from './order.ts'
 export {
   type CrawlUrl,
   hostOf,

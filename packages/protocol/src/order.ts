@@ -5,7 +5,7 @@ import { z } from 'zod'
 export const MAX_ORDERS_PER_JOB = 20
 
 export const Order = z.object({
-  kind: z.enum(['page', 'robots']),
+  kind: z.enum(['page', 'robots']).default('page'),
   /** the product token of the agent, lower case */
   agent: z.string(),
   origin: z.string(),
@@ -17,21 +17,39 @@ export const Order = z.object({
   version: z.number().int(),
   /** silence owed after this request, ms */
   gapMs: z.number(),
-  /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot */
-  notBefore: z.number(),
+  /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot. 0: it has been open */
+  notBefore: z.number().default(0),
   /** the candidate at the head of the lane; for kind robots it only waits */
   id: z.string(),
   /** 1 for the first try */
-  attempt: z.number().int(),
-  hops: z.number().int(),
+  attempt: z.number().int().default(1),
+  hops: z.number().int().default(0),
   expiresAt: z.number().optional(),
-  priority: z.enum(['high', 'normal']).optional(),
+  priority: z.enum(['high', 'normal']).default('normal'),
   meta: z.record(z.string(), z.unknown()).optional(),
 })
 export type Order = z.infer<typeof Order>
 
 export const OrdersJob = z.object({ orders: z.array(Order).min(1).max(MAX_ORDERS_PER_JOB) })
 export type OrdersJob = z.infer<typeof OrdersJob>
+
+/**
+ * An order as its job carries it: without what reading it puts there anyway. Every octet of a job passes through Redis's
+ * scripts three times; most orders are a third shorter so.
+ * @param now  Redis's clock, ms: what opened before is not worth telling
+ */
+export function writtenOrder(order: Order, now: number): z.input<typeof Order> {
+  const { agent, origin, path, fence, version, gapMs, id, expiresAt, meta } = order
+  const written: z.input<typeof Order> = { agent, origin, path, fence, version, gapMs, id }
+  if (order.kind !== 'page') written.kind = order.kind
+  if (order.notBefore > now) written.notBefore = order.notBefore
+  if (order.attempt !== 1) written.attempt = order.attempt
+  if (order.hops !== 0) written.hops = order.hops
+  if (order.priority !== 'normal') written.priority = order.priority
+  if (expiresAt !== undefined) written.expiresAt = expiresAt
+  if (meta !== undefined) written.meta = meta
+  return written
+}
 
 /** The URL that an order speaks of. */
 export const orderUrl = (order: Pick<Order, 'origin' | 'path'>): string => order.origin + order.path

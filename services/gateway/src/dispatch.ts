@@ -3,7 +3,7 @@
  * lane opens, or until the ledger says that one has become due earlier.
  */
 import { type Ledger, MAX_ITEMS, type Resolution, type TakenLane } from '@decorum/ledger'
-import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type OrdersJob } from '@decorum/protocol'
+import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
@@ -160,13 +160,18 @@ async function resolveAll(ledger: Ledger, partition: number, words: Decision[]):
 }
 
 /** In jobs of up to 20, smaller when they are few: so that every fetcher gets some. */
-async function addOrders({ orders: queue, metrics, fleet }: DispatchOptions, orders: Order[]): Promise<void> {
+async function addOrders(
+  { orders: queue, ledger, partition, metrics, fleet }: DispatchOptions,
+  orders: Order[],
+): Promise<void> {
   if (orders.length === 0) return
   const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))
   const size = Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share))
-  const jobs: { name: string; data: OrdersJob; opts: object }[] = []
+  const now = ledger.now(partition)
+  const jobs: { name: string; data: object; opts: object }[] = []
   for (let at = 0; at < orders.length; at += size) {
-    jobs.push({ name: JOB_NAMES.orders, data: { orders: orders.slice(at, at + size) }, opts: JOB_OPTIONS })
+    const some = orders.slice(at, at + size).map((order) => writtenOrder(order, now))
+    jobs.push({ name: JOB_NAMES.orders, data: { orders: some }, opts: JOB_OPTIONS })
   }
   crashPoint('orders.before-add')
   await queue.addBulk(jobs)

@@ -13,5 +13,6 @@ export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {})
   id: 'id-1',
   attempt: 1,
   hops: 0,
+  priority: 'normal',
   ...over,
 })

@@ -1,6 +1,6 @@
 /** A fetcher that the test plays by hand: it announces slots, receives real orders and answers through the real ledger. */
 import { type Ledger, openLedger } from '@decorum/ledger'
-import { ORDERS, type Order, type OrdersJob, type Outcome, queueOptions } from '@decorum/protocol'
+import { ORDERS, type Order, OrdersJob, type Outcome, queueOptions } from '@decorum/protocol'
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -30,10 +30,10 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
   let listener: ((order: Order) => void) | undefined
   const workers = ledger.tags.map(
     (tag) =>
-      new Worker<OrdersJob>(
+      new Worker(
         ORDERS,
         async ({ data }) => {
-          for (const order of data.orders) {
+          for (const order of OrdersJob.parse(data).orders) {
             const asker = listener ?? askers.shift()
             if (asker === undefined) waiting.push(order)
             else asker(order)
