@@ -71,7 +71,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       const now = ledger.now(ledger.partitionOf(origin))
       if (known === undefined || now - known.at > INTAKE_TRUST_MS) return undefined
       const hash = needsRules(known.state, policyOf(agent), now)
-      const compiled = hash === undefined ? undefined : rules.get(ruleKey(agent, hash))
+      const compiled = hash === undefined ? undefined : rules.peek(ruleKey(agent, hash)) // take will call it used
       if (compiled === undefined) return undefined
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
