@@ -61,14 +61,14 @@ test('a candidate that claims an assigned id does not keep it: its outcome must 
 
 test('assigned ids say job and place; only where job ids are used once do they stand for themselves', () => {
   const run = '0123456789abcdef'
-  expect(assignedId(0, '12', 3)).toBe('#:12.3')
-  expect(assignedId(5, '12', 3)).toBe('#:5/12.3')
-  expect(assignedId(0, frontierJob(run, 7), 99)).toBe(`#:f${run}-7.99`)
-  for (const chosen of ['daily', 'f12-7', `${run}-7`, '1e3']) expect(isAssigned(assignedId(0, chosen, 0))).toBe(false)
+  expect(assignedId('0', '12', 3)).toBe('#:12.3')
+  expect(assignedId('5-11', '12', 3)).toBe('#:5-11/12.3')
+  expect(assignedId('0', frontierJob(run, 7), 99)).toBe(`#:f${run}-7.99`)
+  for (const chosen of ['daily', 'f12-7', `${run}-7`, '1e3']) expect(isAssigned(assignedId('0', chosen, 0))).toBe(false)
 })
 
 test('members of a job with an endless name have ids of their own, none too long', () => {
-  const ids = [0, 999].map((index) => assignedId(11, 'n'.repeat(500), index))
+  const ids = [0, 999].map((index) => assignedId('11', 'n'.repeat(500), index))
   expect(new Set(ids).size).toBe(2)
   for (const id of ids) expect(id.length).toBeLessThanOrEqual(MAX_ID_CHARS)
 })

@@ -2,7 +2,7 @@
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { checkOneServer, readTags } from './fit.ts'
 export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
-export { keysOf, PARTITIONS_KEY } from './keys.ts'
+export { keysOf, outboxMark, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'

@@ -1,5 +1,7 @@
 /** Every key that TypeScript touches by itself; the scripts build theirs from the same tag (lua/common.lua has the list). */
 
+import { tagName } from '@decorum/protocol'
+
 export const keysOf = (tag: string) => ({
   /** the key that every script declares: it routes the call to the partition's slot */
   epoch: `${tag}:epoch`,
@@ -25,6 +27,9 @@ export type Keys = ReturnType<typeof keysOf>
 export const PARTITIONS_KEY = 'decorum:partitions'
 /** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
+
+/** What remembers that an outbox entry's candidate was parked, in whichever partition its host lives. */
+export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`
 
 /** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */
 export const laneName = (agent: string, origin: string): string => `${agent} ${origin}`

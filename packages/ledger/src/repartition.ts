@@ -7,7 +7,7 @@ import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from 
 import { type Change, holdingChange } from './change-lock.ts'
 import { LedgerUnfitError } from './errors.ts'
 import { checkRedis, readTags } from './fit.ts'
-import { keysOf, readLaneName } from './keys.ts'
+import { keysOf, outboxMark, readLaneName } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { type Mover, moveLane, moveOrigin } from './move-lane.ts'
 import { type Arg, defineVerbs } from './scripts.ts'
@@ -182,7 +182,7 @@ async function clearOutbox({ redis, change }: Move, tags: string[], partition: n
   for (const [id, fields] of await redis.xrange(outbox, '-', '+')) {
     const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
     const home = 'refused' in at ? tags[partition] : homeOf(tags, at.origin)
-    const mark = keysOf(home as string).mark(`outbox:${partition}:${id}`)
+    const mark = keysOf(home as string).mark(outboxMark(tag, id))
     if ((await redis.exists(mark)) === 1) await change.write(tag, DROP_ENTRY, outbox, id)
   }
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { type CrawlUrl, readUrl } from './origin.ts'
+import { FIRST_NAME } from './partition.ts'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000
@@ -24,10 +25,11 @@ export const frontierJob = (run: string, serial: number): string => `f${run}-${s
 /**
  * What a candidate is called that does not say: by its job and its place in it. Unique for ever where job ids are; a name
  * that its producer gave to the job may come again, and what it carries is told apart by looking ids up.
+ * @param queue  tagName of the partition whose queue the job came by
  */
-export function assignedId(partition: number, jobId: string, index: number): string {
+export function assignedId(queue: string, jobId: string, index: number): string {
   const job = jobId.length <= MAX_ID_CHARS / 2 ? jobId : hash('sha1', jobId)
-  const place = `${partition === 0 ? '' : `${partition}/`}${job}.${index}`
+  const place = `${queue === FIRST_NAME ? '' : `${queue}/`}${job}.${index}`
   return SERIAL.test(jobId) || isFrontierJob(jobId) ? ASSIGNED + place : place
 }
 

@@ -36,7 +36,7 @@ export {
   type RuleRef,
 } from './outcome.ts'
 export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'
-export { partitionOf, partitionTags, slotOf } from './partition.ts'
+export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {
   type RedisAddress,

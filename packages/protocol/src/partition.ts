@@ -47,6 +47,14 @@ function nearestTag(index: number, place: number, tolerance: number): string {
 
 const bare = (tag: string): string => tag.slice(1, -1)
 
+/**
+ * What ids and marks call a partition: its tag without what all tags share. Its place in the line may be another's once
+ * their number has been changed; its tag never is.
+ */
+export const tagName = (tag: string): string => bare(tag).replace(/^decorum:/, '')
+/** Of the first partition, whatever the number. */
+export const FIRST_NAME = tagName(FIRST)
+
 /** Round the ring, in slots. */
 function distance(a: number, b: number): number {
   const away = Math.abs(a - b)

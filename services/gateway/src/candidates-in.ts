@@ -3,7 +3,15 @@
  * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
  */
 import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark, type ParkResult, type RedisLink } from '@decorum/ledger'
-import { assignedId, CANDIDATES, candidatesOf, isFrontierJob, type Outcome, queueOptions } from '@decorum/protocol'
+import {
+  assignedId,
+  CANDIDATES,
+  candidatesOf,
+  isFrontierJob,
+  type Outcome,
+  queueOptions,
+  tagName,
+} from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
@@ -95,8 +103,7 @@ export function startIntake(options: IntakeOptions): Worker {
     closing = true
   })
   worker.on('completed', (job) => {
-    for (const { target, mark } of chunksMarkedElsewhere(job, partition, ledger.tags.length))
-      ledger.forgetMark(target, mark).catch(() => {})
+    for (const { target, mark } of chunksMarkedElsewhere(options, job)) ledger.forgetMark(target, mark).catch(() => {})
   })
   return worker
 }
@@ -104,9 +111,10 @@ export function startIntake(options: IntakeOptions): Worker {
 type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
 
 /** The members of a job by partition, in chunks that are the same whenever the job is delivered. */
-function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>): Chunk[] {
+function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unknown>): Chunk[] {
   const jobId = String(job.id)
-  const idOf = (index: number): string => assignedId(partition, jobId, index)
+  const queue = tagName(tag)
+  const idOf = (index: number): string => assignedId(queue, jobId, index)
   const members = candidatesOf(job.data)
   if (!Array.isArray(members)) {
     const outcome: Outcome = {
@@ -131,7 +139,7 @@ function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>
   return [...byTarget].flatMap(([target, items]) => {
     const chunks: Chunk[] = []
     for (let chunk = 0; chunk * MAX_ITEMS < items.length; chunk++) {
-      const mark: ParkMark = target === partition ? { job: jobId, chunk } : { key: foreignMark(partition, job, chunk) }
+      const mark: ParkMark = target === partition ? { job: jobId, chunk } : { key: foreignMark(queue, job, chunk) }
       chunks.push({ target, items: items.slice(chunk * MAX_ITEMS, (chunk + 1) * MAX_ITEMS), mark })
     }
     return chunks
@@ -143,23 +151,23 @@ function chunksOf({ ledger, partition, admit }: IntakeOptions, job: Job<unknown>
  * timestamp (the one stored with the job: the same at each delivery). Ids of @decorum/client stand for themselves: what
  * comes again under one is the same job, whose first adding had no reply.
  */
-function foreignMark(partition: number, job: Job<unknown>, chunk: number): string {
+function foreignMark(queue: string, job: Job<unknown>, chunk: number): string {
   const jobId = String(job.id)
-  return `job:${partition}:${isFrontierJob(jobId) ? '' : job.timestamp}:${jobId}:${chunk}`
+  return `job:${queue}:${isFrontierJob(jobId) ? '' : job.timestamp}:${jobId}:${chunk}`
 }
 
 /** Marks that do not vanish with the job. Which of them exist is not worth remembering: forgetting one that is not there is free. */
 function* chunksMarkedElsewhere(
+  { ledger, partition, tag }: IntakeOptions,
   job: Job<unknown>,
-  partition: number,
-  partitions: number,
 ): Generator<{ target: number; mark: string }> {
+  const partitions = ledger.tags.length
   if (partition === 0 && partitions === 1) return
   const members = candidatesOf(job.data)
   const chunks = Array.isArray(members) ? Math.ceil(members.length / MAX_ITEMS) : 0
   for (let target = 0; target < partitions; target++) {
     if (target === partition) continue
-    for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(partition, job, chunk) }
+    for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(tagName(tag), job, chunk) }
   }
 }
 

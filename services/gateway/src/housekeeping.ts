@@ -1,7 +1,7 @@
 /** What has to happen whether or not anybody asks: ended leases, redirects' candidates, acknowledged outcomes, the fleet's roll. */
 
 import { randomInt } from 'node:crypto'
-import { type Ledger, LedgerUnavailableError, type Member } from '@decorum/ledger'
+import { type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
 import { crashPoint, endIfUnfit } from '@decorum/service'
@@ -96,6 +96,7 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
  */
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
   const away = new Set<number>()
+  const tag = [...ledger.tags, ...ledger.retired][partition] ?? ''
   let after: string | undefined
   for (let page = 0; page < OUTBOX_PAGES; page++) {
     const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
@@ -106,7 +107,7 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {
-        await ledger.park(target, [{ ...item, mark: `outbox:${partition}:${id}` }])
+        await ledger.park(target, [{ ...item, mark: outboxMark(tag, id) }])
         crashPoint('outbox.after-park')
         done.push(id)
       } catch (error) {

@@ -3,7 +3,7 @@
  * back and throws again, for ever (measured: reliability §0.6). They are set aside here, with an outcome that says so.
  */
 import type { Ledger, RedisLink } from '@decorum/ledger'
-import { assignedId, CANDIDATES, type Outcome } from '@decorum/protocol'
+import { assignedId, CANDIDATES, type Outcome, tagName } from '@decorum/protocol'
 
 /** Jobs looked at in each list: what is broken sits where jobs are taken from. */
 const LOOK_AT = 1_000
@@ -23,7 +23,7 @@ export async function sweepUndecodable(
     const data = await redis.hget(`${queue}:${id}`, 'data')
     if (data === null || isJson(data)) continue
     const outcome: Outcome = {
-      id: assignedId(partition, id, 0),
+      id: assignedId(tagName(tag), id, 0),
       url: '',
       agent: '',
       kind: 'invalid',
@@ -33,7 +33,7 @@ export async function sweepUndecodable(
       attempts: 0,
     }
     // The outcome first: a crash in between finds the job again, and the mark keeps the outcome single.
-    await ledger.park(partition, [{ outcome }], { key: `undecodable:${partition}:${id}` })
+    await ledger.park(partition, [{ outcome }], { key: `undecodable:${tagName(tag)}:${id}` })
     const removal = redis.multi().lrem(active, 0, id)
     if (waiting?.includes(id)) removal.lrem(wait, -1, id) // from the end where it was seen: the list may be long
     await removal.srem(`${queue}:stalled`, id).unlink(`${queue}:${id}`, `${queue}:${id}:lock`).exec()
