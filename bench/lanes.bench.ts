@@ -185,14 +185,20 @@ function speedLines(speeds: Map<number, Record<Verb, Rate[]>>, items: number, ro
   ]
 }
 
-/** The largest against the smallest ledger, by CPU: wall rates of a shared machine are noise. */
+/** The largest against the smallest ledger: per second, and by CPU, since wall rates of a shared machine are noise. */
 function flatness(speeds: Map<number, Record<Verb, Rate[]>>): string[] {
   const [small, ...others] = [...speeds.entries()]
   const large = others.at(-1)
   if (small === undefined || large === undefined) return []
-  const cost = (rates: Record<Verb, Rate[]>, verb: Verb): number => median(rates[verb].map((rate) => rate.redis))
-  const words = VERBS.map((verb) => `${verb} ${round((cost(large[1], verb) / cost(small[1], verb) - 1) * 100, 0)} %`)
-  return [`Redis CPU per item at ${round(large[0], 0)} lanes over that at ${round(small[0], 0)}: ${words.join(', ')}.`]
+  const change = (read: (rate: Rate) => number): string => {
+    const of = (rates: Record<Verb, Rate[]>, verb: Verb): number => median(rates[verb].map(read))
+    const percent = (verb: Verb): string => round((of(large[1], verb) / of(small[1], verb) - 1) * 100, 0)
+    return VERBS.map((verb) => `${verb} ${percent(verb)} %`).join(', ')
+  }
+  const sizes = `At ${round(large[0], 0)} lanes against ${round(small[0], 0)}`
+  return [
+    `${sizes}, items a second: ${change((rate) => rate.perSecond)}; Redis CPU per item: ${change((rate) => rate.redis)}.`,
+  ]
 }
 
 async function weigh(short: boolean): Promise<string[]> {

@@ -14,7 +14,7 @@ import { type Child, startChild } from './relay/child.ts'
 import { type Store, startStore } from './scale/store.ts'
 
 const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: 0 }])
-/** Fetch slots of the whole fleet. */
+/** Fetch slots of each fetcher: a fleet that grows has more of them. */
 const SLOTS = 400
 const LOOK_MS = 10
 
@@ -40,7 +40,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   return {
     name: 'scale',
     lines: [
-      `${round(size.urls, 0)} URLs of about 90 characters over ${round(size.origins, 0)} origins a round, ${size.rounds} rounds each, as in \`relay\`; ${SLOTS} fetch slots over all fetchers. Everything shares ${availableParallelism()} cores, servers included: more processes cannot be faster here; CPU per URL says what they cost. Load average over the last quarter of an hour: ${round(loadavg()[2] ?? 0)}.`,
+      `${round(size.urls, 0)} URLs of about 90 characters over ${round(size.origins, 0)} origins a round, ${size.rounds} rounds each, as in \`relay\`; ${SLOTS} fetch slots a fetcher. Everything shares ${availableParallelism()} cores, servers included: more processes cannot be faster here; CPU per URL says what they cost. Load average over the last quarter of an hour: ${round(loadavg()[2] ?? 0)}.`,
       '',
       ...table(['', 'URLs/s', 'Redis, µs per URL', 'gateways', 'fetchers', 'all'], rows),
     ],
@@ -80,7 +80,7 @@ async function measure({ masters, partitions, processes }: Shape, size: Size): P
     }
     const gateways = await fleet('gateway.ts', [])
     const fetchers = await fleet('noop-fetcher.ts', [store.url, AGENTS])
-    for (const fetcher of fetchers) fetcher.width(Math.ceil(SLOTS / processes))
+    for (const fetcher of fetchers) fetcher.width(SLOTS)
     const frontier = await openFrontier({ redis: store.url })
     const tags = partitionTags(partitions)
     const queues = tags.map((tag) => new Queue(CANDIDATES, { connection: store.link, ...queueOptions(tag) }))
@@ -109,7 +109,8 @@ async function measure({ masters, partitions, processes }: Shape, size: Size): P
       ]
       return { perSecond: urls / seconds, redis, gateway, fetcher }
     }
-    await turn(size.origins) // each origin is asked for its robots.txt once, every path of code is warm
+    await turn(size.origins) // each origin is asked for its robots.txt once
+    for (let n = 0; n < processes; n++) await turn(size.urls) // each process has compiled what it will run
     const rounds: Round[] = []
     for (let n = 0; n < size.rounds; n++) rounds.push(await turn(size.urls))
     return rounds

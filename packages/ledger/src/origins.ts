@@ -5,6 +5,7 @@ import { type Keys, laneName, readLaneName } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
 import { readState, writeState } from './state-text.ts'
+import { readBody, writeBody } from './stored-body.ts'
 import { withQuestion } from './take.ts'
 import type {
   Gate,
@@ -33,8 +34,8 @@ export function originsOf(redis: RedisLink, keys: Keys, scripts: Scripts, callDe
   return {
     learn: (lesson) => learn(scripts, lesson),
     async body(hash) {
-      const octets = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
-      return octets ?? undefined
+      const stored = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
+      return stored === null ? undefined : readBody(stored)
     },
     async states(origins) {
       if (origins.length === 0) return []
@@ -63,7 +64,7 @@ async function learn(scripts: Scripts, lesson: Lesson): Promise<SettleResult> {
     writeState(facts),
     ORIGIN_LIFE_MS,
     lesson.state.copy?.hash ?? '',
-    lesson.body === undefined ? '' : Buffer.concat([Buffer.from('='), lesson.body.octets]),
+    lesson.body === undefined ? '' : await writeBody(lesson.body.octets),
     ORIGIN_LIFE_MS,
     lesson.gapMs,
     lesson.restedMs.toFixed(3),

@@ -1,7 +1,7 @@
 --[[
   learn: a robots answer. Steps the origin's state under the asker's fence, wakes the origin's lanes, ends the lease.
   ARGV[4] lane ('' when the asker died and a gateway speaks for it), [5] fence, [6] origin, [7] state (state-text.ts),
-      [8] life of the origin's state in ms, [9] hash or '', [10] '=' and the body, or '' when it is stored already,
+      [8] life of the origin's state in ms, [9] hash or '', [10] the body (stored-body.ts), or '' when it is stored already,
       [11] life of the body in ms, [12] gapMs owed by the lane, [13] rested in ms, then per agent: agent, gapMs, seconds as written when they were clamped, else ''
   Returns {epoch, now, 'settled' | 'stale', version}
   Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock.
@@ -27,7 +27,7 @@ local gates = call('HMGET', key, 'bu', 'pu', 'ku', 'nf', 'og') -- 'rf' speaks of
 if not (gates[1] or gates[2] or gates[3] or gates[4] or gates[5]) then call('HSET', key, 'p', '1') end
 if call('PTTL', key) < tonumber(ARGV[8]) then call('PEXPIRE', key, ARGV[8]) end
 if ARGV[9] ~= '' then
-  if ARGV[10] ~= '' then call('SET', P .. 'b:' .. ARGV[9], string.sub(ARGV[10], 2), 'PX', ARGV[11])
+  if ARGV[10] ~= '' then call('SET', P .. 'b:' .. ARGV[9], ARGV[10], 'PX', ARGV[11])
   else call('PEXPIRE', P .. 'b:' .. ARGV[9], ARGV[11]) end
 end
 if lane ~= '' then

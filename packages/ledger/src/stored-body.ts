@@ -1,0 +1,37 @@
+/**
+ * A robots.txt as Redis keeps it: deflated where that is shorter. At a hundred million origins their bodies are most of
+ * what Redis holds (docs/scale.md). The first octet, which no text begins with, says in which form; what has neither was
+ * stored whole by an earlier version.
+ */
+import { promisify } from 'node:util'
+import { constants, deflateRaw, inflateRaw } from 'node:zlib'
+import { ROBOTS_MAX_BYTES } from '@decorum/robots'
+
+/** A file is cut near ROBOTS_MAX_BYTES before it gets here. */
+const MOST = 2 * ROBOTS_MAX_BYTES
+
+const PLAIN = 0
+const DEFLATED = 1
+/** Raw deflate of level 9: an origin's file is written once a day and kept for a month. */
+const LEVEL = constants.Z_BEST_COMPRESSION
+
+const deflate = promisify(deflateRaw)
+const inflate = promisify(inflateRaw)
+
+export async function writeBody(octets: Uint8Array): Promise<Buffer> {
+  const deflated = await deflate(octets, { level: LEVEL })
+  const isShorter = deflated.length < octets.length
+  return Buffer.concat([Buffer.of(isShorter ? DEFLATED : PLAIN), isShorter ? deflated : octets])
+}
+
+/** undefined for what cannot be read any more: the rules are lost, and their origin is asked again */
+export async function readBody(stored: Buffer): Promise<Uint8Array | undefined> {
+  switch (stored[0]) {
+    case PLAIN:
+      return stored.subarray(1)
+    case DEFLATED:
+      return inflate(stored.subarray(1), { maxOutputLength: MOST }).catch(() => undefined)
+    default:
+      return stored
+  }
+}
