@@ -3,7 +3,7 @@ import { openLedger } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
-import { type Clocks, openPace } from '../../services/fetcher/src/pace.ts'
+import { type Clocks, type EnterHop, openPace } from '../../services/fetcher/src/pace.ts'
 import { redisForTest } from '../support/redis.ts'
 import { robots } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
@@ -26,6 +26,10 @@ const held = (clocks: Clocks | { waitMs: number }): Clocks => {
   if ('waitMs' in clocks) throw new Error(`shut for ${clocks.waitMs} ms`)
   return clocks
 }
+const hopsOf =
+  (clocks: Clocks): EnterHop =>
+  (...hop) =>
+    clocks.enterHop(...hop)
 /** As begin does together with the lane. */
 async function beginHost(clocks: Clocks, gapMs: number): Promise<void> {
   const entry = await ledger.enter({ lanes: [clocks.hostLane!], kind: 'clock', gapMs })
@@ -38,7 +42,7 @@ const knock = (origin: string) => ledger.enter({ lanes: [{ agent: polite.key, or
 test('a hop enters the lane of the origin it leads to, and leaves it owing the gap', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
-  const { enterHop } = held(await paced('{"host":false}')(here.origin))
+  const enterHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
   const { event } = await robots(connections, here.origin, { enterHop })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   const again = await knock(there.origin)
@@ -51,7 +55,7 @@ test('a slow hop of an agent that rests in proportion owes that there, too', asy
   const there = await rawOrigin((socket) => void setTimeout(() => socket.write(answerOf(200, {}, RULES)), 100))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   const pace = openPace({ ledger, groups: loadPaceGroups('{"host":false}'), addressOf: async () => undefined })
-  const { enterHop } = held(await pace.enter(gentle, here.origin, GAP))
+  const enterHop = hopsOf(held(await pace.enter(gentle, here.origin, GAP)))
   await robots(connections, here.origin, { agent: gentle, enterHop })
   const again = await knock(there.origin)
   expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(900) // this clock of Redis stands still
@@ -61,7 +65,7 @@ test('while that lane is in flight no hop is sent; when it does not open in time
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   expect((await knock(there.origin)).kind).toBe('granted')
-  const { enterHop } = held(await paced('{"host":false}')(here.origin))
+  const enterHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
   const { event } = await robots(connections, here.origin, { enterHop: (origin) => enterHop(origin, 200) })
   expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
   expect(there.asked).toEqual([])
@@ -92,7 +96,7 @@ test('a hop to another origin of the same host rests first: the clock of the hos
   })
   const clocks = held(await paced('')(here.origin, 80))
   await beginHost(clocks, 80)
-  const { event } = await robots(connections, here.origin, { ...clocks, restMs: clocks.restMs() })
+  const { event } = await robots(connections, here.origin, { enterHop: hopsOf(clocks), restMs: clocks.restMs() })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })

@@ -63,7 +63,7 @@ test('children share the slots; figures are sums; a frozen one is killed within 
   await expect.poll(() => isAlive(first), { timeout: 20_000 }).toBe(false)
   expect(performance.now() - frozenAt).toBeGreaterThan(4_000)
   const { silentMs } = lines.find(({ msg }) => msg.endsWith('silent: killed')) ?? {}
-  expect(silentMs).toBeGreaterThan(5_000)
+  expect(silentMs).toBeGreaterThanOrEqual(5_000) // rounded
   expect(silentMs).toBeLessThan(6_500) // 5 s, a look each quarter of a second, and what a busy machine adds
   expect(said()).toContain('a fetching process is silent: killed')
   await expect.poll(() => fetching.pids().includes(first)).toBe(false)

@@ -180,7 +180,7 @@ async function compose(
     if (found === undefined) throw new RangeError(`there is no partition ${partition}`)
     return found
   }
-  const place = (origin: string): number => partitionOf(hostOf(origin), tags.length)
+  const place = tags.length === 1 ? () => 0 : remembering((origin) => partitionOf(hostOf(origin), tags.length))
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
   let subscriber: RedisLink | undefined
   // First sight of clock and epoch
@@ -270,6 +270,21 @@ async function compose(
       subscriber?.disconnect()
       if (own) redis.disconnect()
     },
+  }
+}
+
+/** Origins whose partition is remembered: each verb of each URL asks for it, and it takes a SHA-1. */
+const PLACES = 10_000
+
+function remembering(find: (origin: string) => number): (origin: string) => number {
+  const places = new Map<string, number>()
+  return (origin) => {
+    const known = places.get(origin)
+    if (known !== undefined) return known
+    if (places.size >= PLACES) places.clear()
+    const place = find(origin)
+    places.set(origin, place)
+    return place
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
-import { fetchPage } from './fetch-page.ts'
+import { fetchPage, type PageLease } from './fetch-page.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
@@ -63,7 +63,8 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
     if (tools.isStopping()) return await giveBack(order, tools, 'stopping')
-    const clocks = await tools.pace.enter(agent, order.origin, order.gapMs)
+    const entering = tools.pace.enter(agent, order.origin, order.gapMs)
+    const clocks = entering instanceof Promise ? await entering : entering
     // A lane is begun a little ahead, a group is not: whoever comes before his turn would lose it.
     if ('waitMs' in clocks) return await giveBack(order, tools, 'paced', clocks.waitMs + GRANT_AHEAD_MS)
     const { fetchDeadlineMs, leaseMs } = tools
@@ -104,9 +105,10 @@ async function giveBack(
 }
 
 /** The lease, good for the address alone whose clock is held. */
-function watching(lease: Lease, { astray }: Clocks, way: Way): Lease {
-  return { ...lease, lastCheck: () => lease.lastCheck() ?? astray(way.connection()?.address) }
-}
+const watching = (lease: Lease, { astray }: Clocks, way: Way): PageLease => ({
+  deadlineMs: () => lease.deadlineMs(),
+  lastCheck: () => lease.lastCheck() ?? astray(way.connection()?.address),
+})
 
 async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence } = order
@@ -122,22 +124,25 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
   const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
   const gapMs = gapAfter(agent, order.gapMs, tookMs)
-  const settlement: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood }
+  const settlement: Settlement = { agent: key, origin, fence, gapMs, restedMs: 0, mood }
   if (outcome !== undefined) settlement.outcome = outcome
   if (outcome?.kind === 'fetched') tools.siteAnswers.heard(origin, outcome.status, outcome.at)
   if (candidate !== undefined) settlement.candidate = candidate
   crashPoint('settle.before')
   const left = clocks.leave({ endedAt, mood, gapMs }) // in the same call to the ledger where they share a partition
-  await handBack(lease, endedAt, tools, (restedMs) => tools.ledger.settle({ ...settlement, restedMs }))
+  await handBack(lease, endedAt, tools, (restedMs) => {
+    settlement.restedMs = restedMs
+    return tools.ledger.settle(settlement)
+  })
   crashPoint('settle.after')
-  await left
+  if (left !== undefined) await left
 }
 
 async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence, gapMs } = order
   const { answer, lesson, state } = await learnRobots(order, agent, lease, {
     ledger: tools.ledger,
-    enterHop: clocks.enterHop,
+    enterHop: (...hop) => clocks.enterHop(...hop),
     astray: clocks.astray,
     restMs: clocks.restMs(),
     connections: tools.connections,
@@ -172,24 +177,28 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
   await left
 }
 
+type Tell = (restedMs: number) => Promise<SettleResult>
+
 /** Tells the ledger until it hears or the lease is over. Telling twice is safe: the fence makes the second one stale. */
-async function handBack(
-  lease: Lease,
-  endedAt: number,
-  { stats }: Tools,
-  tell: (restedMs: number) => Promise<SettleResult>,
-): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const told = await tell(Math.max(0, performance.now() - endedAt))
-      // After a reply that was lost, 'stale' is what a success looks like.
-      if (told === 'stale' && tries === 0) stats.stale++
-      return
-    } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error
-      stats.unheard++
-      if (lease.age() >= lease.leaseMs) return
-      await later(SETTLE_AGAIN_MS)
-    }
+function handBack(lease: Lease, endedAt: number, tools: Tools, tell: Tell): Promise<void> {
+  return tell(Math.max(0, performance.now() - endedAt)).then(
+    (told) => {
+      if (told === 'stale') tools.stats.stale++
+    },
+    (error: unknown) => tellAgain(lease, endedAt, tools, tell, error),
+  )
+}
+
+async function tellAgain(lease: Lease, endedAt: number, { stats }: Tools, tell: Tell, first: unknown): Promise<void> {
+  for (let failure: unknown = first; failure !== undefined; ) {
+    if (!(failure instanceof LedgerUnavailableError)) throw failure
+    stats.unheard++
+    if (lease.age() >= lease.leaseMs) return
+    await later(SETTLE_AGAIN_MS)
+    // After a reply that was lost, 'stale' is what a success looks like.
+    failure = await tell(Math.max(0, performance.now() - endedAt)).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
   }
 }

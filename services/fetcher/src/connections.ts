@@ -174,11 +174,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
   return {
     lane(agent, origin) {
       const { pool, open } = poolOf(agent)
-      return {
-        dispatch: (options, handler) => void pool.dispatch(options, handler),
-        connection: () => open.get(origin),
-        abandon: (reason) => abandon(open.get(origin), reason),
-      }
+      return new PooledWay(pool, open, origin)
     },
     once(agent, origin) {
       let connection: Connection | undefined
@@ -212,6 +208,31 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
     async close() {
       await Promise.all([...byAgent.values()].map(({ pool }) => pool.destroy()))
     },
+  }
+}
+
+/** The way over the one connection that an origin has in its agent's pool. */
+class PooledWay implements Way {
+  readonly #pool: Dispatcher
+  readonly #open: ReadonlyMap<string, Connection>
+  readonly #origin: string
+
+  constructor(pool: Dispatcher, open: ReadonlyMap<string, Connection>, origin: string) {
+    this.#pool = pool
+    this.#open = open
+    this.#origin = origin
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#pool.dispatch(options, handler)
+  }
+
+  connection(): Connection | undefined {
+    return this.#open.get(this.#origin)
+  }
+
+  abandon(reason: Error): void {
+    abandon(this.connection(), reason)
   }
 }
 

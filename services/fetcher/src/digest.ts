@@ -30,16 +30,17 @@ export function sha1(chunks: readonly Uint8Array[]): Uint8Array | Promise<Uint8A
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+/** Two characters at a time: each page has a digest. */
+const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`)
 
 /** @param octets  a multiple of five of them */
 export function base32(octets: Uint8Array): string {
   let text = ''
   for (let i = 0; i < octets.length; i += 5) {
-    const high = ((octets[i] ?? 0) << 12) | ((octets[i + 1] ?? 0) << 4) | ((octets[i + 2] ?? 0) >> 4)
-    const low = (((octets[i + 2] ?? 0) & 15) << 16) | ((octets[i + 3] ?? 0) << 8) | (octets[i + 4] ?? 0)
-    for (const part of [high, low]) {
-      for (let shift = 15; shift >= 0; shift -= 5) text += ALPHABET[(part >> shift) & 31]
-    }
+    const middle = octets[i + 2] ?? 0
+    const high = ((octets[i] ?? 0) << 12) | ((octets[i + 1] ?? 0) << 4) | (middle >> 4)
+    const low = ((middle & 15) << 16) | ((octets[i + 3] ?? 0) << 8) | (octets[i + 4] ?? 0)
+    text += `${PAIRS[high >> 10]}${PAIRS[high & 1_023]}${PAIRS[low >> 10]}${PAIRS[low & 1_023]}`
   }
   return text
 }

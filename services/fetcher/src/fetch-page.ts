@@ -17,7 +17,7 @@ import { type Answer, exchange, type NoAnswer } from './exchange.ts'
 import type { Lease } from './lease.ts'
 import { PAGE_MAX_HOPS } from './limits.ts'
 import { failureOf, isFinal, meaningOf, single } from './read-answer.ts'
-import { candidateOf, targetOf } from './redirect.ts'
+import { candidateOf, type Target, targetOf } from './redirect.ts'
 import { headersOf, requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
 
@@ -46,7 +46,10 @@ export type PageResult = {
   bytes: number
 }
 
-export async function fetchPage(order: Order, agent: Agent, lease: Lease, tools: PageTools): Promise<PageResult> {
+/** What a page needs of its lease. */
+export type PageLease = Pick<Lease, 'deadlineMs' | 'lastCheck'>
+
+export async function fetchPage(order: Order, agent: Agent, lease: PageLease, tools: PageTools): Promise<PageResult> {
   const headers = headersOf(agent)
   const result = await exchange({
     way: tools.connections.lane(agent, order.origin),
@@ -55,63 +58,68 @@ export async function fetchPage(order: Order, agent: Agent, lease: Lease, tools:
     headers,
     deadlineMs: lease.deadlineMs(),
     maxBytes: tools.pageMaxBytes,
-    lastCheck: lease.lastCheck,
+    lastCheck: () => lease.lastCheck(),
     keepBody: (answer) => tools.sink.keepsBodies || isCoded(answer),
   })
-  if (result.kind === 'answered') return answered(order, agent, result, tools)
-  if (result.kind === 'not-sent') return { mood: { kind: 'fine' }, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }
-  return unanswered(order, agent, result, tools)
-}
-
-async function answered(order: Order, agent: Agent, answer: Answer, tools: PageTools): Promise<PageResult> {
-  const { status, headers, body, endedAt, timing } = answer
-  const meaning = meaningOf(status)
-  const done = { endedAt, tookMs: timing.totalMs, bytes: body.bytes }
+  if (result.kind === 'not-sent') return { mood: FINE, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }
+  if (result.kind === 'unanswered') return unanswered(order, agent, result, tools)
+  const { body } = result
   try {
-    if (meaning === 'too-fast') {
-      const what = status === 429 ? 'rate-limited' : 'server-error'
-      const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, tools.now())
-      const mood: Mood = { kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-      if (order.attempt < tools.maxAttempts) return { ...done, mood, what }
-      const detail = `status ${status} in ${order.attempt} attempts`
-      return {
-        ...done,
-        mood,
-        what,
-        outcome: outcome(order, agent, tools, { kind: 'failed', reason: what, status, detail }),
-      }
-    }
-    const url = orderUrl(order)
-    const mood: Mood = { kind: 'fine' }
-    const target = meaning === 'redirect' ? targetOf(headers, url) : undefined
-    const archive = await keep(order, agent, answer, tools)
-    if (target?.kind === 'unusable') {
-      return {
-        ...done,
-        mood,
-        what: 'bad-redirect',
-        outcome: failed(order, agent, tools, 'bad-redirect', target.why, status),
-      }
-    }
-    if (target?.kind === 'target') {
-      if (order.hops >= PAGE_MAX_HOPS) {
-        const detail = `${order.hops} redirects before this one`
-        return {
-          ...done,
-          mood,
-          what: 'too-many-redirects',
-          outcome: failed(order, agent, tools, 'too-many-redirects', detail, status),
-        }
-      }
-      const candidate = candidateOf(order, agent.name, target.url)
-      const to = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
-      return { ...done, mood, what: 'redirected', outcome: outcome(order, agent, tools, to), candidate }
-    }
-    const told = fetched(answer, await body.digest(), await decodedLength(answer), archive)
-    return { ...done, mood, what: 'fetched', outcome: outcome(order, agent, tools, told) }
+    const meaning = meaningOf(result.status)
+    if (meaning === 'too-fast') return tooFast(order, agent, result, tools)
+    const target = meaning === 'redirect' ? targetOf(result.headers, orderUrl(order)) : NO_TARGET
+    const archive = tools.sink.keepsBodies ? await keep(order, agent, result, tools) : undefined
+    if (target.kind !== 'none') return redirected(order, agent, result, target, tools)
+    // Most digests and lengths are at hand: an await costs as much as a small page's digest.
+    const [digest, decoded] = [body.digest(), decodedLength(result)]
+    const told = fetched(
+      result,
+      digest instanceof Promise ? await digest : digest,
+      decoded instanceof Promise ? await decoded : decoded,
+      archive,
+    )
+    return { ...doneBy(result), mood: FINE, what: 'fetched', outcome: outcome(order, agent, tools, told) }
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
   }
+}
+
+const FINE: Mood = { kind: 'fine' }
+const NO_TARGET = { kind: 'none' } as const
+
+const doneBy = ({ endedAt, timing, body }: Answer) => ({ endedAt, tookMs: timing.totalMs, bytes: body.bytes })
+
+/** 429 or 503: it is the rate that was wrong, not the page. */
+function tooFast(order: Order, agent: Agent, answer: Answer, tools: PageTools): PageResult {
+  const { status, headers } = answer
+  const what = status === 429 ? 'rate-limited' : 'server-error'
+  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, tools.now())
+  const mood: Mood = { kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  const done = { ...doneBy(answer), mood, what }
+  if (order.attempt < tools.maxAttempts) return done
+  const detail = `status ${status} in ${order.attempt} attempts`
+  return { ...done, outcome: outcome(order, agent, tools, { kind: 'failed', reason: what, status, detail }) }
+}
+
+function redirected(
+  order: Order,
+  agent: Agent,
+  answer: Answer,
+  target: Exclude<Target, { kind: 'none' }>,
+  tools: PageTools,
+): PageResult {
+  const { status } = answer
+  const done = { ...doneBy(answer), mood: FINE }
+  const failing = (what: 'bad-redirect' | 'too-many-redirects', why: string): PageResult => ({
+    ...done,
+    what,
+    outcome: failed(order, agent, tools, what, why, status),
+  })
+  if (target.kind === 'unusable') return failing('bad-redirect', target.why)
+  if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
+  const candidate = candidateOf(order, agent.name, target.url)
+  const to = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
+  return { ...done, what: 'redirected', outcome: outcome(order, agent, tools, to), candidate }
 }
 
 function fetched(
@@ -121,30 +129,35 @@ function fetched(
   archive: ArchiveRef | undefined,
 ): OutcomeBody {
   const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
-  return {
+  const told: Extract<OutcomeBody, { kind: 'fetched' }> = {
     kind: 'fetched',
     status,
     headers,
     bytes: body.bytes,
-    ...(decodedBytes === undefined ? {} : { decodedBytes }),
     truncated,
     digest: `sha1:${base32(digest)}`,
     startedAt,
     ms: Math.round(timing.totalMs),
     address,
-    ...(archive === undefined ? {} : { archive }),
     timing: rounded(timing),
     protocol: 'http/1.1',
-    ...(tls === undefined ? {} : { tls }),
   }
+  if (decodedBytes !== undefined) told.decodedBytes = decodedBytes
+  if (archive !== undefined) told.archive = archive
+  if (tls !== undefined) told.tls = tls
+  return told
 }
 
-const rounded = (timing: Answer['timing']): Answer['timing'] => {
-  const whole = { ...timing }
-  for (const phase of Object.keys(whole) as (keyof typeof whole)[])
-    whole[phase] = Math.round((timing[phase] ?? 0) * 10) / 10
+/** In tenths of a ms. */
+function rounded(timing: Answer['timing']): Answer['timing'] {
+  const whole: Answer['timing'] = { totalMs: tenths(timing.totalMs) }
+  if (timing.dnsMs !== undefined) whole.dnsMs = tenths(timing.dnsMs)
+  if (timing.connectMs !== undefined) whole.connectMs = tenths(timing.connectMs)
+  if (timing.tlsMs !== undefined) whole.tlsMs = tenths(timing.tlsMs)
+  if (timing.firstByteMs !== undefined) whole.firstByteMs = tenths(timing.firstByteMs)
   return whole
 }
+const tenths = (ms: number): number => Math.round(ms * 10) / 10
 
 function unanswered(
   order: Order,
@@ -195,7 +208,9 @@ function outcome(order: Order, agent: Agent, tools: PageTools, body: OutcomeBody
     at: Math.round(tools.now()),
     attempts: order.attempt,
   }
-  return Object.assign(body, whose, order.meta === undefined ? undefined : { meta: order.meta })
+  const told: Outcome = Object.assign(body, whose)
+  if (order.meta !== undefined) told.meta = order.meta
+  return told
 }
 
 async function keep(

@@ -83,7 +83,7 @@ export async function fetchRobots(
     const first = hops.length === 0
     const headers = first ? conditional(agent, state) : headersOf(agent)
     const left = (): number => Math.max(1, Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs()))
-    const held = first ? lease.lastCheck : lease.stillHeld
+    const held = () => (first ? lease.lastCheck() : lease.stillHeld())
     let result: Exchange
     if (at.origin !== origin) {
       const hop = await tools.enterHop(at.origin, left(), tookMs)

@@ -17,7 +17,50 @@ export type Lease = {
   stillHeld(): string | undefined
   /** ms since begin was called */
   age(): number
-  leaseMs: number
+  readonly leaseMs: number
+}
+
+class HeldLease implements Lease {
+  readonly leaseMs: number
+  readonly #monotonic: number
+  readonly #wall: number
+  readonly #fetchDeadlineMs: number
+  readonly #usableMs: number
+
+  /** @param since  when the permit was asked for, on both clocks */
+  constructor(
+    since: { monotonic: number; wall: number },
+    leaseMs: number,
+    fetchDeadlineMs: number,
+    leaseSpanMs: number,
+  ) {
+    this.leaseMs = leaseMs
+    this.#monotonic = since.monotonic
+    this.#wall = since.wall
+    this.#fetchDeadlineMs = fetchDeadlineMs
+    this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
+  }
+
+  age(): number {
+    return Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)
+  }
+
+  deadlineMs(): number {
+    return Math.min(this.#fetchDeadlineMs, this.#usableMs - this.age())
+  }
+
+  lastCheck(): string | undefined {
+    const age = this.age()
+    return age > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.#isOver(age)
+  }
+
+  stillHeld(): string | undefined {
+    return this.#isOver(this.age())
+  }
+
+  #isOver(age: number): string | undefined {
+    return age >= this.#usableMs ? 'the lease is over' : undefined
+  }
 }
 
 export type Begun =
@@ -63,28 +106,14 @@ export async function beginLease(
       crashPoint('begin.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
-      const held = lease(monotonic, wall, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
-      return { kind: 'lease', lease: held, ...(permit.clock === undefined ? {} : { clock: permit.clock }) }
+      const lease = new HeldLease({ monotonic, wall }, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
+      return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
     }
     if (permit.kind === 'refused') return permit
     if (permit.waitMs > LONGEST_EARLY_MS) break // its gap has grown: neither a slot nor other clocks wait for that
     await later(permit.waitMs)
   }
   return { kind: 'refused', why: 'too-early' }
-}
-
-function lease(monotonic: number, wall: number, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number): Lease {
-  const age = () => Math.max(performance.now() - monotonic, Date.now() - wall)
-  const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
-  const deadlineMs = () => Math.min(fetchDeadlineMs, usableMs - age())
-  const stillHeld = () => (age() >= usableMs ? 'the lease is over' : undefined)
-  return {
-    leaseMs,
-    age,
-    deadlineMs,
-    stillHeld,
-    lastCheck: () => (age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : stillHeld()),
-  }
 }
 
 /** Waits; a whole millisecond more than asked, since timers may fire a fraction early. */

@@ -36,23 +36,25 @@ export type EnterHop = (origin: string, deadlineMs: number, tookMs?: number) => 
 /** The clocks that one request holds. */
 export type Clocks = {
   /** the host's clock: begun in one step with the lane, which then says so here */
-  hostLane: LaneRef | undefined
+  readonly hostLane: LaneRef | undefined
   begun(visit: { fence: number; gapMs: number } | undefined): void
   /** silence that the lane and its clocks owe between two requests of one visit, ms */
   restMs(): number
   enterHop: EnterHop
-  astray: Astray
-  /** the exchange is over: each clock owes its silence from there. Never rejects. */
-  leave(end: End): Promise<void>
+  readonly astray: Astray
+  /** the exchange is over: each clock owes its silence from there. Never rejects; undefined where there is none to tell */
+  leave(end: End): Promise<void> | undefined
   /** nothing was sent: each clock is what it was. Never rejects. */
   release(): Promise<void>
 }
 
+type Entered = Clocks | { waitMs: number }
+
 export type Pace = {
   /** some clocks are of addresses: `astray` has something to say */
   watchesAddress: boolean
-  /** @param gapMs  what the request owes its own lane */
-  enter(agent: Agent, origin: string, gapMs: number): Promise<Clocks | { waitMs: number }>
+  /** At once where nothing has to be asked for. @param gapMs  what the request owes its own lane */
+  enter(agent: Agent, origin: string, gapMs: number): Entered | Promise<Entered>
 }
 
 export type PaceOptions = {
@@ -62,106 +64,164 @@ export type PaceOptions = {
   addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
 }
 
+/** A clock that has to be entered, at the first of these lanes that is open. */
+type Wanted = { lanes: LaneRef[]; gapMs: number; kind: 'hop' | 'clock'; ofSite?: boolean }
+type Above = { clocks: Wanted[]; astray: Astray }
+
 const LEAVE_TRIES = 3
 const AGAIN_MS = 250
 const FINE: Mood = { kind: 'fine' }
 /** What most requests have above their lane: one object for all of them. */
-const NONE_ABOVE = { clocks: [], astray: (): undefined => undefined }
+const NONE_ABOVE: Above = { clocks: [], astray: (): undefined => undefined }
+const NO_VISITS: readonly Visit[] = []
 const plain = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
 const nameOf = ({ agent, origin }: LaneRef): string => `${agent} ${origin}`
 
-export function openPace({ ledger, groups, addressOf }: PaceOptions): Pace {
-  const wanted = async (agent: Agent, origin: string, gapMs: number) => {
-    if (groups.hostsAlone) return NONE_ABOVE
-    const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
-    const above = groups.above(agent.key, origin, address)
-    const clocks = above.map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs, kind: 'clock' as const }))
-    // Names are looked up again when a connection is made, and may lead elsewhere by then.
-    const astray: Astray = (at) =>
-      !groups.needsAddress || plain(at) === plain(address) ? undefined : `the clock of ${at} is not held`
-    return { clocks, astray }
-  }
-  /** All of them or none: what was entered before one that is shut is given back unused. */
-  const enterAll = async (
-    clocks: { lanes: LaneRef[]; gapMs: number; kind: 'hop' | 'clock'; ofSite?: boolean }[],
-  ): Promise<Visit[] | { waitMs: number }> => {
-    const visits: Visit[] = []
-    for (const { lanes, gapMs, kind, ofSite = false } of clocks) {
-      const entry = await ledger.enter({ lanes, gapMs, kind }).catch(() => undefined)
-      if (entry?.kind !== 'granted') {
-        await release(ledger, visits)
-        return { waitMs: entry?.waitMs ?? AGAIN_MS }
-      }
-      crashPoint(kind === 'hop' ? 'hop.entered' : 'clock.entered')
-      visits.push({ ...entry.lane, fence: entry.fence, gapMs: entry.gapMs, ofSite })
-    }
-    return visits
-  }
-
+export function openPace(options: PaceOptions): Pace {
+  const { groups } = options
   return {
     watchesAddress: groups.needsAddress,
-    async enter(agent, origin, gapMs) {
-      const { clocks, astray } = await wanted(agent, origin, gapMs)
-      const entered = clocks.length === 0 ? [] : await enterAll(clocks)
-      if ('waitMs' in entered) return entered
-      const visits = entered
-      const hostLane = groups.hostLane(agent.key, origin)
-      const isHeld = (lane: LaneRef): boolean =>
-        (lane.agent === agent.key && lane.origin === origin) || visits.some((held) => nameOf(held) === nameOf(lane))
-      const self: Clocks = {
-        hostLane,
-        astray,
-        begun(visit) {
-          if (visit !== undefined && hostLane !== undefined) visits.push({ ...hostLane, ...visit, ofSite: true })
-        },
-        restMs: () => Math.max(gapMs, ...visits.map((held) => held.gapMs)),
-        async enterHop(to, deadlineMs, tookMs) {
-          const until = performance.now() + deadlineMs
-          const host = groups.hostLane(agent.key, to)
-          const site = { gapMs: agent.minGapMs, ofSite: true }
-          const there = await wanted(agent, to, agent.minGapMs)
-          const needed = [
-            ...there.clocks,
-            ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const }]),
-            { ...site, lanes: [{ agent: agent.key, origin: to }], kind: 'hop' as const },
-          ]
-          // A clock that this very visit holds has just ended a request of ours: it is waited out, not asked for.
-          const shared = needed.some(({ lanes }) => lanes.some(isHeld))
-          const restMs = shared ? gapAfter(agent, self.restMs(), tookMs) : 0
-          if (performance.now() + restMs >= until) return undefined
-          if (restMs > 0) await later(restMs)
-          for (;;) {
-            const hop = await enterAll(needed.filter(({ lanes }) => !lanes.some(isHeld)))
-            if (!('waitMs' in hop)) {
-              return {
-                shared,
-                astray: there.astray,
-                async leave({ kind, endedAt, timing }) {
-                  const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
-                  await leave(ledger, hop, { endedAt, gapMs: gapAfter(agent, agent.minGapMs, tookMs) })
-                  crashPoint('hop.left')
-                },
-              }
-            }
-            if (performance.now() + hop.waitMs >= until) return undefined
-            await later(hop.waitMs)
-          }
-        },
-        async leave(end) {
-          if (visits.length === 0) return
-          await leave(ledger, visits, end)
-          crashPoint('clock.left')
-        },
-        release: () => release(ledger, visits),
-      }
-      return self
+    enter(agent, origin, gapMs) {
+      if (groups.hostsAlone) return new HeldClocks(options, agent, origin, gapMs, NO_VISITS, NONE_ABOVE.astray)
+      return enterAbove(options, agent, origin, gapMs)
     },
   }
 }
 
+async function enterAbove(options: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Entered> {
+  const { clocks, astray } = await above(options, agent, origin, gapMs)
+  const visits = await enterAll(options.ledger, clocks)
+  return 'waitMs' in visits ? visits : new HeldClocks(options, agent, origin, gapMs, visits, astray)
+}
+
+async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Above> {
+  if (groups.hostsAlone) return NONE_ABOVE
+  const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
+  const clocks = groups
+    .above(agent.key, origin, address)
+    .map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs, kind: 'clock' as const }))
+  // Names are looked up again when a connection is made, and may lead elsewhere by then.
+  const astray: Astray = (at) =>
+    !groups.needsAddress || plain(at) === plain(address) ? undefined : `the clock of ${at} is not held`
+  return { clocks, astray }
+}
+
+/** All of them or none: what was entered before one that is shut is given back unused. */
+async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[]): Promise<Visit[] | { waitMs: number }> {
+  const visits: Visit[] = []
+  for (const { lanes, gapMs, kind, ofSite = false } of clocks) {
+    const entry = await ledger.enter({ lanes, gapMs, kind }).catch(() => undefined)
+    if (entry?.kind !== 'granted') {
+      await release(ledger, visits)
+      return { waitMs: entry?.waitMs ?? AGAIN_MS }
+    }
+    crashPoint(kind === 'hop' ? 'hop.entered' : 'clock.entered')
+    visits.push({ ...entry.lane, fence: entry.fence, gapMs: entry.gapMs, ofSite })
+  }
+  return visits
+}
+
+/** One object, and nothing else where no group is set: each page makes one. */
+class HeldClocks implements Clocks {
+  readonly hostLane: LaneRef | undefined
+  readonly astray: Astray
+  readonly #options: PaceOptions
+  readonly #agent: Agent
+  readonly #origin: string
+  readonly #gapMs: number
+  #visits: readonly Visit[]
+
+  constructor(
+    options: PaceOptions,
+    agent: Agent,
+    origin: string,
+    gapMs: number,
+    visits: readonly Visit[],
+    astray: Astray,
+  ) {
+    this.#options = options
+    this.#agent = agent
+    this.#origin = origin
+    this.#gapMs = gapMs
+    this.#visits = visits
+    this.astray = astray
+    this.hostLane = options.groups.hostLane(agent.key, origin)
+  }
+
+  begun(visit: { fence: number; gapMs: number } | undefined): void {
+    if (visit !== undefined && this.hostLane !== undefined)
+      this.#visits = [...this.#visits, { ...this.hostLane, ...visit, ofSite: true }]
+  }
+
+  restMs(): number {
+    return Math.max(this.#gapMs, ...this.#visits.map((held) => held.gapMs))
+  }
+
+  async enterHop(to: string, deadlineMs: number, tookMs?: number): Promise<HopLane | undefined> {
+    const { ledger, groups } = this.#options
+    const agent = this.#agent
+    const until = performance.now() + deadlineMs
+    const host = groups.hostLane(agent.key, to)
+    const site = { gapMs: agent.minGapMs, ofSite: true }
+    const there = await above(this.#options, agent, to, agent.minGapMs)
+    const needed: Wanted[] = [
+      ...there.clocks,
+      ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const }]),
+      { ...site, lanes: [{ agent: agent.key, origin: to }], kind: 'hop' },
+    ]
+    // A clock that this very visit holds has just ended a request of ours: it is waited out, not asked for.
+    const isHeld = (lane: LaneRef): boolean => this.#isHeld(lane)
+    const shared = needed.some(({ lanes }) => lanes.some(isHeld))
+    const restMs = shared ? gapAfter(agent, this.restMs(), tookMs) : 0
+    if (performance.now() + restMs >= until) return undefined
+    if (restMs > 0) await later(restMs)
+    for (;;) {
+      const hop = await enterAll(
+        ledger,
+        needed.filter(({ lanes }) => !lanes.some(isHeld)),
+      )
+      if (!('waitMs' in hop)) return hopLane(ledger, agent, hop, shared, there.astray)
+      if (performance.now() + hop.waitMs >= until) return undefined
+      await later(hop.waitMs)
+    }
+  }
+
+  leave(end: End): Promise<void> | undefined {
+    if (this.#visits.length === 0) return undefined
+    return leave(this.#options.ledger, this.#visits, end).then(() => crashPoint('clock.left'))
+  }
+
+  release(): Promise<void> {
+    return release(this.#options.ledger, this.#visits)
+  }
+
+  #isHeld(lane: LaneRef): boolean {
+    return (
+      (lane.agent === this.#agent.key && lane.origin === this.#origin) ||
+      this.#visits.some((held) => nameOf(held) === nameOf(lane))
+    )
+  }
+}
+
+const hopLane = (
+  ledger: PaceOptions['ledger'],
+  agent: Agent,
+  visits: Visit[],
+  shared: boolean,
+  astray: Astray,
+): HopLane => ({
+  shared,
+  astray,
+  async leave({ kind, endedAt, timing }) {
+    const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
+    await leave(ledger, visits, { endedAt, gapMs: gapAfter(agent, agent.minGapMs, tookMs) })
+    crashPoint('hop.left')
+  },
+})
+
 async function leave(
   ledger: PaceOptions['ledger'],
-  visits: Visit[],
+  visits: readonly Visit[],
   { endedAt, mood = FINE, ...owed }: End,
 ): Promise<void> {
   const end = async ({ agent, origin, fence, gapMs, ofSite }: Visit): Promise<void> => {
@@ -182,7 +242,7 @@ async function leave(
 /** A site that says 'too fast' means its host. A port that does not answer says nothing of the others. */
 const heard = (mood: Mood): Mood => (mood.kind === 'too-fast' ? mood : FINE)
 
-async function release(ledger: PaceOptions['ledger'], visits: Visit[]): Promise<void> {
+async function release(ledger: PaceOptions['ledger'], visits: readonly Visit[]): Promise<void> {
   await Promise.all(
     visits.map(({ agent, origin, fence }) => {
       const word = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }

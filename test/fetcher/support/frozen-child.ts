@@ -26,14 +26,15 @@ const begun = await beginLease(
   15_000,
 )
 if (begun.kind !== 'lease') throw new Error(begun.why)
+const { lease } = begun
 const result = await exchange({
   way: connections.lane(agent, origin),
   origin,
   path: '/',
   headers: headersOf(agent),
-  deadlineMs: begun.lease.deadlineMs(),
+  deadlineMs: lease.deadlineMs(),
   maxBytes: 1_000,
-  lastCheck: begun.lease.lastCheck,
+  lastCheck: () => lease.lastCheck(),
   keepBody: () => false,
 })
 process.send?.({ kind: result.kind, why: result.kind === 'not-sent' ? result.why : '' })
