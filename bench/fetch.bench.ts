@@ -5,6 +5,7 @@
  * bench's figure. Every lane is asked again as soon as it is free, so this is the fetcher's own speed, not a site's.
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,32 +35,38 @@ type Figures = { perSecond: number; cpuMicros: number; loopMicros: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const roundMs = short ? 300 : 500
-  const rounds = short ? 3 : 40 // short ones, each against its neighbour: what else the machine does falls on both
+  const rounds = short ? 4 : 40 // short ones, each against its neighbour: what else the machine does falls on both
   const lines: string[] = []
   for (const size of [1_000, 100_000]) {
     const site = fork(fileURLToPath(new URL('fetch/origin.ts', import.meta.url)), [String(size)])
     const [port] = (await once(site, 'message')) as [number]
     const origins = Array.from({ length: LANES }, (_, lane) => `http://127.0.1.${lane + 1}:${port}`)
     const folder = await mkdtemp(join(tmpdir(), 'decorum-bench-'))
-    const loops = [
-      bare(origins),
-      fetcher('fetcher', origins, noSink),
-      fetcher('fetcher, archive on', origins, await openArchive(folder, agents)),
-    ]
-    const figures = loops.map((): Figures[] => [])
-    for (const loop of loops) await loop.run(roundMs / 3)
-    for (let i = 0; i < rounds; i++) {
-      for (const [at, loop] of loops.entries()) figures[at]?.push(await measure(loop, roundMs))
-    }
-    for (const loop of loops) await loop.close()
+    const name = `${size / 1_000} KB`
+    const loops = [bare(origins), bare(origins, 'SHA-1'), fetcher('fetcher', origins, noSink)]
+    lines.push(...report(`bodies of ${name}`, loops, await byTurns(loops, rounds, roundMs)), '')
+    // Apart, and after: what an archive has written goes to the disk while others are measured.
+    const archive = await openArchive(folder, agents)
+    const archived = [bare(origins), fetcher('fetcher, archive on', origins, archive)]
+    lines.push(...report(`the same, archived`, archived, await byTurns(archived, rounds / 4, roundMs)), '')
     await rm(folder, { recursive: true })
     await stop(site)
-    lines.push(...report(`${size / 1_000} KB`, loops, figures), '')
   }
   lines.push(
     'CPU: of the measuring process with all its threads (zlib, large digests and the garbage collector have some), per page. Ratios are medians of rounds side by side.',
   )
   return { name: 'fetch', lines }
+}
+
+/** Each loop in turn, round by round. */
+async function byTurns(loops: Loop[], rounds: number, roundMs: number): Promise<Figures[][]> {
+  const figures = loops.map((): Figures[] => [])
+  for (const loop of loops) await loop.run(roundMs / 3)
+  for (let i = 0; i < rounds; i++) {
+    for (const [at, loop] of loops.entries()) figures[at]?.push(await measure(loop, roundMs))
+  }
+  for (const loop of loops) await loop.close()
+  return figures
 }
 
 async function measure(loop: Loop, forMs: number): Promise<Figures> {
@@ -76,7 +83,7 @@ async function measure(loop: Loop, forMs: number): Promise<Figures> {
   }
 }
 
-function report(size: string, loops: Loop[], figures: Figures[][]): string[] {
+function report(what: string, loops: Loop[], figures: Figures[][]): string[] {
   const base = figures[0] ?? []
   const rows = loops.map(({ name }, at) => {
     const own = figures[at] ?? []
@@ -91,11 +98,14 @@ function report(size: string, loops: Loop[], figures: Figures[][]): string[] {
     return [name, pages, ratio(({ perSecond }) => perSecond), cpu, ratio(({ cpuMicros }) => 1 / cpuMicros), inLoop]
   })
   const head = ['pages/s', 'of bare', 'CPU µs/page', 'pages per CPU second, of bare', 'µs of it in the loop']
-  return table([`bodies of ${size}`, ...head], rows)
+  return table([what, ...head], rows)
 }
 
-/** What a crawler without any care would do, with the fetcher's own connection settings. */
-function bare(origins: string[]): Loop {
+/**
+ * What a crawler without any care would do, with the fetcher's own connection settings; or one that cares for nothing but
+ * the digest that stands in each outcome.
+ */
+function bare(origins: string[], digest?: 'SHA-1'): Loop {
   const connect = buildConnector({ allowH2: false, timeout: 5_000, autoSelectFamily: true })
   const dispatcher = new Agent({
     connections: 1,
@@ -107,13 +117,17 @@ function bare(origins: string[]): Loop {
   })
   const headers = headersOf(agents.default)
   return {
-    name: 'bare undici loop',
+    name: digest === undefined ? 'bare undici loop' : `bare undici loop and ${digest}`,
     run: (forMs) =>
       lanes(origins, forMs, async (origin) => {
         const { body } = await request(`${origin}/page`, { dispatcher, headers })
+        const hash = digest === undefined ? undefined : createHash('sha1')
         let bytes = 0
-        for await (const chunk of body) bytes += (chunk as Buffer).length
-        if (bytes === 0) throw new Error('no body')
+        for await (const chunk of body) {
+          bytes += (chunk as Buffer).length
+          hash?.update(chunk as Buffer)
+        }
+        if (bytes === 0 || hash?.digest().length === 0) throw new Error('no body')
       }),
     close: () => dispatcher.close(),
   }
