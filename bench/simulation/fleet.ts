@@ -3,7 +3,7 @@
  * the network are left out. Time goes on in ticks while there is work, and leaps to the next event when there is none.
  */
 import { createHash } from 'node:crypto'
-import { gapFor, type Ledger, MAX_ITEMS, type TakenLane } from '@decorum/ledger'
+import { gapFor, type Ledger, MAX_ITEMS, type ParkItem, type TakenLane } from '@decorum/ledger'
 import type { Agent, Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import { type Decision, decide } from '../../services/gateway/src/decide.ts'
@@ -66,17 +66,20 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
   }
   const calendar = new Map<number, Visit[]>() // tick → exchanges that are over by then
   const opensAt = new Float64Array(web.origins) // the site's own book: when it may be visited again
+  const waiting = new Uint32Array(web.origins) //   URLs that its lane holds
+  const workSince = new Float64Array(web.origins) // when a URL came to a lane that held none
   let fullAt = 0 //  last instant at which no slot was free
   let peek = 1
 
   const begin = async (order: Order): Promise<void> => {
-    const { kind, agent: key, origin, fence, version, gapMs, notBefore } = order
+    const { kind, agent: key, origin, fence, version, gapMs } = order
     const permit = await ledger.begin({ kind, agent: key, origin, fence, version, gapMs })
     if (permit.kind !== 'granted') throw new Error(`begin: ${JSON.stringify(permit)}`)
     const at = web.indexOf(origin)
     if (clock.now < (opensAt[at] as number)) tally.rude += 1
-    tally.all.add(clock.now - notBefore)
-    tally.free.add(clock.now - Math.max(notBefore, fullAt))
+    const since = Math.max(opensAt[at] as number, workSince[at] as number)
+    tally.all.add(clock.now - since)
+    tally.free.add(clock.now - Math.max(since, fullAt))
     const endsAt = clock.now + web.exchangeMs()
     opensAt[at] = Number.POSITIVE_INFINITY
     const tick = Math.ceil(endsAt / TICK_MS)
@@ -108,8 +111,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
       'settled',
       await ledger.settle({ agent: key, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs, outcome }),
     )
-    frontier.done(at)
-    tally.left += 1
+    noteLeft(at)
     tally.fetched += 1
   }
 
@@ -137,8 +139,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
     for (const { origin, dropped } of words) {
       for (const { kind } of dropped) {
         if (kind !== 'disallowed') throw new Error(`dropped as ${kind}`)
-        frontier.done(web.indexOf(origin))
-        tally.left += 1
+        noteLeft(web.indexOf(origin))
         tally.disallowed += 1
       }
     }
@@ -167,6 +168,18 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
     }
   }
 
+  const noteWork = (item: ParkItem): void => {
+    if (!('lane' in item)) return
+    const at = web.indexOf(item.lane.origin)
+    if (waiting[at] === 0) workSince[at] = clock.now
+    waiting[at] = (waiting[at] as number) + 1
+  }
+  const noteLeft = (at: number): void => {
+    waiting[at] = (waiting[at] as number) - 1
+    frontier.done(at)
+    tally.left += 1
+  }
+
   const feed = async (): Promise<void> => {
     while (frontier.left > 0) {
       const room = window - (web.urls - frontier.left - tally.left)
@@ -174,6 +187,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
         frontier.next(MAX_ITEMS),
       )
       const full = chunks.filter((items) => items.length > 0)
+      for (const item of full.flat()) noteWork(item)
       await Promise.all(full.map((items) => ledger.park(0, items)))
       if (full.length < WIDTH) return
     }

@@ -30,6 +30,22 @@ test('a Redis that evicts is refused, with the way out', async () => {
   await ledger.close()
 })
 
+test('a ledger of another version is neither read nor written, by whoever starts and whoever runs', async () => {
+  const connection = await raw()
+  const running = await openLedger({ redis: redis.url, partitions: 1 })
+  onTestFinished(() => running.close())
+  const epoch = '{decorum:0}:epoch'
+  expect(await connection.hget(epoch, 'layout')).toMatch(/^\d+$/)
+  for (const other of ['999', undefined]) {
+    await (other === undefined ? connection.hdel(epoch, 'layout') : connection.hset(epoch, 'layout', other))
+    const before = await connection.hgetall(epoch)
+    await expect(openLedger({ redis: redis.url, partitions: 1 })).rejects.toThrow(/another version of Decorum/)
+    await expect(running.park(0, [url('a')])).rejects.toBeInstanceOf(LedgerUnfitError)
+    expect(await connection.hgetall(epoch)).toEqual(before)
+  }
+  expect(await connection.exists('{decorum:0}:lanes', '{decorum:0}:due')).toBe(0)
+})
+
 test('a Redis without an append-only file is used, with a warning; with one there is none', async () => {
   await raw()
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })

@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { holdingChange } from '../../packages/ledger/src/change-lock.ts'
+import { idSlot } from '../../packages/ledger/src/entry.ts'
 import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '../../packages/ledger/src/index.ts'
 import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { moveLane } from '../../packages/ledger/src/move-lane.ts'
@@ -199,6 +200,22 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
   expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
   expect((await readTags(raw)).tags).toHaveLength(1)
   expect(await change(1)).toMatchObject({ from: 1, to: 1, lanes: 0 })
+})
+
+test('an id with a plus in it goes along as it is: absorbed where it is stored, free where it was', async () => {
+  const raw = await empty()
+  const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
+  const id = 'YSBwbHVz+Yg=='
+  const { bucket, number } = idSlot(id)
+  await raw.hset(`${from}:lanes`, lane, `/x 1z 0 ${id}`)
+  await raw.sadd(`${from}:ids:${bucket}`, number)
+  await raw.zadd(`${from}:due`, 9_000, lane)
+  await holdingChange(raw, async (held) => {
+    for (const tag of [from, to]) await held.shut(tag, '1>2')
+    return moveLane({ redis: raw, change: held }, from, to, lane, 0)
+  })
+  expect(await raw.sismember(`${to}:ids:${bucket}`, number)).toBe(1)
+  expect(await raw.exists(`${from}:ids:${bucket}`, `${from}:lanes`, `${from}:due`)).toBe(0)
 })
 
 test('a lane that is put off keeps its own clock, later by as much as its new server may be ahead', async () => {

@@ -8,7 +8,7 @@ import { keysOf } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { decodeEntry } from '../../packages/ledger/src/entry.ts'
-import { headIn } from '../support/lane-urls.ts'
+import { headIn, saysMore } from '../support/lane-urls.ts'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
@@ -195,8 +195,13 @@ async function storedIds(url: string): Promise<Set<string>> {
         if (head !== '') ids.add(decodeEntry(head, 'normal').id)
       }
       for (const list of ['q', 'h'] as const) {
-        for (const key of await redis.keys(`${tag.replace(/[[\]]/g, '\\$&')}:${list}:*`))
-          for (const entry of await redis.lrange(key, 0, -1)) ids.add(decodeEntry(entry, 'normal').id)
+        const prefix = `${tag}:${list}:`
+        for (const key of await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`)) {
+          const entries = await redis.lrange(key, 0, -1)
+          // What its lane does not know of is not stored: nobody would find it.
+          if (list === 'q' && !saysMore((await redis.hget(`${tag}:lanes`, key.slice(prefix.length))) ?? '')) continue
+          for (const entry of entries) ids.add(decodeEntry(entry, 'normal').id)
+        }
       }
       for (const [, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+'))
         ids.add((JSON.parse(fields[1] ?? '{}') as { id: string }).id)

@@ -5,20 +5,25 @@ import type { Redis } from 'ioredis'
 export async function laneUrls(redis: Redis, tag: string, lane: string, list: 'q' | 'h' = 'q'): Promise<string[]> {
   const rest = await redis.lrange(`${tag}:${list}:${lane}`, 0, -1)
   const record = list === 'q' ? ((await redis.hget(`${tag}:lanes`, lane)) ?? '') : ''
-  return record === '' ? rest : behind(record, rest)
+  if (list === 'h') return rest
+  const urls = behind(record, rest)
+  if (urls.some((url) => url.startsWith(LOST))) throw new Error(`URLs that nobody would find: ${rest.join(', ')}`)
+  return urls
 }
 
 /**
  * @param record  of the lane: what it remembers, then its first URL
- * @param rest    what stands in its list q: found by somebody only when the record says that there is more
+ * @param rest    what stands in its list q; marked when the record does not say that there is more: nobody would find it
  */
 export function behind(record: string, rest: string[]): string[] {
   const head = headIn(record)
-  if (head === '') return []
-  return isPlus(record) ? [head, ...rest] : [head]
+  const found = saysMore(record) ? rest : rest.map((url) => LOST + url)
+  return head === '' ? found : [head, ...found]
 }
 
+const LOST = 'lost '
 const MEMORY = /^(?:\|[^|]*){5}\|/
-const isPlus = (record: string): boolean => record.replace(MEMORY, '').startsWith('+')
+/** More URLs may stand in the list q. */
+export const saysMore = (record: string): boolean => record.replace(MEMORY, '').startsWith('+')
 /** The first URL in a lane's record, '' when there is none. */
 export const headIn = (record: string): string => record.replace(MEMORY, '').replace(/^\+/, '')

@@ -48,7 +48,7 @@ export async function moveLane(
   const due = await redis.zscore(`${from}:due`, lane)
   if (due === null) return 0
   const { memory, first } = partsOf((await redis.hget(`${from}:lanes`, lane)) ?? '')
-  const head = first === '' ? [] : [first.replace('+', '')]
+  const head = first === '' ? [] : [first.replace(/^\+/, '')]
   let urls = head.length
   await eachId({ redis, change }, head, to, 'SADD')
   for (const list of ['q', 'h']) {

@@ -82,7 +82,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
 
   const clocks = await clocksOf(redis, all)
   const move: Move = { redis, change, tags, clocks, done, onProgress }
-  if (before.tags.length !== to) for (const at of before.tags.keys()) await clearOutbox(move, before.tags, at)
+  if (before.tags.length !== to) for (const tag of there) await clearOutbox(move, before.tags, tag)
   for (const tag of all) await moveLanes(move, tag)
   await moveOrigins(move, all)
 
@@ -176,13 +176,12 @@ async function moveOrigins({ redis, change, tags, clocks, done, onProgress }: Mo
 }
 
 /** Entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
-async function clearOutbox({ redis, change }: Move, tags: string[], partition: number): Promise<void> {
-  const tag = tags[partition] as string
+async function clearOutbox({ redis, change }: Move, tags: string[], tag: string): Promise<void> {
   const { outbox } = keysOf(tag)
   for (const [id, fields] of await redis.xrange(outbox, '-', '+')) {
     const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
-    const home = 'refused' in at ? tags[partition] : homeOf(tags, at.origin)
-    const mark = keysOf(home as string).mark(outboxMark(tag, id))
+    const home = 'refused' in at ? tag : homeOf(tags, at.origin)
+    const mark = keysOf(home).mark(outboxMark(tag, id))
     if ((await redis.exists(mark)) === 1) await change.write(tag, DROP_ENTRY, outbox, id)
   }
 }

@@ -78,9 +78,13 @@ const otherCount = (count: string): string =>
     ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
+/** What is stored there, and who else may be writing it, is of another version: everybody stops before anything is misread. */
+const OTHER_LAYOUT =
+  'this Redis holds a ledger of another version of Decorum: run that version until nothing waits, then empty this Redis, or use another one'
+
 /**
  * Redis answers in time or not at all, as far as the caller is concerned.
- * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions
+ * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger is another version's
  */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined
@@ -92,6 +96,7 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
+    if (code === 'LAYOUT') throw new LedgerUnfitError(OTHER_LAYOUT)
     throw new LedgerUnavailableError(what, error)
   } finally {
     clearTimeout(timer)

@@ -45,7 +45,7 @@ export type TakeResult =
 
 export type TakenLane = LaneRef & {
   fence: number
-  /** instant on Redis's clock at which the lane opens, and how far off it is, ms (0: open) */
+  /** instant on Redis's clock at which the lane opens, that of the taking when it was open; and how far off it is, ms (0: open) */
   notBefore: Instant
   waitMs: number
   /** requests already made for the head */

@@ -219,7 +219,6 @@ async function keep(
   answer: Answer,
   { sink, onSinkError }: PageTools,
 ): Promise<ArchiveRef | undefined> {
-  if (!sink.keepsBodies) return undefined
   const url = orderUrl(order)
   const head = requestHead(order.origin, order.path, headersOf(agent))
   const page: Omit<Page, 'answer'> = { kind: 'page', url, agent: agent.name, requestHead: head, id: order.id }

@@ -44,7 +44,7 @@ export function candidateOf(order: Order, agent: string, url: string): Candidate
     url,
     agent,
     hops: order.hops + 1,
-    ...(order.priority === undefined ? {} : { priority: order.priority }),
+    priority: order.priority,
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
     ...(order.meta === undefined ? {} : { meta: order.meta }),
   }

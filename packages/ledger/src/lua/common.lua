@@ -1,7 +1,7 @@
 --[[
   common: stands in front of every verb. One clock, one epoch, the helpers that two verbs share.
 
-  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of, change, moving. Every other key is built from its tag.
+  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of, change, moving, layout. Every other key is built from its tag.
   KEYS[2]  {tag}:of:<n>  never there (keys.ts says why); n is how many partitions the caller knows of, and when the epoch's
                          own `of` says otherwise the call is refused: hosts live elsewhere now, or are on their way
   ARGV[1]  nowMs or ''   tests pass a time; in production '' and the clock of Redis rules
@@ -41,6 +41,9 @@ local KEYS, ARGV, call, tonumber, unpack, string = KEYS, ARGV, redis.call, tonum
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, LANES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'lanes', P .. 'counts'
 local VISITS, TURNS = P .. 'visits', P .. 'turns'
+-- How keys and records are laid out: another number is another ledger, which is neither read nor written. Raise it with
+-- every change that an earlier or later process would misread.
+local LAYOUT = '2'
 local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
 local now, epochId, holdUntil, announced
 
@@ -49,7 +52,8 @@ local function ms(instant) return string.format('%.3f', instant) end
 local function openEpoch()
   if ARGV[1] ~= '' then now = tonumber(ARGV[1])
   else local t = call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
-  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of')
+  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of', 'layout')
+  if e[8] ~= LAYOUT and (e[8] or e[1]) then return redis.error_reply('LAYOUT ' .. (e[8] or '1')) end
   if e[7] and KEYS[2] ~= P .. 'of:' .. e[7] then return redis.error_reply('PARTITIONS ' .. e[7]) end
   local last = tonumber(e[4] or '0')
   if last > now then now = last end -- Redis's clock never runs backwards for us
@@ -64,7 +68,7 @@ local function openEpoch()
     local prev = e[2] or ''
     epochId = string.format('%.0f', now * 1000)
     holdUntil = math.max(holdUntil, now + wait)
-    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil))
+    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil), 'layout', LAYOUT)
     call('HDEL', KEYS[1], 'planned')
     announced = false
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
