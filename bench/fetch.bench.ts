@@ -12,7 +12,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAgents, loadPaceGroups, MAX_ORDERS_PER_JOB, OrdersJob } from '@decorum/protocol'
-import pLimit from 'p-limit'
 import { Agent, buildConnector, request } from 'undici'
 import { addressGuard } from '../services/fetcher/src/address-guard.ts'
 import { openArchive } from '../services/fetcher/src/archive.ts'
@@ -23,6 +22,7 @@ import { openPace } from '../services/fetcher/src/pace.ts'
 import { headersOf } from '../services/fetcher/src/request-head.ts'
 import { noSink, type Sink } from '../services/fetcher/src/sink.ts'
 import { siteAnswers } from '../services/fetcher/src/site-answers.ts'
+import { openSlots } from '../services/fetcher/src/slots.ts'
 import { openStats } from '../services/fetcher/src/stats.ts'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -135,8 +135,8 @@ function bare(origins: string[], digest?: 'SHA-1'): Loop {
 
 function fetcher(name: string, origins: string[], sink: Sink): Loop {
   const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
-  const slots = pLimit(LANES)
-  const stats = openStats({ size: LANES, used: () => slots.activeCount, waiting: () => slots.pendingCount })
+  const slots = openSlots(LANES)
+  const stats = openStats({ size: LANES, used: () => slots.taken, waiting: () => slots.waiting })
   const broken = (fields: object, message: string): never => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`)
   }
@@ -164,7 +164,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
       const batch = waiting.splice(0, MAX_ORDERS_PER_JOB)
       const text = `{"orders":[${batch.map(({ origin }) => orderText(origin, fence++)).join()}]}`
       const { orders } = OrdersJob.parse(JSON.parse(text))
-      for (const [at, order] of orders.entries()) void slots(() => carryOut(order, tools)).then(batch[at]?.done)
+      for (const [at, order] of orders.entries()) void slots.place(() => carryOut(order, tools).then(batch[at]?.done))
     }
   }
   return {

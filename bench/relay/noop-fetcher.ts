@@ -6,19 +6,19 @@ import { createHash, randomUUID } from 'node:crypto'
 import { gapFor, linkTo, openLedger } from '@decorum/ledger'
 import { loadAgents, type Order, type Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import pLimit from 'p-limit'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
 import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/slots.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
 const agents = loadAgents({ agents: agentsJson, defaultGapMs: 0, maxGapMs: 10_000 })
 const ledger = await openLedger({ redis: url, partitions: Number(process.env.DECORUM_PARTITIONS ?? 1) })
-const slots = pLimit(100)
-const stats = openStats({ size: 0, used: () => slots.activeCount, waiting: () => slots.pendingCount })
+const slots = openSlots(100)
+const stats = openStats({ size: 0, used: () => slots.taken, waiting: () => slots.waiting })
 const id = randomUUID()
-const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.concurrency })
+const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.size })
 const log = { warn: (fields: object, message: string) => console.error(message, fields) }
 
 async function carryOut(order: Order): Promise<void> {
@@ -87,6 +87,6 @@ openOrdersIn({ tags: ledger.tags, connection: linkTo(url, { away: 'wait' }), slo
 await announce()
 setInterval(() => void announce(), 1_000)
 const counter = answerParent((width) => {
-  slots.concurrency = width
+  slots.size = width
   void announce()
 })

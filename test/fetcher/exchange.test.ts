@@ -43,6 +43,28 @@ test('the lane keeps its connection; the second visit has no connect phase', asy
   expect(second.timing.connectMs).toBeUndefined()
 })
 
+test('a connection that ended is forgotten: the next visit makes its own', async () => {
+  const site = await rawOrigin((socket) => void socket.end(answerOf(200, { connection: 'close' }, 'x')))
+  for (let visit = 1; visit <= 3; visit++) {
+    const result = await ask(connections, site.origin)
+    expect(result).toMatchObject({ kind: 'answered', address: '127.0.0.1' })
+    expect(result.timing.connectMs).toBeGreaterThan(0)
+    await expect.poll(() => site.open).toBe(0)
+    expect(site.connections).toBe(visit)
+  }
+})
+
+test('once all connections are closed nothing is sent any more', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'x').toString('latin1'))
+  const own = testConnections()
+  await ask(own, site.origin)
+  await own.close()
+  await expect.poll(() => site.open).toBe(0)
+  for (const origin of [site.origin, site.origin.replace('127.0.0.1', '127.0.0.2')])
+    expect(await ask(own, origin)).toMatchObject({ kind: 'unanswered' })
+  expect(site.connections).toBe(1)
+})
+
 test('a body longer than the cap is cut there, marked, and the socket is gone', async () => {
   const site = await rawOrigin((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n')

@@ -2,9 +2,9 @@
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import pLimit from 'p-limit'
 import { expect, onTestFinished, test } from 'vitest'
 import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/slots.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { redisForTest } from '../support/redis.ts'
 import { pageOrder } from './support/orders.ts'
@@ -16,8 +16,8 @@ function rig(slotCount: number, tag = `{t${Math.random().toString(36).slice(2)}}
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null })
   const queue = new Queue(ORDERS, { connection, ...queueOptions(tag) })
   const inSlots: { order: Order; end: () => void }[] = []
-  const slots = pLimit(slotCount)
-  const stats = openStats({ size: slotCount, used: () => slots.activeCount, waiting: () => slots.pendingCount })
+  const slots = openSlots(slotCount)
+  const stats = openStats({ size: slotCount, used: () => slots.taken, waiting: () => slots.waiting })
   const warnings: object[] = []
   const orders = openOrdersIn({
     tags: [tag],

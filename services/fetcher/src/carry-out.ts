@@ -191,7 +191,7 @@ function handBack(lease: Lease, endedAt: number, tools: Tools, tell: Tell): Prom
 
 async function tellAgain(lease: Lease, endedAt: number, { stats }: Tools, tell: Tell, first: unknown): Promise<void> {
   for (let failure: unknown = first; failure !== undefined; ) {
-    if (!(failure instanceof LedgerUnavailableError)) throw failure
+    if (!(failure instanceof LedgerUnavailableError)) throw failure as Error
     stats.unheard++
     if (lease.age() >= lease.leaseMs) return
     await later(SETTLE_AGAIN_MS)

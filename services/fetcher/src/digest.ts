@@ -11,19 +11,25 @@ const joined = Buffer.allocUnsafeSlow(160 * 1024)
 
 /** SHA-1 of the chunks in order; they have been read when this returns, the digest itself may be a promise. */
 export function sha1(chunks: readonly Uint8Array[]): Uint8Array | Promise<Uint8Array> {
-  const [first] = chunks
-  if (first === undefined) return hash('sha1', '', 'buffer')
   let bytes = 0
   for (const chunk of chunks) bytes += chunk.length
-  if (bytes >= ASIDE_BYTES && bytes <= joined.length) {
-    let at = 0
-    for (const chunk of chunks) {
-      joined.set(chunk, at)
-      at += chunk.length
-    }
-    return webcrypto.subtle.digest('SHA-1', joined.subarray(0, at)).then((digest) => new Uint8Array(digest))
+  if (bytes > joined.length) return inPieces(chunks)
+  const whole = chunks.length === 1 && bytes < ASIDE_BYTES ? (chunks[0] ?? joined) : join(chunks, bytes)
+  if (bytes >= ASIDE_BYTES) return webcrypto.subtle.digest('SHA-1', whole).then((digest) => new Uint8Array(digest))
+  // By way of a string: asked for a Buffer, it takes memory of its own outside the heap, which costs as much as 1 KB of digest.
+  return Buffer.from(hash('sha1', whole, 'binary'), 'latin1')
+}
+
+function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+  let at = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, at)
+    at += chunk.length
   }
-  if (chunks.length === 1) return hash('sha1', first, 'buffer')
+  return joined.subarray(0, bytes)
+}
+
+function inPieces(chunks: readonly Uint8Array[]): Uint8Array {
   const whole = createHash('sha1')
   for (const chunk of chunks) whole.update(chunk)
   return whole.digest()

@@ -138,7 +138,7 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#connection = this.#ask.way.connection()
     if (this.#connection !== undefined) {
       this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
-      this.#connection.onReading = () => this.#checkFraming()
+      this.#connection.reader = this
     }
     clearTimeout(this.#timer)
     const left = Math.max(1, this.#ask.deadlineMs - (this.#sentAt - this.#start))
@@ -197,7 +197,7 @@ class Visit implements Dispatcher.DispatchHandler {
   }
 
   /** Octets that are no body (a head, chunk frames, trailers) are not seen one by one: their sum is watched. */
-  #checkFraming(): void {
+  onReading(): void {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
     if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
     const error = Object.assign(new Error(`${bytes} octets that are no body`), { code: 'HPE_FLOOD' })
@@ -237,7 +237,7 @@ class Visit implements Dispatcher.DispatchHandler {
     if (this.#done) return
     this.#done = true
     clearTimeout(this.#timer)
-    if (this.#connection !== undefined) this.#connection.onReading = undefined
+    if (this.#connection !== undefined) this.#connection.reader = undefined
     const endedAt = performance.now()
     const connection = this.#ask.way.connection()
     const timing: Timing = { totalMs: endedAt - this.#start }

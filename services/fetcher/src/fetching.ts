@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, queueConnection } from '@decorum/service'
-import pLimit from 'p-limit'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { carryOut } from './carry-out.ts'
@@ -15,6 +14,7 @@ import { openOrdersIn } from './orders-in.ts'
 import { openPace } from './pace.ts'
 import { openSink } from './sink.ts'
 import { siteAnswers } from './site-answers.ts'
+import { openSlots } from './slots.ts'
 import { openStats } from './stats.ts'
 
 export type Fetching = {
@@ -39,11 +39,11 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
-  const slots = pLimit(config.FETCH_CONCURRENCY)
+  const slots = openSlots(config.FETCH_CONCURRENCY)
   const stats = openStats({
     size: config.FETCH_CONCURRENCY,
-    used: () => slots.activeCount,
-    waiting: () => slots.pendingCount,
+    used: () => slots.taken,
+    waiting: () => slots.waiting,
   })
   let stopping = false
   const tools = {

@@ -6,7 +6,7 @@
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
 import { closeWithin, crashPoint } from '@decorum/service'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
-import type { LimitFunction } from 'p-limit'
+import type { Slots } from './slots.ts'
 import type { Stats } from './stats.ts'
 
 /** `stop`: no more jobs; resolves when every order that was placed has ended. */
@@ -16,7 +16,7 @@ export type OrdersInOptions = {
   /** hash tags of the partitions, braces included */
   tags: readonly string[]
   connection: ConnectionOptions
-  slots: LimitFunction
+  slots: Slots
   stats: Stats
   /** never rejects */
   carryOut: (order: Order) => Promise<void>
@@ -30,16 +30,6 @@ export type OrdersInOptions = {
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
 export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: OrdersInOptions): OrdersIn {
-  const running = new Set<Promise<void>>()
-  const place = (order: Order): Promise<void> =>
-    new Promise((placed) => {
-      const run = slots(() => {
-        placed()
-        return carryOut(order)
-      })
-      running.add(run)
-      void run.finally(() => running.delete(run))
-    })
   const workers = tags.map((tag) => {
     const worker = new Worker(
       ORDERS,
@@ -51,14 +41,15 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
           throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
         }
         crashPoint('orders.received')
-        worker.concurrency = jobsAtOnce(slots.concurrency) // the slots may have become more or fewer
-        await Promise.all(read.data.orders.map((order) => place(order)))
+        worker.concurrency = jobsAtOnce(slots.size) // the slots may have become more or fewer
+        const placed = read.data.orders.map((order) => slots.place(() => carryOut(order)))
+        await Promise.all(placed.filter((placing) => placing !== undefined))
         crashPoint('orders.placed')
       },
       {
         ...queueOptions(tag),
         connection,
-        concurrency: jobsAtOnce(slots.concurrency),
+        concurrency: jobsAtOnce(slots.size),
         runRetryDelay: 1_000, // Redis was away
         lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
         maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves
@@ -79,7 +70,7 @@ export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: 
   return {
     async stop() {
       await closeWithin(workers.map((worker) => worker.close()))
-      await Promise.all(running)
+      await slots.empty()
     },
   }
 }
