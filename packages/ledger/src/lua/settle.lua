@@ -121,8 +121,8 @@ while i <= #ARGV do
     if heads > 0 then
       dropFirst(lane, list, heads)
       left = left + heads
+      tries, of = '', ''
     end
-    if heads > 0 then tries, of = '', '' end
     if ends then
       local mood = done and 'fine' or ARGV[i + 5]
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
