@@ -23,7 +23,9 @@ const folder = async (): Promise<string> => {
 }
 afterAll(() => Promise.all(folders.map((made) => rm(made, { recursive: true, force: true }))))
 
-async function visit(sink: Sink, origin: string, path = '/', over: { maxBytes?: number } = {}): Promise<ArchiveRef> {
+type Over = { maxBytes?: number; note?: Record<string, string> }
+
+async function visit(sink: Sink, origin: string, path = '/', { note, ...over }: Over = {}): Promise<ArchiveRef> {
   const headers = ['user-agent', polite.userAgent]
   const answer = await ask(connections, origin, { path, headers, ...over })
   if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
@@ -34,6 +36,7 @@ async function visit(sink: Sink, origin: string, path = '/', over: { maxBytes?: 
     requestHead: requestHead(origin, path, headers),
     id: `id ${path}`,
     answer,
+    ...(note === undefined ? {} : { note }),
   })
   await answer.body.discard()
   if (ref === undefined) throw new Error('the archive gives a place')
@@ -163,6 +166,20 @@ test('a file that is old enough is ended by itself, also while nothing comes', a
     .poll(async () => (await readdir(dir)).map((name) => name.replace(/^.*?\./, '')).sort())
     .toEqual(['cdxj', 'warc.gz'])
   await sink.close()
+})
+
+test('a note is a metadata record, with its digests', async () => {
+  const dir = await folder()
+  const sink = await openArchive(dir, agentsOf())
+  const site = await rawOrigin(answerOf(200, {}, 'User-agent: *').toString('latin1'))
+  const ref = await visit(sink, site.origin, '/robots.txt', { note: { verdict: 'größer\r\nof two' } })
+  await sink.close()
+  const { code, out } = await python('check', join(dir, ref.file))
+  expect(code, out).toBe(0)
+  expect(out).toContain('kinds: warcinfo response request metadata')
+  const file = await readFile(join(dir, ref.file))
+  const [, metadata = ''] = gunzipSync(file).toString().split('WARC-Type: metadata')
+  expect(metadata).toContain('\r\n\r\nverdict: größer of two\r\n\r\n\r\n')
 })
 
 test('many at once keep their places apart', async () => {

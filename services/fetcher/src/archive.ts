@@ -8,15 +8,13 @@ import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/protocol'
-import { WARCRecord, WARCSerializer } from 'warcio'
+import { WARCRecord } from 'warcio'
 import { base32, sha1 } from './digest.ts'
 import type { Answer } from './exchange.ts'
 import type { Page, Sink } from './sink.ts'
 import { openWarcFiles } from './warc-files.ts'
 
 const gzip = promisify(gzipCallback)
-/** As Heritrix, Common Crawl and warcio's readers write and expect them. */
-const SERIALIZE = { gzip: false, digest: { algo: 'sha-1', prefix: 'sha1:', base32: true } }
 const VERSION = 'WARC/1.1' as const
 /** A GET has no payload. */
 const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
@@ -74,7 +72,9 @@ async function pack({
   ]
   if (answer.truncated !== false) responseFields.push(['WARC-Truncated', answer.truncated])
   const block: Uint8Array[] = [responseHead(answer)]
-  for await (const chunk of answer.body.read()) block.push(chunk)
+  const kept = answer.body.inMemory()
+  if (kept !== undefined) block.push(...kept)
+  else for await (const chunk of answer.body.read()) block.push(chunk)
   const response = await record('response', url, date, responseFields, block)
   const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
   if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
@@ -92,8 +92,11 @@ async function pack({
 
 /** Records up to this size are packed on the spot: handing them to another thread costs more (measured). */
 const PACK_HERE_BYTES = 4_096
-/** They need no longer window than that, and smaller tables are set up in two thirds of the time, to the same octets. */
-const SMALL_TABLES = { windowBits: 13, memLevel: 6 }
+/**
+ * They need no longer window than that, smaller tables are set up in two thirds of the time, and what comes out is
+ * hardly longer than what goes in: zlib would take 16 KB for it, outside the heap.
+ */
+const SMALL_TABLES = { windowBits: 13, memLevel: 6, chunkSize: PACK_HERE_BYTES }
 
 async function record(
   type: 'response' | 'request' | 'metadata' | 'warcinfo',
@@ -102,14 +105,18 @@ async function record(
   fields: WarcFields,
   block: Uint8Array[],
 ): Promise<Uint8Array> {
-  // Digests are given: warcio would compile a hasher of its own for each record.
-  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', `sha1:${base32(await sha1(block))}`]]
+  const sum = sha1(block)
+  const digest = `sha1:${base32(sum instanceof Promise ? await sum : sum)}`
+  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', digest]]
   if (type === 'request') warcHeaders.push(['WARC-Payload-Digest', EMPTY_DIGEST])
-  const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, block)
-  made.httpHeaders = null // the block brings its own head, octet by octet: warcio would write Latin-1 as UTF-8
-  const octets = await WARCSerializer.serialize(made, SERIALIZE)
+  if (type === 'metadata') warcHeaders.push(['WARC-Payload-Digest', digest])
+  const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, [])
+  made.warcHeaders.headers.set('Content-Length', String(block.reduce((bytes, chunk) => bytes + chunk.length, 0)))
+  // Put together here: warcio's serializer reads a block as a stream, which costs three times as much.
+  const octets = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
   return octets.length <= PACK_HERE_BYTES ? gzipSync(octets, SMALL_TABLES) : gzip(octets)
 }
+const RECORD_END = Buffer.from('\r\n\r\n')
 
 /**
  * The head as received, octet by octet, except that the body behind it is no longer chunked. (undici gives the reason

@@ -48,6 +48,10 @@ def record(content):
         assert found and http_head.startswith(b"HTTP/1.1 "), "no HTTP head"
         assert names["warc-payload-digest"] == sha1(body), "payload digest"
         assert b"\r\ntransfer-encoding:" not in http_head.lower(), "the stored body is not chunked"
+    if names["warc-type"] == "metadata":
+        assert names["warc-payload-digest"] == sha1(block), "payload digest"
+    if names["warc-type"] == "request":
+        assert names["warc-payload-digest"] == sha1(b""), "payload digest"
     return names, block
 
 
