@@ -94,7 +94,9 @@ describe('cost, as processor time on a machine that others share: the bench has 
     ]) {
       const source = Buffer.from(line.repeat(Math.floor(512_000 / line.length)))
       parseRobots(source)
-      expect(cpuMs(() => [parseRobots(source), parseRobots(source)]) / 2, JSON.stringify(line)).toBeLessThan(60)
+      // Compiling and collecting garbage are the runner's, and add to some tries: an honest alarm rings in all of them.
+      const tries = Array.from({ length: 3 }, () => cpuMs(() => [parseRobots(source), parseRobots(source)]) / 2)
+      expect(Math.min(...tries), JSON.stringify(line)).toBeLessThan(60)
     }
   })
 })
