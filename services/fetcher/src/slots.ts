@@ -21,7 +21,10 @@ export function openSlots(count: number): Slots {
   let watchers: (() => void)[] = []
   const start = (task: () => Promise<void>): undefined => {
     taken++
-    void task().then(ended)
+    void task().then(ended, (error: unknown) => {
+      ended() // a fault of ours: it is heard as an unhandled rejection, and costs no slot
+      throw error
+    })
   }
   const ended = (): void => {
     taken--
