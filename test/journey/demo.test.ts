@@ -45,7 +45,6 @@ test('the demo: every URL has the outcome to be expected, and the sites saw no v
   )
   expect(report.audit.origins).toBeGreaterThanOrEqual(40)
   expect(report.audit.visitors.toSorted()).toEqual(['demobot', 'demobot-images'])
-  expect(report.seconds).toBeLessThan(75)
 })
 
 test('its record, judged again by `decorum audit`: the same verdict; one line mutilated, and it is seen', async () => {

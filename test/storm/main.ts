@@ -1,4 +1,4 @@
-/** `npm run storm -- --minutes N --seed S [--scaled] [--keep DIR]`: the storm from the command line; exit 1 on a broken promise. */
+/** `npm run storm -- --minutes N --seed S [--scaled] [--keep DIR]`: the storm from the command line; exit 1 on a broken promise or a late return. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -46,4 +46,4 @@ if (values.keep !== undefined) {
   )
 }
 process.stdout.write(`seed ${seed}\n${printVerdict(result)}`)
-process.exit(result.verdict.broken.length === 0 ? 0 : 1)
+process.exit(result.verdict.broken.length + result.verdict.late.length === 0 ? 0 : 1)

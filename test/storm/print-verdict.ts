@@ -25,6 +25,7 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
       `${faults.outages.length}, ${tails.length} without the last second (${tails.map(({ lostBytes }) => `${lostBytes} B`).join(', ')})`,
     ],
     ['links to Redis hurt', String(faults.hurts.length)],
+    ['longest stall of the machine', s(facts.stallMs)],
     ['violations', String(verdict.violations.length)],
     [
       'residual: exchanges that a frozen fetcher held open beyond its lease',
@@ -67,6 +68,7 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
     for (const [what, times_] of [...troubles].toSorted((a, b) => b[1] - a[1]).slice(0, 12))
       lines.push(`  ${times_}× ${what}`)
   }
+  for (const line of verdict.late) lines.push(`late: ${line}`)
   lines.push('', verdict.broken.length === 0 ? '✓ every promise kept' : `✗ ${verdict.broken.length} broken:`)
   for (const line of verdict.broken.slice(0, 40)) lines.push(`  ${line}`)
   return `${lines.join('\n')}\n`

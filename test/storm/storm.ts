@@ -13,7 +13,7 @@ import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
 import { diceOf } from './dice.ts'
-import { letLoose, type Rhythm, type Target } from './faults.ts'
+import { type FaultLog, letLoose, type Rhythm, type Target } from './faults.ts'
 import { openLink } from './link.ts'
 import { environment, type Times } from './manners.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
@@ -33,6 +33,8 @@ export type StormOptions = {
   sites: number
   /** candidates poured in per second */
   rate: number
+  /** a machine that others use too gets longer: up to twice `ms`, until so much has happened */
+  least: { outcomes: number; kills: number; freezes: number }
   say?: (line: string) => void
 }
 
@@ -72,13 +74,15 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     const frontier = book
     say(`${targets.length} processes, ${places.sites.length} sites, seed ${seed}`)
     const end = new AbortController()
-    const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, signal: end.signal })
+    const stalls = watchStalls()
+    const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [] }
+    const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, log, signal: end.signal })
     const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
     const pouring = pour(frontier, options, urlOf, end.signal)
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
-    await Promise.race([sleep(ms), raging, pouring]) // either rejects only when something is wrong
+    await Promise.race([longEnough(options, log, frontier), raging, pouring]) // the others reject when something is wrong
     end.abort()
-    const faults = await raging
+    await raging
     await pouring
     say('the storm is over')
     await calm(frontier, redis.url, calmMs)
@@ -94,7 +98,8 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       times,
       slots: SLOTS,
       evidence,
-      faults,
+      faults: log,
+      stallMs: stalls.end(),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),
@@ -107,6 +112,36 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     await redis.stop()
     await web.close()
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Until its time is over and it has been a storm. */
+async function longEnough({ ms, least }: StormOptions, { kills, freezes, outages }: FaultLog, book: Book) {
+  await sleep(ms)
+  const until = clock() + ms
+  const enough = (): boolean =>
+    book.outcomes.size >= least.outcomes &&
+    kills.length >= least.kills &&
+    freezes.length >= least.freezes &&
+    outages.length > 0
+  while (!enough() && clock() < until) await sleep(POUR_MS)
+}
+
+/** How long this process was kept from running at the longest: the fleet on the same machine was as well. */
+function watchStalls(): { end(): number } {
+  const EVERY_MS = 50
+  let longest = 0
+  let last = clock()
+  const timer = setInterval(() => {
+    const now = clock()
+    longest = Math.max(longest, now - last - EVERY_MS)
+    last = now
+  }, EVERY_MS)
+  return {
+    end() {
+      clearInterval(timer)
+      return longest
+    },
   }
 }
 

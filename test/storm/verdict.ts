@@ -18,6 +18,8 @@ export type StormFacts = {
   book: Pick<Book, 'accepted' | 'outcomes' | 'unsure' | 'redelivered'>
   /** ids that Redis still holds */
   stored: Set<string>
+  /** longest that the recording process itself was kept from running: others of this machine were as well */
+  stallMs: number
   /** sites that break off by themselves: asked again by rule */
   breaksOff: (origin: string) => boolean
 }
@@ -28,6 +30,8 @@ export type Verdict = {
   report: Report
   /** promises broken, in words; empty: none */
   broken: string[]
+  /** what came back later than promised, in words: figures of time, which `npm run storm` judges and no test does */
+  late: string[]
   violations: Violation[]
   /** overlaps with an exchange that a frozen fetcher held open (docs/promises.md: residual) */
   residual: Violation[]
@@ -51,7 +55,7 @@ export type Verdict = {
   stored: number
 }
 
-/** From the last byte until the ledger knows, on a busy machine. */
+/** From the last byte until the ledger knows, beside the longest stall that was seen. */
 const SETTLED_MS = 1_000
 /** Between a permit and the site's hearing of the request. */
 const ON_ITS_WAY_MS = 300
@@ -59,7 +63,7 @@ const AFTER_HOLD_MS = 5_000
 const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
-  const { times, slots, evidence, faults, book, stored, breaksOff } = facts
+  const { times, slots, evidence, faults, book, stored, breaksOff, stallMs } = facts
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -72,13 +76,14 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
   for (const again of extras) {
-    const cause = causeOf(again.first, faults)
+    const cause = causeOf(again.first, faults, SETTLED_MS + stallMs)
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
     const kill = hitBy(
       again.first,
       faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at })),
+      SETTLED_MS + stallMs,
     )
     if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
@@ -134,11 +139,14 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const backMs = back.map(({ ms }) => ms).toSorted((a, b) => a - b)
   // An order whose holder dies before it has begun anything costs a reservation more; two such deaths in a row are rare.
   const backWithin = holdOf(times) + BACK_SLACK_MS
-  const late = back
+  const late: string[] = []
+  const lateBack = back
     .filter(({ ms, died }) => ms > backWithin + (died ? 2 * times.reserveMs : 0))
     .map(({ ms }) => Math.round(ms))
-  if (late.length > 0)
-    broken.push(`${late.length} lanes of killed fetchers came back later than ${backWithin} ms: ${late.join(', ')}`)
+  if (lateBack.length > 0)
+    late.push(
+      `${lateBack.length} lanes of killed fetchers came back later than ${backWithin} ms: ${lateBack.join(', ')}`,
+    )
 
   const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
   const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
@@ -150,12 +158,13 @@ export function judgeStorm(facts: StormFacts): Verdict {
       )
     const first = starts.find((start) => start >= opens - 50) ?? Number.POSITIVE_INFINITY
     if (first - opens > AFTER_HOLD_MS)
-      broken.push(`${Math.round(first - opens)} ms after the hold nothing had been granted`)
+      late.push(`${Math.round(first - opens)} ms after the hold nothing had been granted`)
     return first - opens
   })
   return {
     report,
     broken,
+    late,
     violations,
     residual,
     heldOpen: [...heldOpen],
@@ -199,9 +208,9 @@ function causeOf(
   const forgot = outages.map(({ lostSince, backAt }) => ({ at: lostSince, until: backAt }))
   if (hitBy(line, forgot, afterMs)) return 'redis'
   const moments = ofFetchers(kills).map(({ at: moment }) => ({ at: moment, until: moment }))
-  if (hitBy(line, moments)) return 'kill'
-  if (hitBy(line, ofFetchers(freezes))) return 'freeze'
-  return hitBy(line, ofFetchers(hurts)) ? 'link' : undefined
+  if (hitBy(line, moments, afterMs)) return 'kill'
+  if (hitBy(line, ofFetchers(freezes), afterMs)) return 'freeze'
+  return hitBy(line, ofFetchers(hurts), afterMs) ? 'link' : undefined
 }
 
 /**

@@ -56,6 +56,7 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     },
     stored: new Set(stored),
     breaksOff: () => false,
+    stallMs: 0,
   }
   return judgeStorm(facts)
 }
@@ -140,7 +141,7 @@ test('a killed lane that comes back too late', () => {
   const late = HOLD + 5_000 + 300
   expect(
     judge({ requests: [visit(200, 210, '/a'), visit(late + 205, late + 215, '/a')], faults: { kills: [kill(205)] } })
-      .broken,
+      .late,
   ).toEqual([expect.stringContaining('came back later')])
 })
 
@@ -151,7 +152,7 @@ test('a request while the ledger is on hold, and a fleet that does not come back
   expect(
     judge({ faults, requests: [visit(3_000, 3_010, '/a'), visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/b')] }).broken,
   ).toEqual([expect.stringContaining('on hold')])
-  expect(judge({ faults, requests: [visit(2_000 + HOLD + 5_100, 2_000 + HOLD + 5_200, '/a')] }).broken).toEqual([
+  expect(judge({ faults, requests: [visit(2_000 + HOLD + 5_100, 2_000 + HOLD + 5_200, '/a')] }).late).toEqual([
     expect.stringContaining('nothing had been granted'),
   ])
 })

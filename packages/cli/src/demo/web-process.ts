@@ -37,7 +37,10 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
       for (const look of listeners) look()
     } else waiting.get(message.kind)?.shift()?.(message)
   })
-  child.once('exit', (code, signal) => {
+  // What it said before it ended may arrive after 'exit'; the channel's 'disconnect' comes behind the last message.
+  const exited = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
+  child.once('disconnect', async () => {
+    const [code, signal] = await exited
     ended = new Error(`the synthetic web ended by itself (${signal ?? `exit code ${code}`})`)
     settleAll({ kind: 'failed', why: ended.message })
   })
@@ -59,9 +62,8 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     pid: child.pid ?? 0,
     flush: async () => void (await ask('flushed', { order: 'flush' })),
     stop: async () => {
-      const gone = once(child, 'exit')
       const { lines } = await ask('stopped', { order: 'stop' })
-      await gone
+      await exited
       return lines
     },
     heard: (fits) =>
