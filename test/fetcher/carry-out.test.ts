@@ -1,5 +1,12 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
-import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
+import {
+  LedgerUnavailableError,
+  type Lesson,
+  type Permit,
+  type Resolution,
+  type RobotsFetchEnd,
+  type Settlement,
+} from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
@@ -19,6 +26,7 @@ type Script = Partial<Fleet> & { permits?: Permit[] }
 function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const settled: Settlement[] = []
   const learned: Lesson[] = []
+  const ended: RobotsFetchEnd[] = []
   const released: Resolution[] = []
   const begun: number[] = []
   const problems: string[] = []
@@ -35,6 +43,10 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     enter: async () => ({ kind: 'wait', waitMs: 60_000 }),
     learn: async (lesson) => {
       learned.push(lesson)
+      return 'settled'
+    },
+    endRobotsFetch: async (end) => {
+      ended.push(end)
       return 'settled'
     },
     robotsStates: async () => [{ version: 0, state: {} }],
@@ -74,6 +86,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     tools,
     settled,
     learned,
+    ended,
     released,
     begun,
     problems,
@@ -359,9 +372,9 @@ test('robots unreachable: the old copy still sets the gaps', async () => {
   expect(learned[0]).not.toHaveProperty('body')
 })
 
-test('robots that could not be sent: the lease is handed back, the question closed with the state as it was', async () => {
+test('robots that could not be sent: the lease is handed back, no attempt is counted, the robots fetch ends', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, settled, learned } = rig(
+  const { run, settled, learned, ended } = rig(
     {
       permits: [{ kind: 'granted', leaseMs: 40 }],
       robotsStates: () => new Promise((resolve) => setTimeout(() => resolve([{ version: 0, state: {} }]), 80)),
@@ -370,13 +383,14 @@ test('robots that could not be sent: the lease is handed back, the question clos
   )
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect(site.asked).toEqual([])
-  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' } }])
+  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' }, entered: true }])
   expect(settled[0]).not.toHaveProperty('outcome')
-  expect(learned).toMatchObject([{ fence: 9, forAsker: true, state: {} }])
+  expect(learned).toEqual([])
+  expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
 })
 
 test('robots of an agent without contact: the waiting head is refused', async () => {
-  const { run, settled, learned } = rig(
+  const { run, settled, learned, ended } = rig(
     {},
     {
       agents: agentsOf({}),
@@ -385,7 +399,7 @@ test('robots of an agent without contact: the waiting head is refused', async ()
   )
   await run(pageOrder('http://public.example', '/robots.txt', { kind: 'robots', meta: { a: 1 } }))
   expect(settled).toMatchObject([{ outcome: { kind: 'refused', reason: 'no-contact', id: 'id-1', meta: { a: 1 } } }])
-  expect(learned).toMatchObject([{ forAsker: true }])
+  expect([learned, ended.length]).toEqual([[], 1])
 })
 
 test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {

@@ -1,9 +1,9 @@
 /** Clocks above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
-import { openLedger } from '@decorum/ledger'
+import { openLedger, type TakenLane } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
-import { type Clocks, type EnterHop, openPace } from '../../services/fetcher/src/pace.ts'
+import { type Clocks, type EnterHop, type Hop, openPace } from '../../services/fetcher/src/pace.ts'
 import { redisForTest } from '../support/redis.ts'
 import { robots } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
@@ -26,10 +26,24 @@ const held = (clocks: Clocks | { waitMs: number }): Clocks => {
   if ('waitMs' in clocks) throw new Error(`shut for ${clocks.waitMs} ms`)
   return clocks
 }
+const FENCE = 1 // of an order whose own lane these tests do not look at
+type EnterOrdersHop = (hop: Omit<Hop, 'fence'>) => ReturnType<EnterHop>
 const hopsOf =
-  (clocks: Clocks): EnterHop =>
-  (...hop) =>
-    clocks.enterHop(...hop)
+  (clocks: Clocks, fence = FENCE): EnterOrdersHop =>
+  (hop) =>
+    clocks.enterHop({ ...hop, fence })
+/** The lane of an origin, begun by an order for its robots.txt. @returns its fence */
+async function beginRobots(origin: string, gapMs = GAP): Promise<number> {
+  const lane = { agent: polite.key, origin }
+  const parked = { id: origin, path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
+  await ledger.park(0, [{ lane, parked }])
+  const taken = await ledger.take(0, { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane })
+  if (taken.kind !== 'taken') throw new Error(taken.why)
+  const [{ fence, robots: known }] = taken.lanes as [TakenLane]
+  const permit = await ledger.begin({ ...lane, fence, kind: 'robots', version: known.version, gapMs })
+  if (permit.kind !== 'granted') throw new Error(permit.kind)
+  return fence
+}
 /** As begin does together with the lane. */
 async function beginHost(clocks: Clocks, gapMs: number): Promise<void> {
   const entry = await ledger.enter({ lanes: [clocks.hostLane!], kind: 'clock', gapMs })
@@ -66,7 +80,7 @@ test('while that lane is in flight no hop is sent; when it does not open in time
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   expect((await knock(there.origin)).kind).toBe('granted')
   const enterHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
-  const { event } = await robots(connections, here.origin, { enterHop: (origin) => enterHop(origin, 200) })
+  const { event } = await robots(connections, here.origin, { enterHop: (hop) => enterHop({ ...hop, deadlineMs: 200 }) })
   expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
   expect(there.asked).toEqual([])
 })
@@ -79,7 +93,9 @@ test('a hop within the origin comes after the gap', async () => {
       head.startsWith('GET /robots.txt ') ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES),
     )
   })
-  const { event } = await robots(connections, site.origin, { restMs: 80 })
+  const fence = await beginRobots(site.origin)
+  const enterHop = hopsOf(held(await paced('{"host":false}')(site.origin, 80)), fence)
+  const { event } = await robots(connections, site.origin, { enterHop })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })
@@ -96,7 +112,7 @@ test('a hop to another origin of the same host rests first: the clock of the hos
   })
   const clocks = held(await paced('')(here.origin, 80))
   await beginHost(clocks, 80)
-  const { event } = await robots(connections, here.origin, { enterHop: hopsOf(clocks), restMs: clocks.restMs() })
+  const { event } = await robots(connections, here.origin, { enterHop: hopsOf(clocks) })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })

@@ -262,12 +262,12 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'two may ask for robots.txt at once',
     file: 'begin',
-    find: "kind == 'robots' and o[4] and",
+    find: "kind ~= 'page' and o[4] and",
     put: 'false and',
   },
   {
     name: 'a question ends with the lease of its asker',
-    file: 'begin',
+    file: 'visit',
     find: 'math.max(tonumber(ARGV[2]), leaseMs)',
     put: 'leaseMs',
   },
