@@ -37,9 +37,9 @@ export type BodyBudget = {
   beyondLifeMs: number
 }
 /**
- * A domain: a hundred origins with the largest file that is read, when it deflates as usual (to a sixth). All: what a Redis of
- * a few GB can spare. Beyond, an origin is asked again each hour: within what RFC 9309 §2.4 allows, and what comes in within
- * one hour is bounded as well.
+ * A domain: sixteen files of the largest size that is read, even if they do not deflate. All: what a Redis of a few GB can
+ * spare. Beyond, an origin is asked again after an hour, which RFC 9309 §2.4 allows; what comes in within that hour is bounded
+ * as well.
  */
 export const bodyBudget: BodyBudget = {
   domainBytes: 8 * 1024 * 1024,
