@@ -117,6 +117,58 @@ test('a hop to another origin of the same host rests first: the clock of the hos
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })
 
+test('an operator’s hand on the origin of a hop holds although its lane is held as the clock of the host', async () => {
+  for (const action of ['block', 'pause'] as const) {
+    const name = `${action}.hand.example`
+    const clocks = held(await paced('')(`http://${name}`, 0))
+    await beginHost(clocks, 0)
+    const origin = `https://${name}`
+    const hop = { origin, isRobots: true, fence: FENCE, deadlineMs: 5_000 }
+    await ledger.operate({ origin, action, until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+    expect(await clocks.enterHop(hop)).toBe(action === 'block' ? 'blocked' : 'late')
+    await ledger.operate({ origin, action: action === 'block' ? 'unblock' : 'resume', by: 'ann', reason: '' }, [])
+    expect(await clocks.enterHop(hop)).toMatchObject({ shared: true })
+  }
+})
+
+test('it holds for a hop back into the origin that is asked, too', async () => {
+  const origin = 'http://own.example'
+  const fence = await beginRobots(origin, 0)
+  const clocks = held(await paced('{"host":false}')(origin, 0))
+  const hop = { origin, isRobots: false, fence, deadlineMs: 5_000 }
+  expect(await clocks.enterHop(hop)).toMatchObject({ shared: true, fence })
+  await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+  expect(await clocks.enterHop(hop)).toBe('blocked')
+})
+
+test('a hop gives back what it has entered when the origin turns out to be blocked', async () => {
+  const clocks = held(await paced('{"domain":{"gapMs":5000}}')('http://www.leading.example'))
+  const origin = 'https://www.barred.example'
+  await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+  expect(await clocks.enterHop({ origin, isRobots: false, fence: FENCE, deadlineMs: 5_000 })).toBe('blocked')
+  expect((await knock('domain://barred.example')).kind).toBe('granted')
+})
+
+test('what a hop owed on the clock of the host, the visit that shares the clock owes at its end', async () => {
+  const [here, there] = ['http://shared-clock.example', 'http://shared-clock.example:8080']
+  const asker = { agent: polite.key, origin: there }
+  const fence = await beginRobots(there, 0)
+  const gaps = [{ agent: polite.key, gapMs: 7_000 }]
+  await ledger.learn({ ...asker, fence, state: {}, gaps, gapMs: 0, restedMs: 0 })
+  clock += 10_000
+  const clocks = held(await paced('')(here, 0))
+  await beginHost(clocks, 0)
+  const hop = await clocks.enterHop({ origin: there, isRobots: false, fence: FENCE, deadlineMs: 5_000 })
+  if (typeof hop === 'string') throw new Error(hop)
+  expect([clocks.hopsOweMs(), clocks.restMs()]).toEqual([7_000, 7_000])
+  await hop.leave({ kind: 'unanswered', endedAt: performance.now(), timing: { totalMs: 1 } })
+  await clocks.leave({ endedAt: performance.now(), gapMs: 0 })
+  for (const origin of [there, 'https://shared-clock.example']) {
+    const again = await knock(origin)
+    expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(6_900) // this clock of Redis stands still
+  }
+})
+
 test('the lane of https is the clock of its host: other schemes and ports begin with it, it needs no other', async () => {
   const enter = paced('')
   expect(held(await enter('http://a.example')).hostLane).toEqual({ agent: polite.key, origin: 'https://a.example' })
