@@ -1,13 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import {
-  judge,
-  parseRobots,
-  policies,
-  ROBOTS_MAX_BYTES,
-  type RobotsEvent,
-  step,
-  unknownOrigin,
-} from '@decorum/robots'
+import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
 import { addressGuard } from '../../services/fetcher/src/address-guard.ts'
 import { openConnections } from '../../services/fetcher/src/connections.ts'

@@ -310,8 +310,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a robots fetch that taught nothing wakes nobody',
     file: 'learn',
-    find: "  if opens then\n    local tries",
-    put: "  if opens and learned then\n    local tries",
+    find: '  if opens then\n    local tries',
+    put: '  if opens and learned then\n    local tries',
   },
   {
     name: 'the asker owes less than what was known',
