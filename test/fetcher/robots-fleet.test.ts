@@ -146,17 +146,23 @@ test('the request that brought a delay owes it to all ports of the host', async 
 })
 
 test('a body that cannot be read while robots.txt is asked for again: the known delay is kept, and nothing is asked in a row', async () => {
-  const there = await site(unchanged)
+  let busy = false // puts the rules out of force
+  const there = await site((asked) => {
+    if (!busy || asked.path !== '/robots.txt') return unchanged(asked)
+    busy = false
+    return answerOf(503)
+  })
   const { origin } = there
   await enqueue({ id: 'before', url: `${origin}/1` })
   await ends('before', 'fetched')
   const { hash } = (await ledger.viewOrigin(origin, [])).state.copy ?? {}
   const body = keys.body(hash ?? '')
   await raw.multi().rename(body, `${body}:hidden`).hset(body, 'not', 'a text').exec()
+  busy = true
   await ledger.operate({ origin, action: 'refetch', by: 'ann', reason: 'a test' }, [])
   await enqueue({ id: 'meanwhile', url: `${origin}/2` })
   await ends('meanwhile', 'fetched')
-  expect(there.robots().length).toBe(2)
+  expect(there.robots().length).toBe(3)
   expect(shortest(there.heard)).toBeGreaterThanOrEqual(DELAY_MS)
 })
 
