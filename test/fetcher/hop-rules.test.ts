@@ -68,6 +68,7 @@ test('each profile reads what is known as it does for pages', async () => {
 test('rules that cannot be read let nobody in', async () => {
   const known = answered(200, NOW - HOUR)
   expect(await refusal(known, '/elsewhere.txt', { body: async () => undefined })).toMatch(/cannot be read/)
+  expect(await refusal(known, '/robots.txt', { body: async () => undefined })).toBeUndefined()
   const away = () => {
     throw new Error('away')
   }

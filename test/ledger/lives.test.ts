@@ -135,6 +135,8 @@ test('beyond the budget of all, too; and where that hour has no room left nothin
   expect(told).toEqual([...Array(7).fill('long'), ...Array(7).fill('short'), 'full', 'full'])
   expect(await knows(bench, site(15))).toBe(false)
   expect((await bench.ledger.viewOrigin(site(15), [])).state.question).toBeDefined()
+  bench.clock.pass(1_000)
+  expect(await learnBody(bench, site(0), 11 * KIB), 'what is there may stay').toSatisfy(isLong)
   const { used } = await stored(bench)
   expect(used).toBeLessThanOrEqual(2 * bodies.allBytes)
 })

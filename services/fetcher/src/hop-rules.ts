@@ -22,6 +22,7 @@ export function hopRules(
   now: () => number,
 ): ForbidsHop {
   return async (origin, path) => {
+    if (path === '/robots.txt') return undefined // it may always be asked for (RFC 9309 §2.2.2)
     const partition = ledger.partitionOf(origin)
     const body = (hash: string) => ledger.body(partition, hash)
     try {

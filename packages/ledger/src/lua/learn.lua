@@ -56,8 +56,8 @@ local function keepBody(hash, body)
   local bytes = body ~= '' and #body or call('STRLEN', at)
   if bytes == 0 then return longest end -- it is gone: the next fetch notices
   local life = grant(bytes, left)
-  if not life then return body == '' and left or nil end
-  life = math.max(life, left)
+  if not life and left <= 0 then return nil end
+  life = math.max(life or left, left)
   if body ~= '' then call('SET', at, body, 'PX', string.format('%d', life))
   elseif life > left then call('PEXPIRE', at, string.format('%d', life)) end
   return life
