@@ -201,6 +201,7 @@ function ledgerAtOnce(): Fleet {
     },
     resolve: async () => [],
     learn: async () => 'settled',
+    endRobotsFetch: async () => 'settled',
     robotsStates: async () => [],
     body: async () => undefined,
     partitionOf: () => 0,

@@ -1,5 +1,12 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
-import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
+import {
+  LedgerUnavailableError,
+  type Lesson,
+  type Permit,
+  type Resolution,
+  type RobotsFetchEnd,
+  type Settlement,
+} from '@decorum/ledger'
 import { loadPaceGroups, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
@@ -19,6 +26,7 @@ type Script = Partial<Fleet> & { permits?: Permit[] }
 function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const settled: Settlement[] = []
   const learned: Lesson[] = []
+  const ended: RobotsFetchEnd[] = []
   const released: Resolution[] = []
   const begun: number[] = []
   const problems: string[] = []
@@ -35,6 +43,10 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     enter: async () => ({ kind: 'wait', waitMs: 60_000 }),
     learn: async (lesson) => {
       learned.push(lesson)
+      return 'settled'
+    },
+    endRobotsFetch: async (end) => {
+      ended.push(end)
       return 'settled'
     },
     robotsStates: async () => [{ version: 0, state: {} }],
@@ -74,6 +86,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     tools,
     settled,
     learned,
+    ended,
     released,
     begun,
     problems,
@@ -366,9 +379,105 @@ test('robots unreachable: the old copy still sets the gaps', async () => {
   expect(learned[0]).not.toHaveProperty('body')
 })
 
-test('robots that could not be sent: the lease is handed back, the question closed with the state as it was', async () => {
+/** An origin with an ETag whose file asked for 3 s; its 304 to anybody, or to those alone who send the ETag. */
+const DELAY = 'User-agent: *\nCrawl-delay: 3\n'
+const etagState = (agoMs = 1_000) =>
+  step(unknownOrigin, { kind: 'answered', status: 200, hash: 'h', etag: '"v1"', jitter: 0 }, NOW - agoMs)
+const unchangedSite = (always = false) =>
+  rawOrigin((socket, { head }) => {
+    const isKnown = always || head.includes('if-none-match: "v1"')
+    socket.write(isKnown ? answerOf(304) : answerOf(200, { etag: '"v1"' }, DELAY))
+  })
+const askedBy = async (site: { origin: string }, body: Fleet['body'], state = etagState()) => {
+  const one = rig({ robotsStates: async () => [{ version: 3, state }], body })
+  await one.run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', gapMs: 3_000 }))
+  return one.learned
+}
+
+test('a 304 renews the copy together with its body, and the delay in it', async () => {
+  const [lesson] = await askedBy(await unchangedSite(), async () => Buffer.from(DELAY))
+  expect(lesson).toMatchObject({
+    state: { copy: { hash: 'h' } },
+    body: { hash: 'h', octets: Buffer.from(DELAY) },
+    gaps: [{ agent: 'decorum', gapMs: 3_000 }],
+  })
+})
+
+test('without the body at hand no validator is sent: the file comes whole', async () => {
+  for (const body of [async () => undefined, () => Promise.reject(new Error('away'))]) {
+    const site = await unchangedSite()
+    const [lesson] = await askedBy(site, body)
+    expect(site.asked[0]?.head).not.toMatch(/if-(none-match|modified-since)/i)
+    expect(lesson).toMatchObject({ state: { answer: { kind: 'ok' } }, gaps: [{ gapMs: 3_000 }] })
+    expect(Buffer.from(lesson?.body?.octets ?? []).toString()).toBe(DELAY)
+  }
+})
+
+test('a 304 to that is no answer, waits for its retry, and keeps the delay that is known', async () => {
+  const site = await unchangedSite(true)
+  const [lost] = await askedBy(site, async () => undefined)
+  expect(lost?.state).toMatchObject({ answer: { kind: 'no-answer', reason: 'protocol' } })
+  expect(lost?.state.copy).toBeUndefined() // a copy without its body is none
+  expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 30_000)).toMatchObject({ kind: 'wait' })
+  expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 90_000)).toMatchObject({ kind: 'ask' })
+  const [unread] = await askedBy(site, () => Promise.reject(new Error('away')))
+  expect(unread?.state).toMatchObject({ answer: { reason: 'protocol' }, copy: { hash: 'h' } })
+  for (const lesson of [lost, unread]) {
+    expect(lesson?.gaps).toEqual([{ agent: 'decorum' }]) // it stays as it is
+    expect(lesson?.gapMs).toBe(3_000)
+    expect(lesson).not.toHaveProperty('body')
+  }
+})
+
+test('the request that brought a delay owes it to its lane and to the clock of its host', async () => {
+  const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
+  const clock = { fence: 44, gapMs: 100 }
+  const { run, learned, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, clock }] })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
+  expect(settled).toMatchObject([{ origin: 'https://127.0.0.1', fence: 44, gapMs: 3_000, entered: true }])
+  expect(learned).toMatchObject([{ gapMs: 3_000 }])
+})
+
+test('rules that there is no room for are no rules: the origin waits for its retry, at the delay that they asked for', async () => {
+  const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
+  const lessons: Lesson[] = []
+  const { run } = rig({
+    learn: async (lesson) => {
+      lessons.push(lesson)
+      return lesson.body === undefined ? 'settled' : 'full'
+    },
+  })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
+  const [first, second] = lessons
+  expect(first?.body).toBeDefined()
+  expect(second).toMatchObject({ state: { answer: { reason: 'no-room' } }, gaps: [{ gapMs: 3_000 }] })
+  expect(second?.state.copy).toBeUndefined()
+  for (const policy of Object.values(policies))
+    expect(judge(second?.state ?? {}, '/', 'decorum', policy, NOW + 1_000)).toMatchObject({ kind: 'wait' })
+  expect(lessons).toHaveLength(2)
+})
+
+test.each([
+  ['/robots.txt', 'robots-page', 1],
+  ['/%72obots.txt?x=1', 'robots-page', 1],
+  ['/a/robots.txt', 'page', 0],
+] as const)('a page %s is begun as %s, and its end is told to who waits for it', async (path, kind, ends) => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, settled, learned } = rig(
+  const kinds: string[] = []
+  const { run, settled, ended } = rig({
+    begin: async (request) => {
+      kinds.push(request.kind)
+      return { kind: 'granted', leaseMs: 45_000 }
+    },
+  })
+  await run(pageOrder(site.origin, path, { fence: 12 }))
+  expect([kinds, settled.length]).toEqual([[kind], 1])
+  expect(ended).toEqual(Array(ends).fill({ origin: site.origin, fence: 12, agents: ['decorum'] }))
+})
+
+test('robots that could not be sent: the lease is handed back, no attempt is counted, the robots fetch ends', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, settled, learned, ended } = rig(
     {
       permits: [{ kind: 'granted', leaseMs: 40 }],
       robotsStates: () => new Promise((resolve) => setTimeout(() => resolve([{ version: 0, state: {} }]), 80)),
@@ -377,13 +486,14 @@ test('robots that could not be sent: the lease is handed back, the question clos
   )
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect(site.asked).toEqual([])
-  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' } }])
+  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' }, entered: true }])
   expect(settled[0]).not.toHaveProperty('outcome')
-  expect(learned).toMatchObject([{ fence: 9, forAsker: true, state: {} }])
+  expect(learned).toEqual([])
+  expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
 })
 
 test('robots of an agent without contact: the waiting head is refused', async () => {
-  const { run, settled, learned } = rig(
+  const { run, settled, learned, ended } = rig(
     {},
     {
       agents: agentsOf({}),
@@ -392,7 +502,7 @@ test('robots of an agent without contact: the waiting head is refused', async ()
   )
   await run(pageOrder('http://public.example', '/robots.txt', { kind: 'robots', meta: { a: 1 } }))
   expect(settled).toMatchObject([{ outcome: { kind: 'refused', reason: 'no-contact', id: 'id-1', meta: { a: 1 } } }])
-  expect(learned).toMatchObject([{ forAsker: true }])
+  expect([learned, ended.length]).toEqual([[], 1])
 })
 
 test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {

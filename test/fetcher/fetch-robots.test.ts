@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, step, unknownOrigin } from '@decorum/robots'
+import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
 import { addressGuard } from '../../services/fetcher/src/address-guard.ts'
 import { openConnections } from '../../services/fetcher/src/connections.ts'
@@ -115,6 +115,62 @@ describe('redirects', () => {
     expect(event).toMatchObject({ kind: 'unanswered', reason })
     expect(octets).toBeUndefined()
     expect(site.asked.length).toBe(1)
+  })
+
+  test('a 304 of a hop confirms nothing: its request was not conditional', async () => {
+    const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'x', etag: '"mine"', jitter: 0 }, NOW)
+    const other = await serve(304)
+    const site = await serve(301, { location: `${other.origin}/robots.txt` })
+    const within = await rawOrigin(
+      (socket, { path }) =>
+        void socket.write(path === '/robots.txt' ? answerOf(301, { location: '/r' }) : answerOf(304)),
+    )
+    for (const { origin } of [site, within])
+      expect((await robots(connections, origin, { state })).event).toMatchObject({ reason: 'protocol' })
+  })
+
+  test('a hop into an origin that is blocked, or to a URL that is forbidden there, is not made', async () => {
+    const other = await serve(200, {}, RULES)
+    const site = await serve(301, { location: `${other.origin}/private/x` })
+    const asked: string[] = []
+    const forbidsHop = async (origin: string, path: string) => {
+      asked.push(origin + path)
+      return 'forbidden'
+    }
+    const blocked = await robots(connections, site.origin, { enterHop: async () => 'blocked' })
+    const forbidden = await robots(connections, site.origin, { forbidsHop })
+    for (const { event } of [blocked, forbidden]) {
+      expect(event).toMatchObject({ kind: 'unanswered', reason: 'blocked-hop' })
+      const state = step(unknownOrigin, event as RobotsEvent, NOW)
+      const verdicts = Object.values(policies).map((p) => judge(state, `${site.origin}/`, 'bot', p, NOW).kind)
+      expect(verdicts).toEqual(['wait', 'wait', 'allowed', 'allowed', 'allowed']) // as a hop to a guarded address
+    }
+    expect(asked).toEqual([`${other.origin}/private/x`])
+    expect(other.connections).toBe(0)
+  })
+
+  test('every hop is looked at, also one within the origin, and one to any spelling of robots.txt is a robots fetch', async () => {
+    const there = await serve(200, {}, RULES)
+    const site = await rawOrigin((socket, { path }) => {
+      const next = ['/robots.txt', '/a', '/b'].indexOf(path)
+      const to = ['/a', '/b', `${there.origin}/%72obots.TXT?x`][next]
+      socket.write(answerOf(302, { location: to ?? '' }))
+    })
+    const hops: unknown[] = []
+    const looked: string[] = []
+    const ended: unknown[] = []
+    await robots(connections, site.origin, {
+      enterHop: async ({ origin, isRobots }) => {
+        hops.push([origin, isRobots])
+        return { fence: 7, shared: false, astray: () => undefined, leave: async () => {}, release: async () => {} }
+      },
+      forbidsHop: async (_, path) => void looked.push(path),
+      endRobotsFetch: async (...end) => void ended.push(end),
+    })
+    const own = [site.origin, false]
+    expect(hops).toEqual([own, own, [there.origin, true]])
+    expect(looked).toEqual(['/a', '/b', '/%72obots.TXT?x'])
+    expect(ended).toEqual([[there.origin, 7]])
   })
 
   test('back and forth between two origins is a loop', async () => {

@@ -1,9 +1,9 @@
 /** Clocks above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
-import { openLedger } from '@decorum/ledger'
+import { openLedger, type TakenLane } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
-import { type Clocks, type EnterHop, openPace } from '../../services/fetcher/src/pace.ts'
+import { type Clocks, type EnterHop, type Hop, openPace } from '../../services/fetcher/src/pace.ts'
 import { redisForTest } from '../support/redis.ts'
 import { robots } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
@@ -26,10 +26,24 @@ const held = (clocks: Clocks | { waitMs: number }): Clocks => {
   if ('waitMs' in clocks) throw new Error(`shut for ${clocks.waitMs} ms`)
   return clocks
 }
+const FENCE = 1 // of an order whose own lane these tests do not look at
+type EnterOrdersHop = (hop: Omit<Hop, 'fence'>) => ReturnType<EnterHop>
 const hopsOf =
-  (clocks: Clocks): EnterHop =>
-  (...hop) =>
-    clocks.enterHop(...hop)
+  (clocks: Clocks, fence = FENCE): EnterOrdersHop =>
+  (hop) =>
+    clocks.enterHop({ ...hop, fence })
+/** The lane of an origin, begun by an order for its robots.txt. @returns its fence */
+async function beginRobots(origin: string, gapMs = GAP): Promise<number> {
+  const lane = { agent: polite.key, origin }
+  const parked = { id: origin, path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
+  await ledger.park(0, [{ lane, parked }])
+  const taken = await ledger.take(0, { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane })
+  if (taken.kind !== 'taken') throw new Error(taken.why)
+  const [{ fence, robots: known }] = taken.lanes as [TakenLane]
+  const permit = await ledger.begin({ ...lane, fence, kind: 'robots', version: known.version, gapMs })
+  if (permit.kind !== 'granted') throw new Error(permit.kind)
+  return fence
+}
 /** As begin does together with the lane. */
 async function beginHost(clocks: Clocks, gapMs: number): Promise<void> {
   const entry = await ledger.enter({ lanes: [clocks.hostLane!], kind: 'clock', gapMs })
@@ -66,7 +80,7 @@ test('while that lane is in flight no hop is sent; when it does not open in time
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   expect((await knock(there.origin)).kind).toBe('granted')
   const enterHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
-  const { event } = await robots(connections, here.origin, { enterHop: (origin) => enterHop(origin, 200) })
+  const { event } = await robots(connections, here.origin, { enterHop: (hop) => enterHop({ ...hop, deadlineMs: 200 }) })
   expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
   expect(there.asked).toEqual([])
 })
@@ -79,7 +93,9 @@ test('a hop within the origin comes after the gap', async () => {
       head.startsWith('GET /robots.txt ') ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES),
     )
   })
-  const { event } = await robots(connections, site.origin, { restMs: 80 })
+  const fence = await beginRobots(site.origin)
+  const enterHop = hopsOf(held(await paced('{"host":false}')(site.origin, 80)), fence)
+  const { event } = await robots(connections, site.origin, { enterHop })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })
@@ -96,9 +112,61 @@ test('a hop to another origin of the same host rests first: the clock of the hos
   })
   const clocks = held(await paced('')(here.origin, 80))
   await beginHost(clocks, 80)
-  const { event } = await robots(connections, here.origin, { enterHop: hopsOf(clocks), restMs: clocks.restMs() })
+  const { event } = await robots(connections, here.origin, { enterHop: hopsOf(clocks) })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
+})
+
+test('an operator’s hand on the origin of a hop holds although its lane is held as the clock of the host', async () => {
+  for (const action of ['block', 'pause'] as const) {
+    const name = `${action}.hand.example`
+    const clocks = held(await paced('')(`http://${name}`, 0))
+    await beginHost(clocks, 0)
+    const origin = `https://${name}`
+    const hop = { origin, isRobots: true, fence: FENCE, deadlineMs: 5_000 }
+    await ledger.operate({ origin, action, until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+    expect(await clocks.enterHop(hop)).toBe(action === 'block' ? 'blocked' : 'late')
+    await ledger.operate({ origin, action: action === 'block' ? 'unblock' : 'resume', by: 'ann', reason: '' }, [])
+    expect(await clocks.enterHop(hop)).toMatchObject({ shared: true })
+  }
+})
+
+test('it holds for a hop back into the origin that is asked, too', async () => {
+  const origin = 'http://own.example'
+  const fence = await beginRobots(origin, 0)
+  const clocks = held(await paced('{"host":false}')(origin, 0))
+  const hop = { origin, isRobots: false, fence, deadlineMs: 5_000 }
+  expect(await clocks.enterHop(hop)).toMatchObject({ shared: true, fence })
+  await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+  expect(await clocks.enterHop(hop)).toBe('blocked')
+})
+
+test('a hop gives back what it has entered when the origin turns out to be blocked', async () => {
+  const clocks = held(await paced('{"domain":{"gapMs":5000}}')('http://www.leading.example'))
+  const origin = 'https://www.barred.example'
+  await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
+  expect(await clocks.enterHop({ origin, isRobots: false, fence: FENCE, deadlineMs: 5_000 })).toBe('blocked')
+  expect((await knock('domain://barred.example')).kind).toBe('granted')
+})
+
+test('what a hop owed on the clock of the host, the visit that shares the clock owes at its end', async () => {
+  const [here, there] = ['http://shared-clock.example', 'http://shared-clock.example:8080']
+  const asker = { agent: polite.key, origin: there }
+  const fence = await beginRobots(there, 0)
+  const gaps = [{ agent: polite.key, gapMs: 7_000 }]
+  await ledger.learn({ ...asker, fence, state: {}, gaps, gapMs: 0, restedMs: 0 })
+  clock += 10_000
+  const clocks = held(await paced('')(here, 0))
+  await beginHost(clocks, 0)
+  const hop = await clocks.enterHop({ origin: there, isRobots: false, fence: FENCE, deadlineMs: 5_000 })
+  if (typeof hop === 'string') throw new Error(hop)
+  expect([clocks.hopsOweMs(), clocks.restMs()]).toEqual([7_000, 7_000])
+  await hop.leave({ kind: 'unanswered', endedAt: performance.now(), timing: { totalMs: 1 } })
+  await clocks.leave({ endedAt: performance.now(), gapMs: 0 })
+  for (const origin of [there, 'https://shared-clock.example']) {
+    const again = await knock(origin)
+    expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(6_900) // this clock of Redis stands still
+  }
 })
 
 test('the lane of https is the clock of its host: other schemes and ports begin with it, it needs no other', async () => {

@@ -26,7 +26,7 @@ const settings = {
     })),
   ),
   DEFAULT_GAP_MS: '0',
-  FETCH_DEADLINE_MS: '1500',
+  FETCH_DEADLINE_MS: '5000', // a chain of redirects must fit in, also beside a busy neighbour
   LOG_LEVEL: 'silent',
   FETCH_PROCESSES: '0', // in this process
 }

@@ -70,7 +70,7 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
   const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'robots-being-asked' as const }
   await ledger.resolve(0, [{ ...waiting, dropped: [], next }])
   clock.pass(100)
-  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })
+  const entry = await ledger.enter({ lanes: [lane], kind: 'clock', gapMs: GAP })
   if (entry.kind !== 'granted') throw new Error('its own clock had long run out')
   await ledger.settle({ ...lane, fence: entry.fence, gapMs: GAP, mood: { kind: 'fine' }, restedMs: 0, entered: true })
   const gaps = [{ agent: AGENT, gapMs: GAP }]

@@ -200,6 +200,17 @@ test('the lane that asked owes the gap that it has just learned', async () => {
   expect(await bench.dueOf()).toBe(bench.clock.now + 9_000)
 })
 
+test('a lane that asked owes the delay that was known before, also when the answer says nothing of it', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.learn(lessonOf(await asking(bench), { gaps: longer, gapMs: 9_000 }))
+  bench.clock.pass(9_000)
+  const again = await bench.takeOne()
+  await bench.beginPage(again, { kind: 'robots', version: 1 })
+  await bench.ledger.learn(lessonOf(again, { gaps: [{ agent: AGENT }, { agent: 'other' }], gapMs: 1_000 }))
+  expect(await bench.dueOf()).toBe(bench.clock.now + 9_000)
+  expect((await bench.ledger.viewOrigin(ORIGIN, [])).gaps).toEqual(expect.arrayContaining(longer))
+})
+
 test('a silence that is running grows by the difference', async () => {
   const bench = await emptyLedger(redis)
   const asker = await askingAgain(bench)

@@ -3,6 +3,7 @@ import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import {
+  type BeginRequest,
   type Ledger,
   type LedgerOptions,
   openLedger,
@@ -78,7 +79,7 @@ export type Bench = {
   /** begin it as a page of version 0 */
   beginPage(
     lane: TakenLane,
-    more?: { gapMs?: number; version?: number; kind?: 'page' | 'robots' },
+    more?: { gapMs?: number; version?: number; kind?: BeginRequest['kind'] },
   ): ReturnType<Ledger['begin']>
   /** the exchange of the head is over, well, and the URL leaves */
   finish(lane: TakenLane, more?: { gapMs?: number; restedMs?: number }): ReturnType<Ledger['settle']>

@@ -168,5 +168,5 @@ test('the gap set by hand also counts after a visit by name', async () => {
 test('a blocked origin is not visited by name either', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })).toEqual({ kind: 'wait', waitMs: 60_000 })
+  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })).toEqual({ kind: 'blocked' })
 })

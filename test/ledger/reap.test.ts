@@ -73,8 +73,11 @@ test('a robots question whose asker is gone is reported once, counts no attempt 
   const question = { agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }
   expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [question] })
   expect(await ledger.reap(0)).toEqual({ begun: 0, unbegun: 0, questions: [] })
+  const known = async () => (await ledger.viewOrigin(ORIGIN, [])).state.question?.fence
+  expect(await known()).toBe(lane.fence)
   clock.pass(QUARANTINE)
-  expect(await takeOne()).toMatchObject({ tries: 0, robots: { state: { question: { fence: lane.fence } } } })
+  expect(await known(), 'it ends by itself').toBeUndefined()
+  expect(await takeOne()).toMatchObject({ tries: 0, robots: { state: {} } })
 })
 
 test('a question that somebody else has taken over is not reported', async () => {

@@ -1,7 +1,14 @@
 /** One reading of a URL for all. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hostOf, MAX_PATH_BYTES, printableUrl, readUrl } from '../../packages/protocol/src/index.ts'
+import {
+  hostOf,
+  MAX_PATH_BYTES,
+  namesRobotsTxt,
+  printableUrl,
+  readUrl,
+  registrableDomain,
+} from '../../packages/protocol/src/index.ts'
 
 test.each([
   ['HTTP://EXAMPLE.com:80/A?b#c', 'http://example.com', '/A?b'],
@@ -84,4 +91,33 @@ test('what is printed shows no credentials and no control characters, and is cut
     'http://a.test/\\u001b[31m\\u202e\\u2028\\ud800',
   )
   expect(printableUrl(`http://a.test/${'x'.repeat(9_000)}`)).toHaveLength(2_049)
+})
+
+test.each([
+  ['/robots.txt', true],
+  ['/robots.txt?v=1', true],
+  ['/ROBOTS.txt', true],
+  ['/%72obots%2Etxt', true],
+  ['/%72%6F%62%6F%74%73%2E%74%78%74', true],
+  ['/robots.txt/', false],
+  ['/a/robots.txt', false],
+  ['/robots.txt%20', false],
+  ['/robots%00.txt', false],
+  ['/robotsXtxt', false],
+  ['/', false],
+  [`/${'%72'.repeat(600)}obots.txt`, false],
+] as const)('%s may be the robots.txt of its origin: %s', (path, names) => {
+  expect(namesRobotsTxt(path)).toBe(names)
+})
+
+test('a registrable domain is one by the public suffix list with its private part; an address has none', () => {
+  const domains = ['a.b.example.co.uk', 'foo.github.io', 'x.foo.github.io', '127.0.0.1', '[::1]', 'localhost']
+  expect(domains.map(registrableDomain)).toEqual([
+    'example.co.uk',
+    'foo.github.io',
+    'foo.github.io',
+    undefined,
+    undefined,
+    undefined,
+  ])
 })

@@ -198,10 +198,21 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
 async function enter(
   scripts: Scripts,
   { leaseMs }: LaneSettings,
-  { lanes, kind, gapMs }: EnterRequest,
+  { lanes, kind, gapMs, of, isRobots, heldFence }: EnterRequest,
 ): Promise<Entry> {
   const names = lanes.map(({ agent, origin }) => laneName(agent, origin))
-  const [, , answer, value, gap, lane] = await scripts.call('enter', leaseMs, gapMs, kind, ...names)
+  const target = kind === 'hop' ? lanes[0] : of
+  const [, , answer, value, gap, lane] = await scripts.call(
+    'enter',
+    leaseMs,
+    gapMs,
+    kind,
+    target === undefined ? '' : laneName(target.agent, target.origin),
+    isRobots === true ? 1 : 0,
+    heldFence ?? '',
+    ...names,
+  )
+  if (answer === 'blocked') return { kind: answer }
   if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
   return { kind: 'granted', lane: readLaneName(lane ?? ''), fence: Number(value), gapMs: Number(gap), leaseMs }
 }

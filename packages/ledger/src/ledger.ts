@@ -7,7 +7,7 @@ import { type Keys, keysOf } from './keys.ts'
 import { DONE_MARK_MS, type Lanes, lanesOf } from './lanes.ts'
 import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Operations, operationsOf } from './operations.ts'
-import { type Origins, originsOf } from './origins.ts'
+import { type BodyBudget, bodyBudget, type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
 import type { TakeRequest } from './take.ts'
@@ -19,6 +19,7 @@ import type {
   LaneInOrigin,
   LaneList,
   LaneRef,
+  LearnResult,
   Lesson,
   Operation,
   OperationRecord,
@@ -30,6 +31,7 @@ import type {
   Permit,
   Reaped,
   Resolution,
+  RobotsFetchEnd,
   Settlement,
   SettleResult,
   TakeResult,
@@ -51,6 +53,8 @@ export type LedgerOptions = {
   backOffMs?: number
   backOffMaxMs?: number
   backOffQuietMs?: number
+  /** what robots.txt bodies may take up; those of usual size are free */
+  bodies?: Partial<BodyBudget>
   /** Redis answers within this or the call fails with LedgerUnavailableError */
   callDeadlineMs?: number
   /** tests only: virtual time, ms */
@@ -79,7 +83,8 @@ export type Ledger = {
   enter(request: EnterRequest): Promise<Entry>
   settle(settlement: Settlement): Promise<SettleResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<SettleResult[]>
-  learn(lesson: Lesson): Promise<SettleResult>
+  learn(lesson: Lesson): Promise<LearnResult>
+  endRobotsFetch(end: RobotsFetchEnd): Promise<SettleResult>
   reap(partition: number): Promise<Reaped>
   body(partition: number, hash: string): Promise<Uint8Array | undefined>
   /** of origins of one partition, in order */
@@ -172,7 +177,7 @@ async function compose(
       backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
       backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
     })
-    const origins = originsOf(redis, keys, scripts, callDeadlineMs)
+    const origins = originsOf(redis, keys, scripts, callDeadlineMs, { ...bodyBudget, ...options.bodies })
     return { keys, scripts, lanes, origins, operations: operationsOf(redis, keys, scripts, lanes, callDeadlineMs) }
   })
   const of = (partition: number): Partition => {
@@ -217,6 +222,7 @@ async function compose(
     settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
     learn: (lesson) => of(place(lesson.origin)).origins.learn(lesson),
+    endRobotsFetch: (end) => of(place(end.origin)).origins.endRobotsFetch(end),
     reap: (partition) => of(partition).lanes.reap(),
     body: (partition, hash) => of(partition).origins.body(hash),
     robotsStates: (partition, origins) => of(partition).origins.states(origins),

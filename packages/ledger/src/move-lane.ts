@@ -4,6 +4,7 @@
  * the same move can be made again.
  */
 import { isAssigned } from '@decorum/protocol'
+import { hashesOf } from '@decorum/robots'
 import type { Change } from './change-lock.ts'
 import { decodeEntry, idSlot } from './entry.ts'
 import { keysOf } from './keys.ts'
@@ -102,8 +103,8 @@ export async function moveOrigin(
 ): Promise<void> {
   const [here, there] = [keysOf(from), keysOf(to)]
   const [state, backOff] = await redis.hmget(here.origin(origin), 's', 'bu')
-  const { hash } = readState(state ?? '').copy ?? {}
-  if (hash !== undefined) await copyKey({ redis, change }, here.body(hash), to, there.body(hash))
+  for (const hash of hashesOf(readState(state ?? '')))
+    await copyKey({ redis, change }, here.body(hash), to, there.body(hash))
   if (!(await copyKey({ redis, change }, here.origin(origin), to, there.origin(origin)))) return
   if (backOff && aheadMs > 0)
     await change.write(to, PUT_FIELD, there.origin(origin), 'bu', (Number(backOff) + aheadMs).toFixed(3))

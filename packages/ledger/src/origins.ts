@@ -1,5 +1,6 @@
 /** What the fleet knows of origins: robots state and bodies, gaps, back-off. */
-
+import { hostOf, registrableDomain } from '@decorum/protocol'
+import { hashesOf } from '@decorum/robots'
 import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
 import type { RedisLink } from './link.ts'
@@ -12,17 +13,43 @@ import type {
   LaneInOrigin,
   LaneList,
   LaneView,
+  LearnResult,
   Lesson,
   OriginView,
   PartitionView,
+  RobotsFetchEnd,
   SettleResult,
 } from './types.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
 
+/**
+ * What bodies of more than 4 KiB, as they are stored, may take up in one partition. Each time that one is given a whole life
+ * counts; so what is there at once is at most twice a budget.
+ */
+export type BodyBudget = {
+  /** of the origins of one registrable domain, bytes */
+  domainBytes: number
+  /** of all; and as much again for short lives */
+  allBytes: number
+  /** life beyond the budget, ms */
+  beyondLifeMs: number
+}
+/**
+ * A domain: sixteen files of the largest size that is read, even if they do not deflate. All: what a Redis of a few GB can
+ * spare. Beyond, an origin is asked again after an hour, which RFC 9309 §2.4 allows; what comes in within that hour is bounded
+ * as well.
+ */
+export const bodyBudget: BodyBudget = {
+  domainBytes: 8 * 1024 * 1024,
+  allBytes: 512 * 1024 * 1024,
+  beyondLifeMs: 3_600_000,
+}
+
 export type Origins = {
-  learn(lesson: Lesson): Promise<SettleResult>
+  learn(lesson: Lesson): Promise<LearnResult>
+  endRobotsFetch(end: RobotsFetchEnd): Promise<SettleResult>
   body(hash: string): Promise<Uint8Array | undefined>
   states(origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
   view(origin: string, agents: string[]): Promise<OriginView>
@@ -30,9 +57,17 @@ export type Origins = {
   viewPartition(tag: string): Promise<PartitionView>
 }
 
-export function originsOf(redis: RedisLink, keys: Keys, scripts: Scripts, callDeadlineMs: number): Origins {
+export function originsOf(
+  redis: RedisLink,
+  keys: Keys,
+  scripts: Scripts,
+  callDeadlineMs: number,
+  budget: BodyBudget = bodyBudget,
+): Origins {
   return {
-    learn: (lesson) => learn(scripts, lesson),
+    learn: (lesson) => learn(scripts, budget, lesson),
+    endRobotsFetch: ({ origin, fence, agents }) =>
+      callLearn(scripts, budget, { origin, fence, gaps: agents.map((agent) => ({ agent })) }),
     async body(hash) {
       const stored = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
       return stored === null ? undefined : readBody(stored)
@@ -40,12 +75,14 @@ export function originsOf(redis: RedisLink, keys: Keys, scripts: Scripts, callDe
     async states(origins) {
       if (origins.length === 0) return []
       const pipeline = redis.pipeline()
-      for (const origin of origins) pipeline.hmget(keys.origin(origin), 's', 'v', 'q', 'u')
+      for (const origin of origins) pipeline.hmget(keys.origin(origin), 's', 'v', 'q', 'u', 'se')
       const answers = (await withDeadline(pipeline.exec(), callDeadlineMs, 'states')) ?? []
       return answers.map(([error, value]) => {
         if (error !== null) throw error
-        const [state, version, fence, until] = value as (string | null)[]
-        return { version: Number(version ?? 0), state: withQuestion(readState(state ?? ''), fence ?? '', until ?? '') }
+        const [state, version, fence, until, ends] = value as (string | null)[]
+        const now = scripts.now()
+        const known = readState(ends && Number(ends) <= now ? '' : (state ?? ''))
+        return { version: Number(version ?? 0), state: withQuestion(known, fence ?? '', until ?? '', now) }
       })
     },
     view: (origin, agents) => viewOrigin(scripts, origin, agents),
@@ -54,23 +91,52 @@ export function originsOf(redis: RedisLink, keys: Keys, scripts: Scripts, callDe
   }
 }
 
-async function learn(scripts: Scripts, lesson: Lesson): Promise<SettleResult> {
+async function learn(scripts: Scripts, budget: BodyBudget, lesson: Lesson): Promise<LearnResult> {
+  const { agent, origin, fence, forAsker, body, gaps, gapMs, restedMs } = lesson
   const { question: _gone, ...facts } = lesson.state
+  const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
+  const octets = body === undefined ? '' : await writeBody(body.octets)
+  const asked = forAsker === true ? {} : { lane: laneName(agent, origin), gapMs, restedMs }
+  return callLearn(scripts, budget, { origin, fence, gaps, state, octets, ...asked })
+}
+
+type LearnCall = {
+  origin: string
+  fence: number
+  gaps: Lesson['gaps']
+  /** absent: the state stays */
+  state?: { text: string; hashes: string }
+  /** the body under the first hash, as it is stored; '' when it is there already */
+  octets?: Buffer | ''
+  /** the lane whose lease ends; absent: none */
+  lane?: string
+  gapMs?: number
+  restedMs?: number
+}
+async function callLearn<Result extends LearnResult>(
+  scripts: Scripts,
+  { domainBytes, allBytes, beyondLifeMs }: BodyBudget,
+  { origin, fence, gaps, state, octets = '', lane = '', gapMs = 0, restedMs = 0 }: LearnCall,
+): Promise<Result> {
+  const host = hostOf(origin)
   const answer = await scripts.call(
     'learn',
-    lesson.forAsker === true ? '' : laneName(lesson.agent, lesson.origin),
-    lesson.fence,
-    lesson.origin,
-    writeState(facts),
+    lane,
+    fence,
+    origin,
+    state?.text ?? '',
     ORIGIN_LIFE_MS,
-    lesson.state.copy?.hash ?? '',
-    lesson.body === undefined ? '' : await writeBody(lesson.body.octets),
-    ORIGIN_LIFE_MS,
-    lesson.gapMs,
-    lesson.restedMs.toFixed(3),
-    ...lesson.gaps.flatMap(({ agent, gapMs, clampedFrom }): Arg[] => [agent, gapMs, clampedFrom ?? '']),
+    state?.hashes ?? '',
+    octets,
+    beyondLifeMs,
+    gapMs,
+    restedMs.toFixed(3),
+    registrableDomain(host) ?? host,
+    domainBytes,
+    allBytes,
+    ...gaps.flatMap((gap): Arg[] => [gap.agent, gap.gapMs ?? '', gap.clampedFrom ?? '']),
   )
-  return answer[2] as SettleResult
+  return answer[2] as Result
 }
 
 async function viewOrigin(scripts: Scripts, origin: string, agents: string[]): Promise<OriginView> {
@@ -113,7 +179,12 @@ function originView(origin: string, flat: string[], lanes: LaneView[], now: numb
   return {
     origin,
     version: Number(fields.get('v') ?? 0),
-    state: withQuestion(readState(fields.get('s') ?? ''), fields.get('q') ?? '', fields.get('u') ?? ''),
+    state: withQuestion(
+      readState(Number(fields.get('se') ?? Infinity) <= now ? '' : (fields.get('s') ?? '')),
+      fields.get('q') ?? '',
+      fields.get('u') ?? '',
+      now,
+    ),
     ...(backOff === undefined ? {} : { backOff: { until: backOff, incidents: Number(fields.get('bf') ?? 0) } }),
     ...(paused === undefined ? {} : { paused: { until: paused, reason: fields.get('pr') ?? '' } }),
     ...(blocked === undefined ? {} : { blocked: { until: blocked, reason: fields.get('kr') ?? '' } }),

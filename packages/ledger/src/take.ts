@@ -47,7 +47,7 @@ const HEADER = 3
 
 function takenLane(answer: string[], at: number, now: number): TakenLane {
   const [name, facts, state] = [answer[at] as string, answer[at + 1] as string, answer[at + 2] as string]
-  const [fence, opens, tries, list, version, count, ...rare] = facts.split('|')
+  const [fence, opens, tries, list, version, count, delay, ...rare] = facts.split('|')
   const notBefore = Number(opens)
   const priority = list === 'h' ? 'high' : 'normal'
   const lane: TakenLane = {
@@ -60,6 +60,7 @@ function takenLane(answer: string[], at: number, now: number): TakenLane {
     heads: [],
     now,
   }
+  if (delay !== '') lane.delayMs = Number(delay)
   const first = at + HEADER
   for (let i = first; i < first + Number(count); i++) lane.heads.push(decodeEntry(answer[i] as string, priority))
   return rare.length === 0 ? lane : withRareFacts(lane, rare)
@@ -77,11 +78,13 @@ function withRareFacts(
     ...(shutUntil === '' ? {} : { shutUntil: Number(shutUntil) }),
     ...(blocked === '' ? {} : { blocked: blocked.slice(1) }),
     ...(refetch === '' ? {} : { refetch: true as const }),
-    robots: { version, state: withQuestion(state, asker ?? '', askedUntil ?? '') },
+    robots: { version, state: withQuestion(state, asker ?? '', askedUntil ?? '', lane.now) },
   }
 }
 
-/** The question under way is kept beside the state, where the scripts can see it. */
-export function withQuestion(state: RobotsState, fence: string, until: string): RobotsState {
-  return fence === '' ? state : { ...state, question: { fence: Number(fence), until: Number(until) } }
+/** The robots fetch in flight is kept beside the state, where the scripts can see it. One that has run out is none. */
+export function withQuestion(state: RobotsState, fence: string, until: string, now: number): RobotsState {
+  return fence === '' || Number(until) <= now
+    ? state
+    : { ...state, question: { fence: Number(fence), until: Number(until) } }
 }

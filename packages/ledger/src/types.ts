@@ -62,13 +62,16 @@ export type TakenLane = LaneRef & {
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
+  /** the delay that robots.txt was last known to ask of this lane, ms; it is owed while the rules are out of force, too */
+  delayMs?: number
   /** Redis's clock at the taking */
   now: Instant
 }
 
 /** A lane to begin with: what an order says of its lease. */
 export type BeginRequest = LaneRef & {
-  kind: 'page' | 'robots'
+  /** robots-page: the URL of a page is a robots.txt; like 'robots' it is the one robots fetch of its origin */
+  kind: 'page' | 'robots' | 'robots-page'
   fence: number
   version: number
   gapMs: number
@@ -98,8 +101,16 @@ export type EnterRequest = {
   kind: 'hop' | 'clock'
   /** silence owed afterwards if no longer one is known, ms */
   gapMs: number
+  /** the lane that the request goes to, where it is of the same partition: the delay known of it is owed at least. Of a hop: its own */
+  of?: LaneRef
+  /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
+  isRobots?: boolean
+  /** of a hop: the fence under which the visitor holds that lane already; nothing is leased, the origin's gates are looked at */
+  heldFence?: number
 }
 export type Entry =
+  /** of a hop: an operator has blocked the origin */
+  | { kind: 'blocked' }
   | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }
   | { kind: 'wait' /** ms; a turn of one's own, that may come to nothing: ask again then */; waitMs: number }
 
@@ -135,6 +146,12 @@ export type Resolution = LaneRef & {
 
 export type SettleResult = 'settled' | 'stale'
 
+/** The end of a robots fetch that taught nothing: the facts stay, and the lanes of these agents that wait for it are woken. */
+export type RobotsFetchEnd = { origin: string; fence: number; agents: string[] }
+
+/** full: no room for the body within the budget; nothing was changed */
+export type LearnResult = SettleResult | 'full'
+
 /** A robots answer, by the fetcher that asked under its own fence. */
 export type Lesson = LaneRef & {
   fence: number
@@ -145,7 +162,9 @@ export type Lesson = LaneRef & {
   /** gap of each agent under the new rules: a longer one counts at once, for running silences too */
   gaps: {
     agent: string
-    gapMs: number /** as the site wrote it, seconds, when it was clamped */
+    /** absent: what is known stays */
+    gapMs?: number
+    /** as the site wrote it, seconds, when it was clamped */
     clampedFrom?: number
   }[]
   /** silence owed by the asking lane, ms */

@@ -37,8 +37,10 @@ export {
   hostOf,
   MAX_PATH_BYTES,
   MAX_URL_CHARS,
+  namesRobotsTxt,
   printableUrl,
   readUrl,
+  registrableDomain,
   type UrlRefusal,
 } from './origin.ts'
 export {

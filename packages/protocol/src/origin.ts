@@ -2,6 +2,7 @@
  * A URL as this project keeps it: the WHATWG form, http(s) only, without fragment, cut into origin and path.
  * One reading for all (lanes, rules, requests), so that no two parts can disagree on whose URL it is.
  */
+import { getDomain } from 'tldts'
 
 /** Longest path + query that is requested, in octets: what common servers accept as a request line. */
 export const MAX_PATH_BYTES = 2_048
@@ -56,6 +57,26 @@ export function hostOf(origin: string): string {
   const authority = origin.slice(origin.indexOf('//') + 2)
   const colon = authority.indexOf(':', authority.startsWith('[') ? authority.indexOf(']') : 0)
   return colon < 0 ? authority : authority.slice(0, colon)
+}
+
+/** example.co.uk, and foo.github.io: the public suffix list with its private part; undefined of an address, and of a name without one. */
+export const registrableDomain = (host: string): string | undefined =>
+  getDomain(host, { allowPrivateDomains: true }) ?? undefined
+
+/** Longest spelling of `/robots.txt` that is looked at: each octet encoded. */
+const MAX_ROBOTS_CHARS = '/robots.txt'.length * 3
+
+/**
+ * May this path be the robots.txt of its origin? Servers differ in whether they tell cases apart and look at the query, and all
+ * decode what is percent-encoded: so any spelling of the name takes part in the origin's one robots fetch. Only `/robots.txt`
+ * itself is the file whose rules count.
+ */
+export function namesRobotsTxt(path: string): boolean {
+  const query = path.indexOf('?')
+  const name = query < 0 ? path : path.slice(0, query)
+  if (name.length > MAX_ROBOTS_CHARS) return false
+  const decoded = name.replace(/%([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return decoded.toLowerCase() === '/robots.txt'
 }
 
 /** A URL for logs and for outcomes of refused input: cut, credentials removed, control characters escaped. */

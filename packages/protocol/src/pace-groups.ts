@@ -2,10 +2,9 @@
  * Pace groups: lanes that share a clock beside their own, because they meet in one machine. A request goes out only if
  * every clock above its lane is open. Default: all origins of one host (http, https, any port) share the host's pace.
  */
-import { getDomain } from 'tldts'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { hostOf } from './origin.ts'
+import { hostOf, registrableDomain } from './origin.ts'
 import { wrongValues } from './wrong-value.ts'
 
 const gapMs = z.int().min(0).max(86_400_000)
@@ -89,8 +88,8 @@ export function loadPaceGroups(text: string | undefined): PaceGroups {
       const clocks: PaceClock[] = []
       if (address !== undefined && at !== undefined)
         clocks.push(clockOf(agent, 'address', at.includes(':') ? `[${at}]` : at, address))
-      const registrable = domain === undefined ? null : getDomain(name, { allowPrivateDomains: true })
-      if (domain !== undefined && registrable !== null) clocks.push(clockOf(agent, 'domain', registrable, domain))
+      const registrable = domain === undefined ? undefined : registrableDomain(name)
+      if (domain !== undefined && registrable !== undefined) clocks.push(clockOf(agent, 'domain', registrable, domain))
       if (typeof host === 'object') clocks.push(clockOf(agent, 'host', name, host))
       for (const list of listsOf(name)) clocks.push(clockOf(agent, 'list', list.name, list))
       return clocks

@@ -39,6 +39,10 @@ export const common = {
   QUARANTINE_MS: whole(10_000), //     added after an expired lease
   BACK_OFF_MS: whole(60_000, 1), //    first back-off after 429/503 without Retry-After; doubles per incident
   ROBOTS_RETRY_MS: wholeNumber(1).optional(), // first retry; by policy when absent
+  // What robots.txt bodies of more than 4 KiB, as they are stored, may take up in a partition: sixteen of the largest that is
+  // read for one registrable domain, and as much for all as a Redis of a few GB can spare. Beyond it they live for an hour.
+  ROBOTS_DOMAIN_MAX_BYTES: whole(8 * 1024 * 1024, 0),
+  ROBOTS_BODIES_MAX_BYTES: whole(512 * 1024 * 1024, 0),
   LANE_LIMIT: whole(100_000, 1),
   OUTCOMES_LIMIT: whole(1_000_000, 1),
   PORT: wholeNumber(0, 65_535).default(0), // 0: any free port

@@ -25,8 +25,9 @@ export type UnansweredReason =
   | 'blocked-address' // of the origin itself
   | 'blocked-port'
   | 'blocked-scheme' // where a redirect leads
-  | 'blocked-hop' //    the address or port where a redirect leads
+  | 'blocked-hop' //    the address, port or origin where a redirect leads, or a URL that its rules forbid
   | 'no-contact' //     where a redirect leads; the asker's own lack, so it never opens anything
+  | 'no-room' //        a body that could not be kept; likewise
 
 /** Answers that bring a body. */
 type GoodKind = 'ok' | 'success' | 'partial'

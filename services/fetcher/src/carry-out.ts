@@ -10,10 +10,11 @@ import {
   type Settlement,
   type SettleResult,
 } from '@decorum/ledger'
-import { type Agent, type Agents, type Order, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
+import { type Agent, type Agents, namesRobotsTxt, type Order, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
+import { hopRules } from './hop-rules.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
@@ -24,7 +25,16 @@ import type { Stats } from './stats.ts'
 
 export type Fleet = Pick<
   Ledger,
-  'begin' | 'enter' | 'resolve' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'
+  | 'begin'
+  | 'enter'
+  | 'resolve'
+  | 'settle'
+  | 'learn'
+  | 'endRobotsFetch'
+  | 'robotsStates'
+  | 'body'
+  | 'partitionOf'
+  | 'now'
 >
 
 export type Tools = {
@@ -149,45 +159,67 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
     return tools.ledger.settle(settlement)
   })
   crashPoint('settle.after')
+  if (namesRobotsTxt(order.path)) await endRobotsFetch(origin, fence, tools)
   if (left !== undefined) await left
+}
+
+/** Whoever waits for the robots fetch of an origin is woken. One that is not ended so ends by itself. */
+async function endRobotsFetch(origin: string, fence: number, { ledger, agents }: Tools): Promise<void> {
+  await ledger.endRobotsFetch({ origin, fence, agents: agents.list.map(({ key }) => key) }).catch(() => {})
 }
 
 async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
   const { agent: key, origin, fence, gapMs } = order
-  const { answer, lesson, state } = await learnRobots(order, agent, lease, {
+  // rounded up: an answer is never dated before it came, or its retry would come too early
+  const now = () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1
+  const { answer, lesson, withoutRoom } = await learnRobots(order, agent, lease, {
     ledger: tools.ledger,
-    enterHop: (...hop) => clocks.enterHop(...hop),
+    enterHop: (hop) => clocks.enterHop({ ...hop, fence }),
+    endRobotsFetch: (at, hopFence) => endRobotsFetch(at, hopFence, tools),
+    forbidsHop: hopRules(tools.ledger, agent, origin, now),
     astray: clocks.astray,
-    restMs: clocks.restMs(),
     connections: tools.connections,
     agents: tools.agents,
     sink: tools.sink,
     siteAnswers: tools.siteAnswers,
-    // rounded up: an answer is never dated before it came, or its retry would come too early
-    now: () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1,
+    now,
     jitter: Math.random,
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   tools.stats.exchanged('robots', answer.what, answer.bytes)
-  const left = clocks.leave({ endedAt: answer.endedAt, gapMs: gapAfter(agent, gapMs, answer.tookMs) })
+  // The request that brought a delay owes it already: to its lane, and to the clocks above.
+  const learnedMs = lesson?.gaps.find((gap) => gap.agent === key)?.gapMs ?? 0
+  const owedMs = Math.max(gapAfter(agent, gapMs, answer.tookMs), learnedMs, clocks.hopsOweMs())
+  const left = clocks.leave({ endedAt: answer.endedAt, gapMs: owedMs })
   if (lesson !== undefined) {
     crashPoint('learn.before')
-    await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.learn({ ...lesson, restedMs }))
+    await handBack(lease, answer.endedAt, tools, async (restedMs) => {
+      const told = await tools.ledger.learn({ ...lesson, gapMs: owedMs, restedMs })
+      if (told !== 'full') return told
+      tools.log.warn({ origin }, 'no room for this robots.txt: ROBOTS_BODIES_MAX_BYTES; it is asked for again later')
+      const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), gapMs: owedMs, restedMs })
+      return parked === 'full' ? 'stale' : parked
+    })
     crashPoint('learn.after')
     return await left
   }
-  // Nothing was heard of the site. The waiting head ends when the agent may not go there at all; the question is
-  // closed with the state as it was, so that the next asker need not wait for the end of this lease.
-  const head: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood: { kind: 'fine' } }
+  // Nothing was heard of the site. The waiting head ends when the agent may not go there at all, and otherwise stays as it is:
+  // no attempt of it was made. The robots fetch ends, so that the next one need not wait for the end of this lease.
+  const head: Omit<Settlement, 'restedMs'> = {
+    agent: key,
+    origin,
+    fence,
+    gapMs: owedMs,
+    mood: { kind: 'fine' },
+    entered: true,
+  }
   if (answer.noContact === true) {
     const { id, meta } = order
     const said = { id, url: order.origin, agent: agent.name, at: Math.round(tools.ledger.now()), attempts: 0 }
     head.outcome = { ...said, kind: 'refused', reason: 'no-contact', ...(meta === undefined ? {} : { meta }) }
   }
   await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...head, restedMs }))
-  await handBack(lease, answer.endedAt, tools, () => {
-    return tools.ledger.learn({ agent: key, origin, fence, forAsker: true, state, gaps: [], gapMs, restedMs: 0 })
-  })
+  await endRobotsFetch(origin, fence, tools)
   await left
 }
 

@@ -30,6 +30,8 @@ const Config = z.object({
   LEASE_MS: common.LEASE_MS,
   QUARANTINE_MS: common.QUARANTINE_MS,
   BACK_OFF_MS: common.BACK_OFF_MS, // the ledger needs it where 429 and 503 are told: here
+  ROBOTS_DOMAIN_MAX_BYTES: common.ROBOTS_DOMAIN_MAX_BYTES, // likewise for what robots.txt brought
+  ROBOTS_BODIES_MAX_BYTES: common.ROBOTS_BODIES_MAX_BYTES,
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics

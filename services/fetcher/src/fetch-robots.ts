@@ -1,10 +1,10 @@
 /**
  * One robots.txt: the request with its redirects, each hop guarded, all under one deadline; what came back as an event
  * for the origin's state. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2).
+ * Where a hop may go: docs/robots.md.
  */
 import { hash } from 'node:crypto'
-import { gapAfter } from '@decorum/ledger'
-import type { Agent } from '@decorum/protocol'
+import { type Agent, namesRobotsTxt } from '@decorum/protocol'
 import {
   parseRetryAfter,
   ROBOTS_MAX_BYTES,
@@ -16,9 +16,10 @@ import type { LaneConnections, Way } from './connections.ts'
 import { codingOf, decode } from './decode.ts'
 import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
-import { type Lease, later } from './lease.ts'
+import type { ForbidsHop } from './hop-rules.ts'
+import type { Lease } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
-import type { Astray, EnterHop } from './pace.ts'
+import type { Astray, Hop, HopLane } from './pace.ts'
 import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
 import { headersOf } from './request-head.ts'
@@ -42,18 +43,23 @@ export type RobotsAnswer = {
   hops: { url: string; answer: Answer; headers: string[] }[]
 }
 
-type Tools = {
+export type HopTools = {
   connections: LaneConnections
-  enterHop: EnterHop
+  /** `EnterHop`, under the fence of the order */
+  enterHop: (hop: Omit<Hop, 'fence'>) => Promise<HopLane | 'late' | 'blocked'>
+  /** a hop that was the robots fetch of another origin has ended */
+  endRobotsFetch: (origin: string, fence: number) => Promise<void>
+  forbidsHop: ForbidsHop
+  /** of the origin that is asked */
   astray: Astray
-  /** silence owed between two requests of the visit, ms */
-  restMs: number
+}
+type Tools = HopTools & {
   now: () => number
   jitter: () => number
 }
 
 /**
- * @param state  what is known of the origin: its validators make the request conditional
+ * @param state  what is known of the origin. A copy in it is at hand with its body: its validators make the request conditional
  * @param path   '/robots.txt'
  */
 export async function fetchRobots(
@@ -84,21 +90,26 @@ export async function fetchRobots(
     const headers = first ? conditional(agent, state) : headersOf(agent)
     const left = (): number => Math.max(1, Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs()))
     const held = () => (first ? lease.lastCheck() : lease.stillHeld())
+    const visit = at.origin === origin ? visitOwn : visitOther
     let result: Exchange
-    if (at.origin !== origin) {
-      const hop = await tools.enterHop(at.origin, left(), tookMs)
-      if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
-      result = await visitOther(agent, at, headers, left(), held, tools, hop.astray)
+    if (first) {
+      result = await visit(agent, at, headers, left(), held, tools, tools.astray)
+      if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
+    } else {
+      const isRobots = namesRobotsTxt(at.path)
+      const hop = await tools.enterHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
+      if (hop === 'late') return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
+      if (hop === 'blocked') return stop('blocked-hop', `${at.origin} is blocked by an operator`, performance.now())
+      const forbidden = await tools.forbidsHop(at.origin, at.path)
+      if (forbidden !== undefined) {
+        await hop.release()
+        if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, hop.fence)
+        return stop('blocked-hop', forbidden, performance.now())
+      }
+      result = await visit(agent, at, headers, left(), held, tools, hop.astray)
       if (hop.shared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
       await hop.leave(result)
-    } else {
-      if (!first) {
-        const restMs = gapAfter(agent, tools.restMs, tookMs)
-        if (restMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
-        await later(restMs)
-      }
-      result = await visitOwn(agent, at, headers, left(), held, tools, tools.astray)
-      if (result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
+      if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, hop.fence)
     }
     if (result.kind === 'not-sent') {
       if (!first) return stop('timeout', result.why, result.endedAt)
@@ -160,6 +171,8 @@ const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connect
   }
 }
 
+const isConditional = ({ copy }: RobotsState): boolean => copy?.etag !== undefined || copy?.lastModified !== undefined
+
 /** Asks only for what has changed; a 304 to our own validator renews the copy. */
 function conditional(agent: Agent, { copy }: RobotsState): string[] {
   const headers = [...headersOf(agent)]
@@ -196,8 +209,8 @@ async function read(
   }
   const said = { ...done, what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
   if (status < 200 || status > 299) {
-    // Without a copy of ours this 304 answers a question that nobody asked.
-    return status === 304 && state.copy === undefined
+    // A 304 confirms our copy only as the answer to the one conditional request, which is the first of the chain.
+    return status === 304 && (hops.length > 1 || !isConditional(state))
       ? unanswered('protocol', 'a 304 to an unconditional request')
       : { ...said, event }
   }

@@ -37,6 +37,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     quarantineMs: config.QUARANTINE_MS,
     grantAheadMs: GRANT_AHEAD_MS,
     backOffMs: config.BACK_OFF_MS,
+    bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })

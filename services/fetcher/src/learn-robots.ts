@@ -3,23 +3,15 @@ import { type Gap, gapAfter, gapFor, type Ledger, type Lesson } from '@decorum/l
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/service'
-import type { LaneConnections } from './connections.ts'
-import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
+import { fetchRobots, type HopTools, type RobotsAnswer } from './fetch-robots.ts'
 import type { Lease } from './lease.ts'
-import type { Astray, EnterHop } from './pace.ts'
 import { requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
-export type RobotsTools = {
-  connections: LaneConnections
+export type RobotsTools = HopTools & {
   agents: Agents
   sink: Sink
-  enterHop: EnterHop
-  /** of the origin that is asked */
-  astray: Astray
-  /** silence owed between two requests of this visit, ms */
-  restMs: number
   siteAnswers: SiteAnswers
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>
   now: () => number
@@ -30,8 +22,9 @@ export type RobotsTools = {
 
 export type Learned = {
   answer: RobotsAnswer /** undefined: there is nothing to teach */
-  lesson?: Omit<Lesson, 'restedMs'> /** what was known before */
-  state: RobotsState
+  lesson?: Omit<Lesson, 'restedMs'>
+  /** the same, when there was no room for the body: nobody may go by rules that nobody can read later */
+  withoutRoom?: Omit<Lesson, 'restedMs'>
 }
 
 /** @throws LedgerUnavailableError before anything was sent, when the state cannot be read */
@@ -39,49 +32,63 @@ export async function learnRobots(order: Order, agent: Agent, lease: Lease, tool
   const { agents, ledger, sink } = tools
   const partition = ledger.partitionOf(order.origin)
   const [known] = await ledger.robotsStates(partition, [order.origin])
-  const state: RobotsState = known?.state ?? {}
+  const old = await atHand(known?.state ?? {}, (hash) => ledger.body(partition, hash))
   crashPoint('robots.fetching')
-  const answer = await fetchRobots(order.origin, order.path, agent, state, lease, tools)
+  const answer = await fetchRobots(order.origin, order.path, agent, old.asking, lease, tools)
   await keep(order.origin, answer, agent, sink, tools.onSinkError)
-  if (answer.event === undefined) return { answer, state }
-  const next = step(tools.siteAnswers.toldTo(state, order.origin, answer.event), answer.event, tools.now())
-  const lesson: Omit<Lesson, 'restedMs'> = {
-    agent: order.agent,
-    origin: order.origin,
-    fence: order.fence,
-    state: next,
-    gaps: [],
-    gapMs: gapAfter(agent, order.gapMs, answer.tookMs),
+  const { event, octets } = answer
+  if (event === undefined) return { answer }
+  const state = tools.siteAnswers.toldTo(old.state, order.origin, event)
+  const lessonOf = (next: RobotsState, fetched: Uint8Array | undefined): Omit<Lesson, 'restedMs'> => {
+    const { agent: asker, origin, fence, gapMs } = order
+    const gaps = gapsOf(agents, next, fetched ?? old.body)
+    return { agent: asker, origin, fence, state: next, gaps, gapMs: gapAfter(agent, gapMs, answer.tookMs) }
   }
-  if (answer.octets !== undefined && next.copy !== undefined)
-    lesson.body = { hash: next.copy.hash, octets: answer.octets }
-  const body = answer.octets ?? (await oldBody(next, partition, tools))
-  if (body !== 'unknown') lesson.gaps = gapsOf(agents, next, body) // otherwise those that are known stay
-  return { answer, lesson, state }
+  const now = tools.now()
+  const lesson = lessonOf(step(state, event, now), octets)
+  const { copy } = lesson.state
+  const confirmed = event.kind === 'answered' && event.status === 304 && old.body instanceof Uint8Array
+  const body = octets ?? (confirmed ? old.body : undefined)
+  if (copy === undefined || !(body instanceof Uint8Array)) return { answer, lesson }
+  lesson.body = { hash: copy.hash, octets: body }
+  const noRoom = step(state, { kind: 'unanswered', reason: 'no-room', jitter: tools.jitter() }, now)
+  // the delay that it asked for is known, whether or not it is kept
+  return { answer, lesson, withoutRoom: { ...lessonOf(noRoom, undefined), gaps: lesson.gaps } }
 }
 
-/** The copy that stays in force through a 304 or an outage; without it the gaps are the floors. */
-async function oldBody(
+/** The body of the copy; undefined: there is none · 'lost': it should be there · 'unknown': the ledger does not say. */
+type Body = Uint8Array | undefined | 'lost' | 'unknown'
+/**
+ * What is known of an origin, with the body of its copy. A copy whose body is lost is none any more.
+ * `asking`: the same, with the copy only where its body is at hand; its validators may be sent.
+ */
+async function atHand(
   state: RobotsState,
-  partition: number,
-  { ledger }: RobotsTools,
-): Promise<Uint8Array | undefined | 'unknown'> {
-  return state.copy === undefined ? undefined : ledger.body(partition, state.copy.hash).catch(() => 'unknown' as const)
+  bodyOf: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<{ state: RobotsState; body: Body; asking: RobotsState }> {
+  const { copy, ...rest } = state
+  if (copy === undefined) return { state, body: undefined, asking: state }
+  const body: Body = await bodyOf(copy.hash).then(
+    (octets) => octets ?? 'lost',
+    () => 'unknown',
+  )
+  if (body === 'unknown') return { state, body, asking: rest }
+  return body === 'lost' ? { state: rest, body, asking: rest } : { state, body, asking: state }
 }
 
 /**
- * Each agent's gap under its own policy; one file is compiled once per profile. Through an outage the last copy's delay
- * holds, whether or not the copy's rules do: slower, never ruder.
+ * Each agent's delay under its own policy; one file is compiled once per profile. Through an outage the last copy's delay
+ * holds, whether or not the copy's rules do, and where its body cannot be read the delay that is known: slower, never ruder.
  */
-function gapsOf(agents: Agents, { answer }: RobotsState, body: Uint8Array | undefined): (Gap & { agent: string })[] {
+function gapsOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent: string } & Partial<Gap>)[] {
   const compiled = new Map<string, RobotsTxt>()
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
-    let rules: RobotsTxt | undefined
-    if (body !== undefined && answer !== undefined && policy.answers[answer.kind] !== 'open') {
-      rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
-      compiled.set(agent.profile, rules)
-    }
+    const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
+    if (isOpen || body === undefined) return { agent: agent.key, ...gapFor(agent, undefined) }
+    if (!(body instanceof Uint8Array)) return { agent: agent.key }
+    const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
+    compiled.set(agent.profile, rules)
     return { agent: agent.key, ...gapFor(agent, rules) }
   })
 }

@@ -4,7 +4,7 @@
  */
 import type { LaneRef, Ledger, Permit } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import type { Order } from '@decorum/protocol'
+import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import { LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
 
@@ -88,7 +88,10 @@ export async function beginLease(
   leaseSpanMs: number,
   clock?: LaneRef,
 ): Promise<Begun> {
-  const { kind, agent, origin, fence, version, gapMs } = order
+  const { agent, origin, fence, version, gapMs } = order
+  // every request whose URL is a robots.txt is the one robots fetch of its origin
+  const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
+  const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const monotonic = performance.now() // before the call: the reply may be late, the lease began without us
     const wall = Date.now()

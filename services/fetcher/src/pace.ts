@@ -11,14 +11,31 @@ import { later } from './lease.ts'
 /** A visit to a lane: our fence, and the silence it will owe, ms. */
 type Visit = LaneRef & {
   fence: number
-  gapMs: number /** of the site itself: its lane, or its host's */
+  gapMs: number
+  /** of the site itself: its lane, or its host's */
   ofSite: boolean
+  /** held before the hop that asks for it, and afterwards */
+  isOurs?: boolean
 }
 
-/** One hop of a robots.txt into another origin. */
+/** One hop of a robots.txt: a request of its own at the origin where it leads. */
+export type Hop = {
+  origin: string
+  /** its URL is a robots.txt: it takes part in the one robots fetch of that origin */
+  isRobots: boolean
+  /** fence of the order that the hop belongs to */
+  fence: number
+  deadlineMs: number
+  /** the slowest exchange of the visit so far, ms, for agents that rest in proportion */
+  tookMs?: number | undefined
+}
 export type HopLane = {
+  /** under which the hop is made; a robots fetch is ended under it */
+  fence: number
   /** ends the visit. Never rejects: a lease that cannot be handed back ends by itself. */
   leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>): Promise<void>
+  /** nothing was sent: each clock is what it was. Never rejects. */
+  release(): Promise<void>
   /** one of its clocks is held by this visit already: the hop is one more request of it */
   shared: boolean
   astray: Astray
@@ -28,10 +45,10 @@ export type Astray = (address: string | undefined) => string | undefined
 /** The end of a request: its instant on `performance.now()`, what the site said by it, the silence owed to the site (ms). */
 export type End = { endedAt: number; mood?: Mood; gapMs: number }
 /**
- * The lane of a hop with all clocks above it, once they are open; undefined when that would be after `deadlineMs`.
- * @param tookMs  the slowest exchange of the visit so far, ms, for agents that rest in proportion
+ * The lane of a hop with all clocks above it, once they are open and no other robots fetch of its origin is in flight.
+ * late: that would be after `deadlineMs`. blocked: an operator has blocked the origin.
  */
-export type EnterHop = (origin: string, deadlineMs: number, tookMs?: number) => Promise<HopLane | undefined>
+export type EnterHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
 
 /** The clocks that one request holds. */
 export type Clocks = {
@@ -40,6 +57,8 @@ export type Clocks = {
   begun(visit: { fence: number; gapMs: number } | undefined): void
   /** silence that the lane and its clocks owe between two requests of one visit, ms */
   restMs(): number
+  /** the longest delay that a hop owed on a clock of this visit, ms: the visit owes it, too */
+  hopsOweMs(): number
   enterHop: EnterHop
   readonly astray: Astray
   /** the exchange is over: each clock owes its silence from there. Never rejects; undefined where there is none to tell */
@@ -48,7 +67,9 @@ export type Clocks = {
   release(): Promise<void>
 }
 
-type Entered = Clocks | { waitMs: number }
+/** Infinity: an operator has blocked the origin of a hop */
+type NotEntered = { waitMs: number }
+type Entered = Clocks | NotEntered
 
 export type Pace = {
   /** some clocks are of addresses: `astray` has something to say */
@@ -65,7 +86,16 @@ export type PaceOptions = {
 }
 
 /** A clock that has to be entered, at the first of these lanes that is open. */
-type Wanted = { lanes: LaneRef[]; gapMs: number; kind: 'hop' | 'clock'; ofSite?: boolean }
+type Wanted = {
+  lanes: LaneRef[]
+  gapMs: number
+  kind: 'hop' | 'clock'
+  ofSite?: boolean
+  of?: LaneRef
+  isRobots?: boolean
+  /** held by this visit already: nothing is leased */
+  heldFence?: number
+}
 type Above = { clocks: Wanted[]; astray: Astray }
 
 const LEAVE_TRIES = 3
@@ -97,9 +127,11 @@ async function enterAbove(options: PaceOptions, agent: Agent, origin: string, ga
 async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Above> {
   if (groups.hostsAlone) return NONE_ABOVE
   const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
-  const clocks = groups
-    .above(agent.key, origin, address)
-    .map((clock) => ({ ...clock, gapMs: clock.gapMs ?? gapMs, kind: 'clock' as const }))
+  const of = { agent: agent.key, origin }
+  const clocks = groups.above(agent.key, origin, address).map((clock): Wanted => {
+    const owed = clock.gapMs === undefined ? { gapMs, of } : { gapMs: clock.gapMs }
+    return { lanes: clock.lanes, kind: 'clock', ...owed }
+  })
   // Names are looked up again when a connection is made, and may lead elsewhere by then.
   const astray: Astray = (at) =>
     !groups.needsAddress || plain(at) === plain(address) ? undefined : `the clock of ${at} is not held`
@@ -107,16 +139,18 @@ async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: s
 }
 
 /** All of them or none: what was entered before one that is shut is given back unused. */
-async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[]): Promise<Visit[] | { waitMs: number }> {
+async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[]): Promise<Visit[] | NotEntered> {
   const visits: Visit[] = []
-  for (const { lanes, gapMs, kind, ofSite = false } of clocks) {
-    const entry = await ledger.enter({ lanes, gapMs, kind }).catch(() => undefined)
-    if (entry?.kind !== 'granted') {
+  for (const { ofSite = false, ...wanted } of clocks) {
+    const { kind } = wanted
+    const entry = await ledger.enter(wanted).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
+    if (entry.kind !== 'granted') {
       await release(ledger, visits)
-      return { waitMs: entry?.waitMs ?? AGAIN_MS }
+      return entry.kind === 'blocked' ? { waitMs: Infinity } : { waitMs: entry.waitMs }
     }
     crashPoint(kind === 'hop' ? 'hop.entered' : 'clock.entered')
-    visits.push({ ...entry.lane, fence: entry.fence, gapMs: entry.gapMs, ofSite })
+    const isOurs = wanted.heldFence !== undefined
+    visits.push({ ...entry.lane, fence: entry.fence, gapMs: entry.gapMs, ofSite, isOurs })
   }
   return visits
 }
@@ -130,6 +164,7 @@ class HeldClocks implements Clocks {
   readonly #origin: string
   readonly #gapMs: number
   #visits: readonly Visit[]
+  #hopsOweMs = 0
 
   constructor(
     options: PaceOptions,
@@ -154,52 +189,70 @@ class HeldClocks implements Clocks {
   }
 
   restMs(): number {
-    return Math.max(this.#gapMs, ...this.#visits.map((held) => held.gapMs))
+    return Math.max(this.#gapMs, this.#hopsOweMs, ...this.#visits.map((held) => held.gapMs))
   }
 
-  async enterHop(to: string, deadlineMs: number, tookMs?: number): Promise<HopLane | undefined> {
+  hopsOweMs(): number {
+    return this.#hopsOweMs
+  }
+
+  async enterHop({
+    origin: to,
+    isRobots,
+    fence: ownFence,
+    deadlineMs,
+    tookMs,
+  }: Hop): Promise<HopLane | 'late' | 'blocked'> {
     const { ledger, groups } = this.#options
     const agent = this.#agent
+    const lane: LaneRef = { agent: agent.key, origin: to }
+    const heldFence = this.#heldFence(lane, ownFence)
     const until = performance.now() + deadlineMs
     const host = groups.hostLane(agent.key, to)
     const site = { gapMs: agent.minGapMs, ofSite: true }
     const there = await above(this.#options, agent, to, agent.minGapMs)
     const needed: Wanted[] = [
       ...there.clocks,
-      ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const }]),
-      { ...site, lanes: [{ agent: agent.key, origin: to }], kind: 'hop' },
+      ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const, of: lane }]),
+      { ...site, lanes: [lane], kind: 'hop', isRobots, ...(heldFence === undefined ? {} : { heldFence }) },
     ]
-    // A clock that this very visit holds has just ended a request of ours: it is waited out, not asked for.
-    const isHeld = (lane: LaneRef): boolean => this.#isHeld(lane)
+    // A clock that this very visit holds has just ended a request of ours: it is waited out, not asked for. The origin's
+    // gates are looked at all the same.
+    const isHeld = (one: LaneRef): boolean => this.#heldFence(one, ownFence) !== undefined
     const shared = needed.some(({ lanes }) => lanes.some(isHeld))
     const restMs = shared ? gapAfter(agent, this.restMs(), tookMs) : 0
-    if (performance.now() + restMs >= until) return undefined
+    if (performance.now() + restMs >= until) return 'late'
     if (restMs > 0) await later(restMs)
     for (;;) {
       const hop = await enterAll(
         ledger,
-        needed.filter(({ lanes }) => !lanes.some(isHeld)),
+        needed.filter(({ kind, lanes }) => kind === 'hop' || !lanes.some(isHeld)),
       )
-      if (!('waitMs' in hop)) return hopLane(ledger, agent, hop, shared, there.astray)
-      if (performance.now() + hop.waitMs >= until) return undefined
+      if (!('waitMs' in hop)) {
+        const owedMs = Math.max(...hop.flatMap(({ ofSite, gapMs }) => (ofSite ? [gapMs] : [])))
+        if (shared) this.#hopsOweMs = Math.max(this.#hopsOweMs, owedMs)
+        return hopLane(ledger, agent, hop, owedMs, shared, there.astray)
+      }
+      if (hop.waitMs === Infinity) return 'blocked'
+      if (performance.now() + hop.waitMs >= until) return 'late'
       await later(hop.waitMs)
     }
   }
 
   leave(end: End): Promise<void> | undefined {
     if (this.#visits.length === 0) return undefined
-    return leave(this.#options.ledger, this.#visits, end).then(() => crashPoint('clock.left'))
+    const gapMs = Math.max(end.gapMs, this.#hopsOweMs)
+    return leave(this.#options.ledger, this.#visits, { ...end, gapMs }).then(() => crashPoint('clock.left'))
   }
 
   release(): Promise<void> {
     return release(this.#options.ledger, this.#visits)
   }
 
-  #isHeld(lane: LaneRef): boolean {
-    return (
-      (lane.agent === this.#agent.key && lane.origin === this.#origin) ||
-      this.#visits.some((held) => nameOf(held) === nameOf(lane))
-    )
+  /** The fence under which this visit holds a lane: that of its order, or of a clock. */
+  #heldFence(lane: LaneRef, ownFence: number): number | undefined {
+    if (lane.agent === this.#agent.key && lane.origin === this.#origin) return ownFence
+    return this.#visits.find((held) => nameOf(held) === nameOf(lane))?.fence
   }
 }
 
@@ -207,17 +260,23 @@ const hopLane = (
   ledger: PaceOptions['ledger'],
   agent: Agent,
   visits: Visit[],
+  owedMs: number,
   shared: boolean,
   astray: Astray,
-): HopLane => ({
-  shared,
-  astray,
-  async leave({ kind, endedAt, timing }) {
-    const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
-    await leave(ledger, visits, { endedAt, gapMs: gapAfter(agent, agent.minGapMs, tookMs) })
-    crashPoint('hop.left')
-  },
-})
+): HopLane => {
+  const entered = visits.filter(({ isOurs }) => isOurs !== true)
+  return {
+    fence: visits.at(-1)?.fence ?? 0, // the hop's own lane is entered last
+    shared,
+    astray,
+    async leave({ kind, endedAt, timing }) {
+      const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
+      await leave(ledger, entered, { endedAt, gapMs: gapAfter(agent, owedMs, tookMs) })
+      crashPoint('hop.left')
+    },
+    release: () => release(ledger, entered),
+  }
+}
 
 async function leave(
   ledger: PaceOptions['ledger'],

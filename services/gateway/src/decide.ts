@@ -80,12 +80,14 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
       drop({ kind: 'refused', reason: 'blocked-by-operator' })
       continue
     }
+    // While the rules are out of force the delay that they asked for is still owed.
+    const gap: Gap = gapFor(agent, given.rules)
+    gap.gapMs = Math.max(gap.gapMs, lane.delayMs ?? 0)
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
     if (lane.shutUntil !== undefined && lane.shutUntil > now) {
       return leave({ kind: 'defer', until: Math.min(lane.shutUntil, head.expiresAt), why: lane.heldBy ?? 'back-off' })
     }
-    if (lane.refetch && lane.robots.state.question === undefined)
-      return make('robots', '/robots.txt', gapFor(agent, given.rules))
+    if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', gap)
     const verdict = given.judge(head.path)
     switch (verdict.kind) {
       case 'refused':
@@ -98,14 +100,12 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
         }
         return leave({ kind: 'defer', until: Math.min(verdict.until, head.expiresAt), why: waitReason(verdict.why) })
       case 'ask':
-        return make('robots', '/robots.txt', gapFor(agent, given.rules))
-      case 'allowed': {
-        const gap = gapFor(agent, given.rules)
+        return make('robots', '/robots.txt', gap)
+      case 'allowed':
         // A refresh is one more order in the lane; the page follows after the gap, under whatever is then in force.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', gap)
           : make('page', head.path, gap)
-      }
       default:
         return verdict satisfies never
     }

@@ -29,6 +29,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     laneLimit: config.LANE_LIMIT,
     outcomesLimit: config.OUTCOMES_LIMIT,
     backOffMs: config.BACK_OFF_MS,
+    bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config

@@ -3,7 +3,7 @@
  * policy. What is compiled is shared by all origins that serve the same octets.
  */
 import { type Ledger, tokensOf } from '@decorum/ledger'
-import type { Agent, OutcomeBody } from '@decorum/protocol'
+import { type Agent, namesRobotsTxt, type OutcomeBody } from '@decorum/protocol'
 import {
   type Judgement,
   judge,
@@ -41,9 +41,6 @@ export type RobotsGate = {
   note(origin: string, state: RobotsState, now: number): void
 }
 
-/** The ledger has lost the body: nobody knows the rules, so nobody may go on; the origin is asked again. */
-const ASK_AGAIN: Judgement = { kind: 'ask' }
-
 export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsGate {
   const seen = new Recent<string, Seen>(ORIGINS)
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
@@ -62,7 +59,10 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       return hash === undefined ? undefined : (rules.get(ruleKey(agent, hash)) ?? load(agent, origin, hash))
     },
     judge(agent, origin, path, state, inForce, now) {
-      if (inForce === 'lost') return ASK_AGAIN
+      const { question } = state
+      if (question !== undefined && question.until > now && namesRobotsTxt(path))
+        return { kind: 'wait', until: question.until, why: 'being-asked' } // one fetch of it at a time, also as a page
+      if (inForce === 'lost') return judgeLost(state, policyOf(agent), now)
       const facts = inForce === undefined ? state : { ...state, rules: inForce }
       return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
     },
@@ -79,6 +79,21 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
     note: (origin, state, now) => seen.set(origin, { state, at: now }),
   }
   return self
+}
+
+/**
+ * The ledger has lost the body that is in force: nobody knows the rules, so nobody may go on. The origin is asked again: at once
+ * after a good answer, and after a failure when the retry is due, as if there had never been a copy.
+ */
+function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
+  const { copy: _, olderCopies: __, ...facts } = state
+  if (state.answer === undefined || policy.answers[state.answer.kind] !== 'unreachable') {
+    const { question } = state
+    return question !== undefined && question.until > now
+      ? { kind: 'wait', until: question.until, why: 'being-asked' }
+      : { kind: 'ask' }
+  }
+  return judge(facts, '/', '*', { ...policy, withoutCopy: 'refuse', afterwards: 'refuse' }, now)
 }
 
 /** Rules are about paths: the origin is only written before one that would read as another host without it. */

@@ -2,9 +2,9 @@
 import type { Agent, Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
-import { fetchRobots, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
+import { fetchRobots, type HopTools, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
 import type { Lease } from '../../../services/fetcher/src/lease.ts'
-import type { Astray, EnterHop } from '../../../services/fetcher/src/pace.ts'
+import type { HopLane } from '../../../services/fetcher/src/pace.ts'
 import { noSink } from '../../../services/fetcher/src/sink.ts'
 import { polite, type testConnections } from './tools.ts'
 
@@ -46,17 +46,19 @@ export function page(
   })
 }
 
+/** A lane that is open at once, and that nobody else wants. */
+const openLane: HopLane = {
+  fence: 1,
+  shared: false,
+  astray: () => undefined,
+  leave: async () => {},
+  release: async () => {},
+}
+
 export async function robots(
   connections: Connections,
   origin: string,
-  over: {
-    agent?: Agent
-    state?: RobotsState
-    lease?: Lease
-    enterHop?: EnterHop
-    astray?: Astray
-    restMs?: number
-  } = {},
+  over: Partial<HopTools> & { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
 ): Promise<RobotsAnswer> {
   const answer = await fetchRobots(
     origin,
@@ -66,9 +68,10 @@ export async function robots(
     over.lease ?? leaseOf(),
     {
       connections,
-      enterHop: over.enterHop ?? (async () => ({ leave: async () => {}, shared: false, astray: () => undefined })),
+      enterHop: over.enterHop ?? (async () => openLane),
+      endRobotsFetch: over.endRobotsFetch ?? (async () => {}),
+      forbidsHop: over.forbidsHop ?? (async () => undefined),
       astray: over.astray ?? (() => undefined),
-      restMs: over.restMs ?? 0,
       now: () => NOW,
       jitter: () => 0.5,
     },

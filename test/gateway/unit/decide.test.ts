@@ -59,6 +59,15 @@ test('an allowed head becomes a page order with the gap that the rules owe', () 
   expect(order).toMatchObject({ kind: 'page', path: '/a', gapMs: 2_500, attempt: 1 })
 })
 
+test('the delay that is known is owed while the rules are out of force, by a robots order as by a page', () => {
+  const known = { delayMs: 3_000 }
+  expect(decided(lane(unknownOrigin, known)).order).toMatchObject({ kind: 'robots', gapMs: 3_000 })
+  expect(decided(lane(served(unknownOrigin, 404), known)).order).toMatchObject({ kind: 'page', gapMs: 3_000 })
+  expect(decided(lane(unknownOrigin, { ...known, refetch: true })).order).toMatchObject({ gapMs: 3_000 })
+  const longer = decided(lane(served(unknownOrigin, 200), known), 'user-agent: *\ncrawl-delay: 5')
+  expect(longer.order).toMatchObject({ gapMs: 5_000 })
+})
+
 test('a crawl-delay above the cap is clamped to it', () => {
   expect(decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 100').order).toMatchObject({
     gapMs: 10_000,

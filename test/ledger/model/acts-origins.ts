@@ -1,6 +1,6 @@
 /** Robots answers, reaping, the operator's hand: done by the real ledger and by the model. */
 import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
-import { type Act, caller, GAPS, type Holder, holderOf, isAsking, same } from './play.ts'
+import { type Act, caller, GAPS, type Holder, holderOf, isAsking, isFetched, same } from './play.ts'
 import * as rules from './rules.ts'
 
 export const learn: Act = async (play, dice) => {
@@ -34,6 +34,17 @@ export const learn: Act = async (play, dice) => {
   if (forAsker || begunAt === undefined) return
   const endedAt = play.latest - Math.min(restedMs, play.latest - begunAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(gapMs, own))
+}
+
+export const endRobotsFetch: Act = async (play, dice) => {
+  const holder = play.holders.findLast(isFetched)
+  if (holder === undefined) return
+  const { process, call } = caller(play, dice)
+  const { origin } = readLaneName(holder.lane)
+  const end = { origin, fence: holder.fence, agents: [...rules.AGENTS] }
+  const real = await process.origins.endRobotsFetch(end)
+  same('endRobotsFetch', real, rules.endRobotsFetch(play.model, call, origin, holder.fence))
+  holder.asks = false
 }
 
 export const reap: Act = async (play, dice) => {

@@ -100,7 +100,7 @@ export const beginOrders: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const orders = holders.map((holder): rules.Beginning => {
-    const kind = dice(3) === 2 ? 'robots' : 'page'
+    const kind = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
     const clock = dice(3) < 2 && clockOf(holder.lane) !== holder.lane ? clockOf(holder.lane) : undefined
     return { lane: holder.lane, fence: holder.fence, kind, version, gapMs: dice.pick(GAPS), clock }
@@ -134,38 +134,45 @@ export const beginOrders: Act = async (play, dice) => {
       if (holder.begunAt === undefined) holder.state = 'done'
       continue
     }
-    Object.assign(holder, { kind: order.kind, state: 'begun', begunAt: play.latest })
-    play.site.visit(holder.lane, order.kind, holder.fence, play.latest)
+    Object.assign(holder, {
+      kind: order.kind,
+      asks: order.kind === 'robots-page',
+      state: 'begun',
+      begunAt: play.latest,
+    })
+    play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
     const clock = clocks[index]
     if (clock !== undefined && order.clock !== undefined) visited(play, order.clock, 'clock', clock.fence)
   }
 }
 
 /** Somebody holds a lane by a visit. */
-function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number): void {
+function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number, asks = false): void {
   play.site.fence(lane, fence)
-  play.site.visit(lane, kind, fence, play.latest)
-  play.holders.push({ lane, fence, version: 0, heads: [], kind, state: 'begun', begunAt: play.latest })
+  play.site.visit(lane, kind, fence, play.latest, asks)
+  play.holders.push({ lane, fence, version: 0, heads: [], kind, asks, state: 'begun', begunAt: play.latest })
   forgetOldest(play)
 }
 
 export const enter: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const kind = dice.pick(['hop', 'clock'] as const)
-  const lanes = dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
+  const lanes = kind === 'clock' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
+  const isRobots = kind === 'hop' && dice(2) === 1
   const gapMs = dice.pick(GAPS)
-  const real = await process.lanes.enter({ lanes: lanes.map(readLaneName), kind, gapMs })
-  const expected = rules.enter(play.model, call, { lanes, kind, gapMs })
+  const real = await process.lanes.enter({ lanes: lanes.map(readLaneName), kind, gapMs, isRobots })
+  const expected = rules.enter(play.model, call, { lanes, kind, gapMs, isRobots })
   if (real.kind === 'wait')
     return same(
       'enter',
       { waitMs: real.waitMs },
       'waitMs' in expected ? { waitMs: rounded(expected.waitMs) } : expected,
     )
+  if (real.kind === 'blocked') return same('enter', real, expected)
   const { agent, origin } = real.lane
   const lane = laneName(agent, origin)
   same('enter', { lane, clock: { fence: real.fence, gapMs: real.gapMs } }, expected)
-  visited(play, lane, kind, real.fence)
+  visited(play, lane, kind, real.fence, isRobots)
 }
 
 /** A visit that is not used after all. */
@@ -222,7 +229,7 @@ export const settle: Act = async (play, dice) => {
   for (const [index, answer] of real.entries()) {
     const end = endings[index]
     const begunAt = holders[index]?.begunAt
-    if (holders[index] !== undefined) holders[index].state = 'done'
+    if (holders[index] !== undefined) Object.assign(holders[index], { state: 'done', over: answer === 'settled' })
     if (answer !== 'settled' || end === undefined || begunAt === undefined) continue
     const endedAt = play.latest - Math.min(end.restedMs, play.latest - begunAt)
     play.site.end(end.lane, end.fence, endedAt, end.gapMs)

@@ -31,7 +31,7 @@ export const view: Act = async (play, dice) => {
     {
       version: expected.version,
       notBefore: expected.notBefore,
-      question: expected.question?.fence,
+      question: expected.question !== undefined && expected.question.until > now ? expected.question.fence : undefined,
       backOff: expected.shutUntil > now ? { until: expected.shutUntil, incidents: expected.incidents } : undefined,
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
       blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,

@@ -17,7 +17,10 @@ export type Holder = {
   fence: number
   version: number
   heads: string[]
-  kind: 'page' | 'robots' | 'hop' | 'clock'
+  kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
+  /** its URL is a robots.txt; `over`: its exchange has ended */
+  asks?: boolean
+  over?: boolean
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
   state: 'taken' | 'begun' | 'done'
   begunAt?: number
@@ -95,6 +98,9 @@ export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'begun' && kind !== 'robots'
 export const isUnused = ({ state, kind }: Holder): boolean => state === 'begun' && (kind === 'hop' || kind === 'clock')
 export const isAsking = ({ state, kind }: Holder): boolean => state === 'begun' && kind === 'robots'
+
+/** A page or a hop that was a robots fetch, and is over. */
+export const isFetched = ({ asks, over }: Holder): boolean => asks === true && over === true
 
 export type Act = (play: Play, dice: Dice) => Promise<void>
 

@@ -145,7 +145,7 @@ export function take(
       shutUntil: shut > now ? shut : undefined,
       blocked,
       version: origin.version,
-      question: origin.question,
+      question: origin.question !== undefined && origin.question.until > now ? origin.question : undefined,
     })
   }
   if (lanes.length > 0) return { lanes, more: found.length === limit }

@@ -24,7 +24,7 @@ const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
 export type Beginning = {
   lane: string
   fence: number
-  kind: 'page' | 'robots'
+  kind: 'page' | 'robots' | 'robots-page'
   version: number
   gapMs: number
   clock: string | undefined
@@ -53,7 +53,7 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
       giveBack(lane, lease.notBefore)
       return { kind: 'rules-changed' }
     }
-    if (kind === 'robots' && origin.question !== undefined && origin.question.until > now) {
+    if (kind !== 'page' && origin.question !== undefined && origin.question.until > now) {
       giveBack(lane, lease.notBefore, origin.question.until, 'robots-being-asked')
       return { kind: 'being-asked' }
     }
@@ -66,10 +66,13 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
     m.planned = false
     lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
     lease.ends = ms(now + leaseMs)
-    if (kind === 'robots') origin.question = { fence, until: ms(now + HOLD_MS) }
+    if (kind !== 'page') origin.question = { fence, until: ms(now + HOLD_MS) }
     return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }
   })
 }
+
+/** How often a hop looks whether the robots fetch of its origin has ended. */
+const LOOK_AGAIN_MS = 250
 
 /** The gap that an operator demands, while he does. */
 const demanded = ({ override }: Origin, now: number): number =>
@@ -78,11 +81,20 @@ const demanded = ({ override }: Origin, now: number): number =>
 export function enter(
   m: Model,
   call: Call,
-  { lanes, kind, gapMs }: { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number },
-): { waitMs: number } | { lane: string; clock: { fence: number; gapMs: number } } {
+  { lanes, kind, gapMs, isRobots }: { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number; isRobots: boolean },
+): { waitMs: number } | { kind: 'blocked' } | { lane: string; clock: { fence: number; gapMs: number } } {
   const { now, held } = open(m, call)
-  const visited = visit(m, now, held, lanes, kind, gapMs)
-  return 'until' in visited ? { waitMs: Math.max(1, visited.until - now) } : visited
+  const [first = ''] = lanes
+  const origin = originAt(m, originOf(first))
+  const { blockedUntil, question } = origin
+  if (kind === 'hop' && blockedUntil > now) return { kind: 'blocked' }
+  if (kind === 'hop' && question !== undefined && question.until > now)
+    return { waitMs: Math.min(question.until - now, LOOK_AGAIN_MS) }
+  const known = kind === 'hop' ? Math.max(origin.gaps.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
+  const visited = visit(m, now, held, lanes, kind, Math.max(gapMs, known))
+  if ('until' in visited) return { waitMs: Math.max(1, visited.until - now) }
+  if (isRobots) origin.question = { fence: visited.clock.fence, until: ms(now + HOLD_MS) }
+  return visited
 }
 
 /** A visit that no URL of the lane asked for: to the first of these lanes that is open. */

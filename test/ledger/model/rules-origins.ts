@@ -20,13 +20,16 @@ export function learn(m: Model, call: Call, word: Teaching): string {
   const name = originOf(word.lane)
   const origin = originAt(m, name)
   const asker = m.lanes.get(word.lane)
-  const begun = asker?.lease?.fence === word.fence ? asker.lease.begun : undefined
+  const lease = asker?.lease?.fence === word.fence ? asker.lease.begun : undefined
+  const begun = lease?.kind === 'robots' ? lease : undefined
   if (origin.question?.fence !== word.fence || (!word.forAsker && begun === undefined)) return 'stale'
   delete origin.question
   origin.version++
   origin.notBefore = word.notBefore
   if (!word.forAsker && asker !== undefined && begun !== undefined) {
-    const own = word.gaps.find(([agent]) => agent === agentOf(word.lane))?.[1] ?? 0
+    const agent = agentOf(word.lane)
+    const learned = word.gaps.find(([one]) => one === agent)?.[1] ?? 0
+    const own = Math.max(learned, origin.gaps.get(agent) ?? 0)
     delete asker.lease
     asker.due = now - Math.min(word.restedMs, now - begun.at) + Math.max(word.gapMs, own, begun.least)
   }
@@ -43,6 +46,23 @@ export function learn(m: Model, call: Call, word: Teaching): string {
     } else if (lane.due !== undefined) lane.due += longer
     else if (lane.lease?.begun !== undefined) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
     else if (lane.lease !== undefined) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
+  }
+  return 'settled'
+}
+
+/** The facts stay; lanes that wait are woken to their own clocks. */
+export function endRobotsFetch(m: Model, call: Call, name: string, fence: number): string {
+  open(m, call)
+  const origin = originAt(m, name)
+  if (origin.question?.fence !== fence) return 'stale'
+  delete origin.question
+  for (const agent of AGENTS) {
+    const lane = m.lanes.get(`${agent} ${name}`)
+    const gapMs = origin.gaps.get(agent) ?? 0
+    if (lane?.clock !== undefined && lane.due !== undefined) {
+      lane.due = lane.clock
+      delete lane.clock
+    } else if (lane?.lease?.begun !== undefined) lane.lease.begun.least = Math.max(lane.lease.begun.least, gapMs)
   }
   return 'settled'
 }
@@ -68,10 +88,10 @@ export function reap(m: Model, call: Call): { begun: number; unbegun: number; qu
     result.begun++
     lane.due = now + Math.max(lease.begun.gapMs, lease.begun.least) + quarantineMs
     const origin = originAt(m, originOf(name))
-    if (lease.begun.kind === 'page') {
+    if (lease.begun.kind === 'page' || lease.begun.kind === 'robots-page') {
       lane.tries++
       lane.triedList = lease.list
-    } else if (origin.question?.fence === lease.fence) {
+    } else if (lease.begun.kind === 'robots' && origin.question?.fence === lease.fence) {
       result.questions.push({ lane: name, fence: lease.fence, version: origin.version })
     }
   }

@@ -9,8 +9,8 @@ type Visit = { begunAt: number; endedAt?: number; owedMs: number; fence: number;
 export type Site = {
   /** a lane was taken or entered under this fence */
   fence(lane: string, fence: number): void
-  /** the bytes leave now */
-  visit(lane: string, kind: 'page' | 'robots' | 'hop' | 'clock', fence: number, now: number): void
+  /** the bytes leave now. @param asks  the URL is a robots.txt */
+  visit(lane: string, kind: string, fence: number, now: number, asks: boolean): void
   /** the exchange ended well known to the ledger */
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
   /** nothing was sent after all */
@@ -49,7 +49,7 @@ export function openSite(): Site {
         rude(`the fence ${fence} of ${lane} does not rise above ${fences.get(lane)}`)
       fences.set(lane, fence)
     },
-    visit(lane, kind, fence, now) {
+    visit(lane, kind, fence, now, asks) {
       site.granted++
       const before = visits.get(lane)
       if (before !== undefined && now < overAt(before) - 0.0015)
@@ -60,7 +60,7 @@ export function openSite(): Site {
       if (now < shutUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${shutUntil}`)
       const visit: Visit = { begunAt: now, owedMs: 0, fence, before: before && { ...before, before: undefined } }
       visits.set(lane, visit)
-      if (kind !== 'robots') return
+      if (!asks) return
       const asked = questions.get(originOf(lane))
       if (asked !== undefined && asked.endedAt === undefined && now < asked.begunAt + SETTINGS.leaseMs)
         rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)

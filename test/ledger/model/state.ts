@@ -29,7 +29,13 @@ export type Lease = {
   ends: number
   /** when reap looks at it: the end of the reservation first, then that of the lease */
   looked: number
-  begun?: { at: number; gapMs: number; kind: 'page' | 'robots' | 'hop' | 'clock'; wasFailing: boolean; least: number }
+  begun?: {
+    at: number
+    gapMs: number
+    kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
+    wasFailing: boolean
+    least: number
+  }
 }
 /** no URL of the lane asked for it */
 export const isVisit = ({ begun }: Lease): boolean => begun?.kind === 'hop' || begun?.kind === 'clock'

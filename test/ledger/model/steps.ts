@@ -1,6 +1,6 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
 import { beginOrders, enter, park, release, resolve, settle, take } from './acts.ts'
-import { learn, operate, reap } from './acts-origins.ts'
+import { endRobotsFetch, learn, operate, reap } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, backwards, crash, drain, forget, job, loseHolder, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
@@ -8,16 +8,17 @@ import * as rules from './rules.ts'
 
 /** How often each act comes, of a thousand. */
 const ACTS: [number, Act][] = [
-  [150, park],
+  [140, park],
   [190, take],
   [160, beginOrders],
   [130, settle],
   [50, resolve],
   [50, learn],
+  [20, endRobotsFetch],
   [25, enter],
   [15, release],
   [50, reap],
-  [140, pass],
+  [130, pass],
   [12, view],
   [8, look],
   [12, drain],

@@ -1,11 +1,11 @@
 --[[
   begin: the permit, asked for right before the first byte. From here on the lease counts and outlasts the deadline.
   ARGV[4] leaseMs   ARGV[5] aheadMs: a lane that opens this soon is granted already; the caller waits out the rest by himself
-  then per order: lane, fence, kind (page | robots), version, gapMs, clock: the lane that is this one's clock as well, or ''
+  then per order: lane, fence, kind (page | robots | robots-page: a page whose URL is a robots.txt), version, gapMs, clock: the lane that is this one's clock as well, or ''
   Returns {epoch, now, then per order: 'granted', with |ms until it opens where it has to be waited for, and |fence|gapMs of the clock behind that · 'early|waitMs' · a refusal}
           refusals: stale (not your fence) · held (Redis forgot) · rules-changed · shut (back-off, pause) · being-asked · paced (the
           clock is shut)
-  Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots question per origin. A
+  Keeps   a refused order has given its lane back, unless the lane was no longer its own. One robots fetch of an origin at a time. A
           lane and its clock are begun together or not at all.
 ]]
 local out = { epochId, ms(now) }
@@ -58,7 +58,7 @@ for i = 6, #ARGV, 6 do
       answer = 'shut'; endLease(lane); giveBack(lane, opens, shut, pause >= back and 'paused' or 'back-off')
     elseif inForce ~= version then
       answer = 'rules-changed'; endLease(lane); giveBack(lane, opens)
-    elseif kind == 'robots' and o[4] and tonumber(o[5]) > now then
+    elseif kind ~= 'page' and o[4] and tonumber(o[5]) > now then
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
     elseif opens > now + ahead then
       answer = 'early|' .. ms(opens - now - ahead)
@@ -72,16 +72,9 @@ for i = 6, #ARGV, 6 do
       local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun = true
       setLease(lane, fence, list, notBefore, now, gap, kind, o[6] or '', least, '', ends)
-      if kind == 'robots' then
-        -- nobody else asks before lease + quarantine are over: a frozen asker may still be on the wire
-        local answered = now + math.max(tonumber(ARGV[2]), leaseMs)
-        local key = P .. 'o:' .. origin
-        call('HSET', key, 'q', fence, 'u', ms(answered))
-        noteChange(origin)
+      if kind ~= 'page' then
+        startRobotsFetch(origin, fence, leaseMs)
         changes[origin] = LATEST
-        -- an origin that is only being asked is forgotten by itself, but not before that; learn sets the real life-time
-        local life = math.ceil(answered - now) + 86400000
-        if call('PTTL', key) < life then call('PEXPIRE', key, life) end
       end
     end
   end

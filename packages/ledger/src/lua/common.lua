@@ -24,12 +24,12 @@
                           the first URL (entry.ts): it stays there while in flight; '+' in front when more may stand in
   {tag}:q:<lane>  list  the URLs behind it
   {tag}:h:<lane>  list  the lane's URLs of priority high; the head stays while in flight
-  {tag}:o:<origin> hash  s robots state (state-text.ts), v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
+  {tag}:o:<origin> hash  s robots state (state-text.ts), se instant it ends where that is before the hash does, v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
                         (until, incidents, last end), nf failures in a row, pu/pr pause, ku/kr block, og/oe/or gap by hand
                         (ms, until, reason), rf version at which a refetch was asked for, g:<agent> gap, w:<agent> clamped
   {tag}:ids:<n>   set   ids that are stored, as numbers, in 4096 buckets
   {tag}:outcomes  stream · {tag}:outbox stream of candidates born from redirects · {tag}:counts hash
-  {tag}:b:<hash>  robots.txt body · {tag}:mark:<…> what was already parked · {tag}:wake channel
+  {tag}:b:<hash>  robots.txt body · {tag}:spent, {tag}:spent:<domain>, {tag}:spent:beyond what was spent of the budget of bodies (learn.lua) · {tag}:mark:<…> what was already parked · {tag}:wake channel
 
   Reads of a whole batch are one command where Redis offers it, and so are its writes: they are gathered and flushed at the
   end, for a redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md).
@@ -138,6 +138,13 @@ local CHANGES_KEPT_MS = 60000
 local function noteChange(origin)
   call('ZADD', P .. 'changed', call('HGET', KEYS[1], 'fence') or '0', origin)
   call('HDEL', P .. 'o:' .. origin, 'p')
+end
+
+-- The robots state of an origin, '' once it has ended. It ends with the bodies that its rules are in (learn.lua), also where an
+-- operator's hand keeps the hash for longer: an ETag without its body would ask for a 304 that tells nothing.
+local function stateOf(state, ends)
+  if not state or (ends and tonumber(ends) <= now) then return '' end
+  return state
 end
 
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path

@@ -10,7 +10,8 @@
 ]]
 local origin, action, value, till = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local key = P .. 'o:' .. origin
-local life = math.ceil(math.max(till - now, 0)) + 86400000
+local lasts = action == 'pause' or action == 'block' or action == 'gap'
+local life = (lasts and math.ceil(math.max(till - now, 0)) or 0) + 86400000
 
 local function wakeLanes(longer)
   for i = 10, #ARGV do
@@ -47,7 +48,12 @@ elseif action == 'refetch' then
   wakeLanes(none)
 end
 noteChange(origin)
-if call('PTTL', key) < life then call('PEXPIRE', key, life) end
+local left = call('PTTL', key)
+if left < life then
+  -- the robots state does not live on by this: it ends with its bodies
+  if call('HEXISTS', key, 's') == 1 then call('HSETNX', key, 'se', ms(now + left)) end
+  call('PEXPIRE', key, life)
+end
 call('XADD', P .. 'operations', 'MAXLEN', '~', 10000, '*', 'at', ms(now), 'by', ARGV[8], 'action', action, 'origin', origin, 'value', value, 'until', ms(till), 'reason', ARGV[9])
 flush()
 return { epochId, ms(now), 'done' }

@@ -27,14 +27,14 @@ for i = 1, #found do
   else
     begunCount = begunCount + 1
     local key = P .. 'o:' .. originOf(lane)
-    local o = call('HMGET', key, 'q', 'v', 's')
+    local o = call('HMGET', key, 'q', 'v', 's', 'se')
     setDue(lane, now + math.max(tonumber(gap), tonumber(least) or 0) + quarantine)
-    if kind == 'page' then
+    if kind == 'page' or kind == 'robots-page' then
       local tries, _, clock, why, high = memOf(lane)
       setMem(lane, tostring(tonumber(tries == '' and '0' or tries) + 1), list, clock, why, high)
-    elseif o[1] == fence then
+    elseif kind == 'robots' and o[1] == fence then -- of any other kind nothing was asked for: it ends by itself
       local at = #out
-      out[at + 1] = lane; out[at + 2] = fence; out[at + 3] = o[2] or '0'; out[at + 4] = o[3] or ''
+      out[at + 1] = lane; out[at + 2] = fence; out[at + 3] = o[2] or '0'; out[at + 4] = stateOf(o[3], o[4])
     end
   end
 end

@@ -8,7 +8,7 @@
   ARGV[9] peek           URLs shown per lane (≤ 100)
   ARGV[10] lane          this one alone, due or not, shut or not (an operator's hand on its backlog); '' for what is due
   Returns {epoch, now, 'taken', more, then per lane: lane, facts, state, n × url} or {epoch, now, why, waitMs or ''}
-    facts  fence|notBefore|tries|list|version|n, and only when one of them is not '':
+    facts  fence|notBefore|tries|list|version|n|delay known of the lane in ms or '', and only when one of them is not '':
            |heldBy|shutUntil|questionFence|questionUntil|refetch|blocked ('.' and the reason)
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
@@ -83,9 +83,14 @@ for i = 1, #lanes do
     if opens <= now then gone[#gone + 1] = lane; forgetMem(lane) end
   else
     local key = P .. 'o:' .. originOf(lane)
-    local o = call('HMGET', key, 's', 'v', 'p')
-    if o[3] then o[3] = false -- every gate stands open: a look at each cost three times as much
-    else o = call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og') end
+    local known = 'g:' .. string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1)
+    local o = call('HMGET', key, 's', 'v', 'p', known)
+    known = o[4] or ''
+    if o[3] then o[3], o[4] = false, false -- every gate stands open: a look at each cost three times as much
+    else
+      o = call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og', 'se')
+      o[1] = stateOf(o[1], o[12])
+    end
     local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
     if o[5] or o[6] then
@@ -104,7 +109,7 @@ for i = 1, #lanes do
       local isPlain = not (o[3] or o[5] or o[6] or o[7] or o[10] or o[11])
       setLease(lane, f, list, opens, '', '', '', '', '', isPlain and (o[2] or '0') or '', '')
       local refetch = (o[9] and o[9] == (o[2] or '0')) and '1' or ''
-      local facts = f .. '|' .. opensText .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. (n == 1 and '|1' or '|' .. n)
+      local facts = f .. '|' .. opensText .. '|' .. (tries == '' and '0' or tries) .. '|' .. list .. '|' .. (o[2] or '0') .. (n == 1 and '|1|' or '|' .. n .. '|') .. known
       if why ~= '' or shut > now or o[3] or refetch ~= '' or blocked then
         facts = facts .. '|' .. why .. '|' .. (shut > now and ms(shut) or '') .. '|' .. (o[3] or '') .. '|' .. (o[4] or '') .. '|' .. refetch
           .. '|' .. (blocked and '.' .. (o[8] or '') or '')

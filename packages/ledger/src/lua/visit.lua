@@ -8,6 +8,18 @@ local LEAST_STEP_MS = 50
 local visited, visitEnds = {}, {}
 local fence -- the latest one that this call has handed out
 
+-- A robots fetch of an origin is in flight from here on: an order for its rules, or a page or a hop whose URL is a robots.txt.
+-- Nobody else starts one before lease + quarantine are over: a frozen fetcher may still be on the wire.
+local function startRobotsFetch(origin, owner, leaseMs)
+  local key = P .. 'o:' .. origin
+  local ends = now + math.max(tonumber(ARGV[2]), leaseMs)
+  call('HSET', key, 'q', owner, 'u', ms(ends))
+  noteChange(origin)
+  -- an origin of which nothing else is known is forgotten by itself, but not before that; learn sets the real life
+  local life = math.ceil(ends - now) + 86400000
+  if call('PTTL', key) < life then call('PEXPIRE', key, life) end
+end
+
 local function nextFence()
   fence = math.max(fence or tonumber(call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000)) + 1
   return string.format('%.0f', fence)

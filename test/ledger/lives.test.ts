@@ -1,0 +1,163 @@
+/** How long robots states and bodies live, and what bodies may take up. */
+import { expect, test } from 'vitest'
+import type { Lesson, TakenLane } from '../../packages/ledger/src/index.ts'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, type Bench, emptyLedger, TAG, url } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const KIB = 1_024
+const host = (name: string) => `http://${name}.example`
+const by = { by: 'ann', reason: 'a test' }
+
+/** Octets that do not deflate, of the same content for the same name. */
+function noise(name: string, bytes: number): Uint8Array {
+  let seed = [...name].reduce((sum, char) => sum * 31 + char.charCodeAt(0), 7)
+  return Uint8Array.from({ length: bytes }, () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed >> 16
+  })
+}
+const stateWith = (hash: string) => ({ copy: { kind: 'ok' as const, hash, at: 1, etag: '"v1"' } })
+
+/** The origin's robots.txt is asked for and answered with a body of this size. */
+async function learnBody(bench: Bench, origin: string, bytes: number, more: Partial<Lesson> = {}) {
+  const { ledger, clock } = bench
+  await ledger.park(0, [url(`${origin}-${clock.now}`, { origin, agent: AGENT })])
+  const wanted = { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane: { agent: AGENT, origin } }
+  const taken = await ledger.take(0, wanted)
+  if (taken.kind !== 'taken') throw new Error(taken.why)
+  const [{ agent, fence, robots }] = taken.lanes as [TakenLane]
+  await ledger.begin({ agent, origin, fence, kind: 'robots', version: robots.version, gapMs: 0 })
+  const hash = more.body?.hash ?? `h-${origin}`
+  const body = { hash, octets: noise(hash, bytes) }
+  const lesson = { agent, origin, fence, state: stateWith(hash), body, gaps: [], gapMs: 0, restedMs: 0, ...more }
+  return { told: await ledger.learn(lesson), life: await bench.raw.pttl(`${TAG}:b:${hash}`) }
+}
+const knows = async ({ ledger }: Bench, origin: string): Promise<boolean> => {
+  const [found] = await ledger.robotsStates(0, [origin])
+  const viewed = (await ledger.viewOrigin(origin, [])).state
+  expect(viewed.copy).toEqual(found?.state.copy)
+  return found?.state.copy !== undefined
+}
+
+test('what an operator asks for a year does not keep the robots state longer than its body', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, raw } = bench
+  const origin = host('year')
+  expect(await learnBody(bench, origin, 100)).toMatchObject({ told: 'settled' })
+  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 5, until: clock.now + 365 * DAY }, [AGENT])
+  expect(await raw.pttl(`${TAG}:o:${origin}`)).toBeGreaterThan(365 * DAY)
+  clock.pass(31 * DAY - 60_000)
+  expect(await knows(bench, origin)).toBe(true)
+  clock.pass(120_000)
+  expect(await knows(bench, origin)).toBe(false)
+  await ledger.park(0, [url('later', { origin })])
+  expect((await bench.takeOne()).robots.state).toEqual({})
+  expect((await ledger.viewOrigin(origin, [])).override).toMatchObject({ gapMs: 5 })
+})
+
+test('a lesson under such a hand ends with its body again, 31 days on', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  const origin = host('again')
+  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 0, until: clock.now + 365 * DAY }, [AGENT])
+  await learnBody(bench, origin, 100)
+  clock.pass(20 * DAY)
+  await learnBody(bench, origin, 100)
+  clock.pass(20 * DAY)
+  expect(await knows(bench, origin)).toBe(true)
+  clock.pass(12 * DAY)
+  expect(await knows(bench, origin)).toBe(false)
+})
+
+test.each(['refetch', 'resume', 'unblock'] as const)('%s has no end, and keeps nothing alive', async (action) => {
+  const bench = await emptyLedger(redis)
+  const origin = host(action)
+  await learnBody(bench, origin, 100)
+  await bench.ledger.operate({ ...by, origin, action }, [AGENT])
+  expect(await bench.raw.pttl(`${TAG}:o:${origin}`)).toBeLessThanOrEqual(31 * DAY)
+})
+
+test("an operator's word that has run out is forgotten with the next answer", async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, raw } = bench
+  const origin = host('word')
+  const until = clock.now + 1_000
+  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 5, until }, [AGENT])
+  await ledger.operate({ ...by, origin, action: 'pause', until }, [AGENT])
+  await ledger.operate({ ...by, origin, action: 'block', until }, [AGENT])
+  clock.pass(2_000)
+  await learnBody(bench, origin, 100)
+  expect(Object.keys(await raw.hgetall(`${TAG}:o:${origin}`)).sort()).toEqual(['p', 's', 'v'])
+})
+
+test('all bodies that a state may need live as long as it does', async () => {
+  const bench = await emptyLedger(redis)
+  const { raw, clock } = bench
+  const origin = host('older')
+  await learnBody(bench, origin, 100, { body: { hash: 'ok', octets: noise('ok', 100) }, state: stateWith('ok') })
+  await raw.pexpire(`${TAG}:b:ok`, DAY)
+  clock.pass(1_000)
+  const older = { ok: { kind: 'ok' as const, hash: 'ok', at: 1 } }
+  const state = { copy: { kind: 'partial' as const, hash: 'part', at: 2 }, olderCopies: older }
+  await learnBody(bench, origin, 100, { body: { hash: 'part', octets: noise('part', 100) }, state })
+  for (const hash of ['ok', 'part']) expect(await raw.pttl(`${TAG}:b:${hash}`)).toBeGreaterThan(30 * DAY)
+})
+
+// --- the budget ------------------------------------------------------------------------------------------------------
+
+const bodies = { domainBytes: 40 * KIB, allBytes: 80 * KIB, beyondLifeMs: HOUR }
+const isLong = ({ told, life }: { told: string; life: number }) => told === 'settled' && life > 30 * DAY
+const isShort = ({ told, life }: { told: string; life: number }) => told === 'settled' && life > 0 && life <= HOUR
+
+test('beyond the budget of its registrable domain a large body lives for an hour, and the state ends with it', async () => {
+  const bench = await emptyLedger(redis, { bodies })
+  const sub = (n: number) => `http://s${n}.wild.example`
+  for (const n of [1, 2, 3]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isLong)
+  for (const n of [4, 5]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isShort)
+  expect(await learnBody(bench, sub(6), 3 * KIB), 'of usual size').toSatisfy(isLong)
+  expect(await learnBody(bench, 'http://www.else.example', 12 * KIB), 'another domain').toSatisfy(isLong)
+  expect(await knows(bench, sub(4))).toBe(true)
+  bench.clock.pass(HOUR + 1_000)
+  expect([await knows(bench, sub(4)), await knows(bench, sub(3))]).toEqual([false, true])
+})
+
+test('beyond the budget of all, too; and where that hour has no room left nothing is changed', async () => {
+  const bench = await emptyLedger(redis, { bodies })
+  const site = (n: number) => `http://www.d${n}.example`
+  const told: string[] = []
+  for (let n = 0; n < 16; n++) {
+    const one = await learnBody(bench, site(n), 11 * KIB)
+    told.push(isLong(one) ? 'long' : isShort(one) ? 'short' : one.told)
+  }
+  expect(told).toEqual([...Array(7).fill('long'), ...Array(7).fill('short'), 'full', 'full'])
+  expect(await knows(bench, site(15))).toBe(false)
+  expect((await bench.ledger.viewOrigin(site(15), [])).state.question).toBeDefined()
+  bench.clock.pass(1_000)
+  expect(await learnBody(bench, site(0), 11 * KIB), 'what is there may stay').toSatisfy(isLong)
+  const { used } = await stored(bench)
+  expect(used).toBeLessThanOrEqual(2 * bodies.allBytes)
+})
+
+test('a body that many share, and one that is confirmed, are paid for once a day', async () => {
+  const bench = await emptyLedger(redis, { bodies })
+  const same = { hash: 'same', octets: noise('same', 12 * KIB) }
+  for (let n = 0; n < 9; n++) {
+    const origin = `http://s${n}.shared.example`
+    expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
+  }
+  expect((await stored(bench)).spent).toBeLessThan(13 * KIB)
+  await bench.raw.pexpire(`${TAG}:b:same`, 29 * DAY)
+  const origin = 'http://s1.shared.example'
+  bench.clock.pass(1_000)
+  expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
+  expect((await stored(bench)).spent).toBeGreaterThan(20 * KIB)
+})
+
+async function stored({ raw }: Bench): Promise<{ used: number; spent: number }> {
+  const keys = await raw.keys(`${TAG}:b:*`)
+  const lengths = await Promise.all(keys.map((key) => raw.strlen(key)))
+  return { used: lengths.reduce((sum, one) => sum + one, 0), spent: Number(await raw.get(`${TAG}:spent`)) }
+}
