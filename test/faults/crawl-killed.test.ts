@@ -73,7 +73,7 @@ test('killed five times, a crawl ends with each line and each target once in its
   const file = join(dir, 'decorum-out/outcomes.ndjson')
   expect(await readFile(file, 'utf8')).toMatch(/\n$/)
   const outcomes = await readOutcomes(file)
-  const found = outcomes.map(({ id, meta }) => `${id.includes('~') ? 'target of ' : ''}${meta?.line}`)
+  const found = outcomes.map(({ id, meta }) => `${id.includes('~') ? 'target of ' : ''}${Number(meta?.line)}`)
   const targets = lines.filter(isMoved).map((n) => `target of ${n}`)
   expect(found.sort()).toEqual([...lines.map(String), ...targets].sort())
 })
