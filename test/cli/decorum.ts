@@ -28,13 +28,21 @@ export type RunOptions = {
   input?: string | undefined
   /** run this program instead of the command itself */
   program?: string
+  /** no file may grow beyond so many KiB: what it and its children write then fails with EFBIG, as on a full disk with ENOSPC */
+  largestFileKiB?: number
+  /** its stdout is appended to this file */
+  into?: string
 }
 
 /** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
 const SETTINGS = { DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DEFAULT_GAP_MS: '20', REDIS_URL: '', DECORUM_AGENTS: '' }
 
-export function startDecorum(args: string[], { cwd, env = {}, input, program = MAIN }: RunOptions = {}): Running {
-  const child = spawn(process.execPath, [program, ...args], {
+export function startDecorum(args: string[], options: RunOptions = {}): Running {
+  const { cwd, env = {}, input, program = MAIN, largestFileKiB, into } = options
+  // dash and POSIX count in blocks of 512 octets
+  const limit = largestFileKiB === undefined ? '' : `ulimit -f ${largestFileKiB * 2};`
+  const script = `${limit} exec "$0" "$@" ${into === undefined ? '' : `>> '${into}'`}`
+  const child = spawn('/bin/sh', ['-c', script, process.execPath, program, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -53,6 +61,7 @@ export function startDecorum(args: string[], { cwd, env = {}, input, program = M
     stderr += text
     tell()
   })
+  child.stdin.on('error', () => undefined) // it ended before it had read all of it
   if (input !== undefined) child.stdin.end(input)
   const said = (): string => stdout + stderr
   const result = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))

@@ -58,6 +58,7 @@ test('candidates are stored in jobs of a hundred, in the order given', async () 
 })
 
 test('of several partitions each candidate goes to the one of its host', async () => {
+  await client.rpush('decorum:partitions', ...partitionTags(4))
   const f = await frontier({ partitions: 4 })
   await f.enqueue(urls(400, (n) => `site${n % 50}.example`))
   expect(f.tags).toEqual(partitionTags(4))
@@ -93,6 +94,7 @@ test('an async iterable that pauses has its candidates stored before it goes on'
 })
 
 test('what is not a URL is stored all the same, in the first partition: the gateway gives it its outcome', async () => {
+  await client.rpush('decorum:partitions', ...partitionTags(3))
   const f = await frontier({ partitions: 3 })
   const odd = [{ url: 'not a url' }, { url: 17 }, null, { nothing: true }] as unknown as Candidate[]
   expect(await f.enqueue(odd)).toEqual({ count: 4 })

@@ -1,6 +1,9 @@
 /** The stream of outcomes, read in groups and trimmed behind the slowest; and the outbox of redirects. */
-import { expect, test } from 'vitest'
-import { keysOf, makeGroup } from '../../packages/ledger/src/index.ts'
+
+import { partitionTags } from '@decorum/protocol'
+import { expect, onTestFinished, test } from 'vitest'
+import { makeGroup, openLedger, repartition } from '../../packages/ledger/src/index.ts'
+import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, outcomeOf, TAG } from './ledger-for-test.ts'
 
@@ -25,17 +28,50 @@ const left = async ({ raw }: Bench): Promise<number> => raw.xlen(STREAM)
 test('a group reads from the beginning of what is stored; making it again changes nothing', async () => {
   const bench = await emptyLedger(redis)
   await write(bench, 3)
-  await makeGroup(bench.raw, keysOf(TAG), 'g')
+  await makeGroup(bench.raw, [STREAM], 'g', 'start')
   expect(await read(bench, 'g', 2)).toHaveLength(2)
-  await makeGroup(bench.raw, keysOf(TAG), 'g')
+  await makeGroup(bench.raw, [STREAM], 'g', 'start')
   expect(await read(bench, 'g', 9)).toHaveLength(1)
 })
 
 test('a group can be made before the first outcome', async () => {
   const bench = await emptyLedger(redis)
-  await makeGroup(bench.raw, keysOf(TAG), 'g')
+  await makeGroup(bench.raw, [STREAM], 'g', 'start')
   await write(bench, 1)
   expect(await read(bench, 'g', 9)).toHaveLength(1)
+})
+
+test('from now: what is stored is passed over, but not where the group has begun at another partition', async () => {
+  const bench = await emptyLedger(redis)
+  await write(bench, 3)
+  await makeGroup(bench.raw, [STREAM], 'new', 'now')
+  expect(await read(bench, 'new', 9)).toEqual([])
+  await makeGroup(bench.raw, ['other:outcomes'], 'old', 'start')
+  await makeGroup(bench.raw, ['other:outcomes', STREAM], 'old', 'now')
+  expect(await read(bench, 'old', 9)).toHaveLength(3)
+})
+
+/** Where each group stands in the stream of a partition. */
+async function standing({ raw }: Bench, tag: string): Promise<Record<string, string>> {
+  const rows = (await raw.xinfo('GROUPS', `${tag}:outcomes`).catch(() => [])) as (string | number)[][]
+  return Object.fromEntries(rows.map((row) => [row[1], String(row[row.indexOf('last-delivered-id') + 1])]))
+}
+
+test('partitions that come later have the groups there are, from the start: a reader that is away misses nothing', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.raw.flushall()
+  await makeGroup(bench.raw, [STREAM], 'before-the-fleet', 'now')
+  const times = { leaseMs: 200, quarantineMs: 100 }
+  await (await openLedger({ redis: redis.url, partitions: 2, ...times })).close()
+  const [, second] = partitionTags(2)
+  expect(await standing(bench, second ?? '')).toEqual({ 'before-the-fleet': '0-0' })
+  await makeGroup(bench.raw, [`${second}:outcomes`], 'of-one', 'now')
+  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true })
+  onTestFinished(() => link.disconnect())
+  await connectLink(link, 1_000)
+  await repartition({ redis: link, to: 3, ...times })
+  for (const tag of partitionTags(3, partitionTags(2)).filter((one) => one !== TAG && one !== second))
+    expect(await standing(bench, tag), tag).toEqual({ 'before-the-fleet': '0-0', 'of-one': '0-0' })
 })
 
 test('without a group, and without a stream, nothing is trimmed', async () => {
@@ -49,7 +85,7 @@ test('without a group, and without a stream, nothing is trimmed', async () => {
 test('what every group has acknowledged goes, to the last entry', async () => {
   const bench = await emptyLedger(redis)
   await write(bench, 7)
-  await makeGroup(bench.raw, keysOf(TAG), 'g')
+  await makeGroup(bench.raw, [STREAM], 'g', 'start')
   await bench.raw.xack(STREAM, 'g', ...(await read(bench, 'g', 9)))
   await bench.ledger.trimOutcomes(0)
   expect(await left(bench)).toBe(0)
@@ -58,7 +94,7 @@ test('what every group has acknowledged goes, to the last entry', async () => {
 test('the slowest group decides: what one has not read, or not acknowledged, stays', async () => {
   const bench = await emptyLedger(redis)
   await write(bench, 10)
-  for (const group of ['fast', 'slow', 'late']) await makeGroup(bench.raw, keysOf(TAG), group)
+  for (const group of ['fast', 'slow', 'late']) await makeGroup(bench.raw, [STREAM], group, 'start')
   await bench.raw.xack(STREAM, 'fast', ...(await read(bench, 'fast', 99)))
   const slow = await read(bench, 'slow', 99)
   await bench.raw.xack(STREAM, 'slow', ...slow.filter((_, i) => i !== 4))
@@ -80,7 +116,7 @@ test('the slowest group decides: what one has not read, or not acknowledged, sta
 test('a long backlog is trimmed whole', async () => {
   const bench = await emptyLedger(redis)
   await write(bench, 2_500)
-  await makeGroup(bench.raw, keysOf(TAG), 'g')
+  await makeGroup(bench.raw, [STREAM], 'g', 'start')
   for (let ids = await read(bench, 'g', 1_000); ids.length > 0; ids = await read(bench, 'g', 1_000))
     await bench.raw.xack(STREAM, 'g', ...ids)
   await bench.ledger.trimOutcomes(0)

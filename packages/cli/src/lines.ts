@@ -34,6 +34,9 @@ function reason(error: unknown): string {
   return messageOf(error)
 }
 
+/** LF, CRLF, or CR alone, as old Macs and some spreadsheets write it. */
+const LINE_END = /\r\n|\n|\r/g
+
 /**
  * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending;
  * octets that are not UTF-8 become U+FFFD. Memory is bounded however long a line is.
@@ -45,17 +48,21 @@ export async function* linesOf(input: AsyncIterable<Uint8Array | string>): Async
   for await (const chunk of input) {
     const text = rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
     let from = 0
-    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-      const line = read(number++, text.slice(from, end))
+    for (const { 0: end, index } of text.matchAll(LINE_END)) {
+      if (end === '\r' && index === text.length - 1) break // its LF may be in the next chunk
+      const line = read(number++, text.slice(from, index))
       if (line) yield line
-      from = end + 1
+      from = index + end.length
     }
     rest = text.slice(from)
-    // A blank at the front would count against the line; behind the cap nothing is looked at.
-    if (rest.length > MAX_URL_CHARS * 2) rest = rest.trimStart().slice(0, MAX_URL_CHARS * 2)
+    // A blank at the front would count against the line; behind the cap nothing is looked at but its end.
+    if (rest.length > MAX_URL_CHARS * 2)
+      rest = rest.trimStart().slice(0, MAX_URL_CHARS * 2) + (rest.endsWith('\r') ? '\r' : '')
   }
-  const line = read(number, rest + decoder.decode())
-  if (line) yield line
+  for (const last of (rest + decoder.decode()).split(LINE_END)) {
+    const line = read(number++, last)
+    if (line) yield line
+  }
 }
 
 function read(number: number, raw: string): Line | undefined {

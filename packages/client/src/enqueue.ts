@@ -16,6 +16,7 @@ import {
 import { Queue } from 'bullmq'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
+import type { Partitions } from './partitions.ts'
 
 /** Candidates per job: where a job's cost has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
@@ -28,57 +29,79 @@ const AGAIN_MS = 500
 
 /** What BullMQ is given: its data, and an id under which it takes the same job once. */
 type Job = { name: string; data: { candidates: unknown[] }; opts: { jobId: string; removeOnComplete: true } }
+type Batch = { tag: string; job: Job }
 
 export class Intake {
-  readonly #queues: Queue[]
+  readonly #redis: RedisLink
+  readonly #partitions: Partitions
+  /** by the partition's tag */
+  readonly #queues = new Map<string, Queue>()
   readonly #patienceMs: number
   readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
   #closed = false
 
-  constructor(redis: RedisLink, tags: string[], patienceMs: number) {
+  constructor(redis: RedisLink, partitions: Partitions, patienceMs: number) {
+    this.#redis = redis
+    this.#partitions = partitions
     this.#patienceMs = patienceMs
-    this.#queues = tags.map((tag) => new Queue(CANDIDATES, { connection: redis, ...queueOptions(tag) }))
-    for (const queue of this.#queues) queue.on('error', () => undefined) // each call says so itself
   }
 
   async enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }> {
     let count = 0
-    const filling = this.#queues.map((): unknown[] => [])
-    const full: { partition: number; job: Job }[] = []
-    const close = (partition: number): void => {
-      const batch = filling[partition]
-      if (batch === undefined || batch.length === 0) return
-      filling[partition] = []
-      full.push({ partition, job: this.#job(batch) })
-    }
+    const filling = new Map<string, unknown[]>()
+    let full: Batch[] = []
     const closeAll = (): void => {
-      for (const partition of filling.keys()) close(partition)
+      for (const [tag, batch] of filling) full.push({ tag, job: this.#job(batch) })
+      filling.clear()
     }
+    const storeFull = async (): Promise<void> => {
+      const some = full
+      full = []
+      await this.#store(some)
+      await this.#partitions.recent()
+    }
+    await this.#partitions.recent()
     const source = Symbol.asyncIterator in candidates ? impatient(candidates) : candidates
     for await (const candidate of source) {
       if (candidate === PAUSE) closeAll()
       else {
-        const partition = this.#partitionOf(candidate)
-        if (filling[partition]?.push(sendable(candidate, count)) === BATCH) close(partition)
+        const tag = this.#tagOf(candidate)
+        const batch = filling.get(tag) ?? []
+        filling.set(tag, batch)
+        if (batch.push(sendable(candidate, count)) === BATCH) {
+          filling.delete(tag)
+          full.push({ tag, job: this.#job(batch) })
+        }
         count++
       }
-      if (full.length >= JOBS_AT_ONCE || (candidate === PAUSE && full.length > 0)) await this.#store(full.splice(0))
+      if (full.length >= JOBS_AT_ONCE || (candidate === PAUSE && full.length > 0)) await storeFull()
     }
     closeAll()
-    await this.#store(full)
+    await storeFull()
     return { count }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#queues.map((queue) => queue.close()))
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
   }
 
-  /** The partition of its host; what has none becomes an `invalid` outcome in the first. */
-  #partitionOf(candidate: Candidate): number {
+  /** Of the partition of its host; what has none becomes an `invalid` outcome in the first. */
+  #tagOf(candidate: Candidate): string {
+    const { tags } = this.#partitions
     const at = typeof candidate?.url === 'string' ? readUrl(candidate.url) : { refused: true }
-    return 'refused' in at ? 0 : partitionOf(hostOf(at.origin), this.#queues.length)
+    return tags['refused' in at ? 0 : partitionOf(hostOf(at.origin), tags.length)] as string
+  }
+
+  #queueOf(tag: string): Queue {
+    let queue = this.#queues.get(tag)
+    if (queue === undefined) {
+      queue = new Queue(CANDIDATES, { connection: this.#redis, ...queueOptions(tag) })
+      queue.on('error', () => undefined) // each call says so itself
+      this.#queues.set(tag, queue)
+    }
+    return queue
   }
 
   #job(candidates: unknown[]): Job {
@@ -89,33 +112,35 @@ export class Intake {
     }
   }
 
-  async #store(full: { partition: number; job: Job }[]): Promise<void> {
-    const byPartition = Map.groupBy(full, ({ partition }) => partition)
-    await Promise.all(
-      [...byPartition].map(([partition, some]) =>
-        this.#add(
-          partition,
-          some.map(({ job }) => job),
-        ),
-      ),
-    )
+  async #store(full: Batch[]): Promise<void> {
+    const stored = [...Map.groupBy(full, ({ tag }) => tag)].map(([tag, some]) => {
+      const jobs = some.map(({ job }) => job)
+      return this.#add(tag, jobs)
+    })
+    await Promise.all(stored)
   }
 
   /** Again under the same job ids while patience lasts: a job whose reply was lost is taken once all the same. */
-  async #add(partition: number, jobs: Job[]): Promise<void> {
-    const queue = this.#queues[partition]
-    if (queue === undefined) throw new RangeError(`there is no partition ${partition}`)
+  async #add(tag: string, jobs: Job[]): Promise<void> {
     const until = performance.now() + this.#patienceMs
     for (;;) {
+      const queue = this.#queueOf(tag)
       try {
         await within(CALL_MS, queue.addBulk(jobs))
         return
       } catch (error) {
+        this.#forget(tag, queue)
         if (this.#closed || performance.now() + AGAIN_MS >= until)
           throw new FrontierUnavailableError('the candidates could not be stored', error)
         await sleep(AGAIN_MS)
       }
     }
+  }
+
+  /** A queue that was made while Redis was away may never become ready: the next try makes another one. */
+  #forget(tag: string, queue: Queue): void {
+    this.#queues.delete(tag)
+    queue.close().catch(() => undefined)
   }
 }
 

@@ -1,13 +1,15 @@
 /**
  * ⑥ Outcomes out: streams of partitions through one consumer group. At least once: what was handed out and
- * not acknowledged comes again, to the same consumer when it starts again, to another one when it is dead.
+ * not acknowledged comes again, to the same consumer when it starts again, to another one when this one is dead. Whoever
+ * cannot be sure that it still counts as alive hands out nothing before Redis has said what is still its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RedisLink } from '@decorum/ledger'
+import { makeGroup, type RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
 import type { Acknowledger } from './acknowledge.ts'
+import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
-import { claimFromDead, type Entry, entriesOf, type Reply } from './stream-group.ts'
+import { claimFromDead, type Entry, entriesOf, type Reply, sayAlive, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
 
 export type OutcomesOptions = {
   /** who reads: each group sees every outcome once and continues where it stopped */
@@ -31,142 +33,157 @@ const COUNT = 200
 /** A blocking read ends by itself that often, so that a dead connection is noticed. */
 const BLOCK_MS = 5_000
 const AGAIN_MS = 500
-/** How often dead consumers are looked for, and how long a silent one counts as living. */
-const CLAIM_EVERY_MS = 15_000
-const DEAD_AFTER_MS = 60_000
+const CALL_MS = 5_000
+
+/** How long a silent consumer counts as alive, how often a living one says so, and how often dead ones are looked for. */
+export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number }
+const PATIENCE: Patience = { deadAfterMs: 60_000, beatMs: 10_000, claimEveryMs: 15_000 }
 
 export class OutcomeReader {
-  readonly #redis: RedisLink
+  readonly #own: RedisLink
+  readonly #shared: RedisLink
   readonly #streams: string[]
   readonly #group: string
   readonly #consumer: string
-  readonly #from: 'start' | 'now'
+  readonly #call: readonly ['GROUP', string, string, 'COUNT', number]
   readonly #wait: boolean
   readonly #acks: Acknowledger
   readonly #closing: AbortSignal
   readonly #held: Set<string>
+  readonly #patience: Patience
+  /** the groups exist, and everything that was given to this consumer has been handed out */
+  #sure = false
+  /** when the latest command was sent that told Redis that this consumer lives */
+  #aliveAt = performance.now()
   #claimAt = 0
 
   /**
-   * @param redis  a connection of its own, for it blocks; of a cluster all streams are on one node
+   * @param links  own: blocks; of a cluster all streams are on one node. shared: never blocks
    * @param held   handed out and not acknowledged, as `stream id`: what a second look at the pending list must leave out
    */
   constructor(
-    redis: RedisLink,
+    links: { own: RedisLink; shared: RedisLink },
     acks: Acknowledger,
     streams: string[],
-    options: Required<OutcomesOptions>,
+    options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'>,
     held: Set<string>,
     closing: AbortSignal,
+    patience = PATIENCE,
   ) {
-    this.#redis = redis
+    this.#own = links.own
+    this.#shared = links.shared
     this.#acks = acks
     this.#streams = streams
     this.#group = options.group
     this.#consumer = options.consumer
-    this.#from = options.from
+    this.#call = ['GROUP', options.group, options.consumer, 'COUNT', COUNT]
     this.#wait = options.wait
     this.#held = held
     this.#closing = closing
+    this.#patience = patience
   }
 
   /**
-   * Redis away: it waits and goes on (`wait: true`), after looking again at what this consumer had been given.
+   * Batches, each to be gone through before the next one is asked for. Redis away: it waits and goes on (`wait: true`),
+   * after looking again at what this consumer had been given.
    * @throws FrontierUnavailableError only with `wait: false`
    */
-  async *read(): AsyncGenerator<Delivery, void, undefined> {
-    let sure = false // the groups exist and everything that was given to us has been handed out
-    while (!this.#closing.aborted) {
-      try {
-        if (!sure) {
-          await this.#createGroups()
-          yield* this.#deliver(await this.#pending())
-          sure = true
+  async *read(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
+    // By a timer: a reader that takes an hour over one outcome has not died
+    const beat = setInterval(() => void this.#beat(), this.#patience.beatMs).unref()
+    this.#closing.addEventListener('abort', () => clearInterval(beat), { once: true })
+    try {
+      while (!this.#closing.aborted) {
+        try {
+          if (!this.#sure) yield* this.#given()
+          yield this.#deliver(await this.#fromDead())
+          if (!this.#sure) continue
+          const fresh = await this.#fresh()
+          if (fresh.length === 0 && !this.#wait) return
+          yield this.#deliver(fresh)
+        } catch (error) {
+          if (this.#closing.aborted) return
+          if (!this.#wait) throw new FrontierUnavailableError('the outcomes could not be read', error)
+          this.#sure = false
+          await sleep(AGAIN_MS, undefined, { signal: this.#closing }).catch(() => undefined)
         }
-        yield* this.#deliver(await this.#fromDead())
-        const fresh = await this.#fresh()
-        if (fresh.length === 0 && !this.#wait) return
-        yield* this.#deliver(fresh)
-      } catch (error) {
-        if (this.#closing.aborted) return
-        if (!this.#wait) throw new FrontierUnavailableError('the outcomes could not be read', error)
-        sure = false
-        await sleep(AGAIN_MS, undefined, { signal: this.#closing }).catch(() => undefined)
       }
+    } finally {
+      clearInterval(beat)
     }
   }
 
   *#deliver(entries: Entry[]): Generator<Delivery, void, undefined> {
     for (const { stream, id, outcome } of entries) {
-      if (this.#closing.aborted) return
+      if (this.#closing.aborted || !this.#countsAsAlive()) return
       const key = `${stream} ${id}`
       if (this.#held.has(key)) continue
       this.#held.add(key)
       const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
-      yield { outcome, ack }
+      if (outcome === undefined)
+        ack().catch(() => undefined) // it is said again until Redis knows
+      else yield { outcome, ack }
     }
   }
 
-  async #createGroups(): Promise<void> {
-    for (const stream of this.#streams) {
-      try {
-        await this.#redis.xgroup('CREATE', stream, this.#group, this.#from === 'start' ? '0' : '$', 'MKSTREAM')
-      } catch (error) {
-        if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error
-      }
-    }
-  }
-
-  /** What this consumer was given before and never acknowledged. */
-  async #pending(): Promise<Entry[]> {
-    const found: Entry[] = []
+  /** What this consumer was given before and never acknowledged, as far as it is still its own. */
+  async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
+    // From the start: a group that is missing now was lost, or its stream is new. Where a new group begins is decided before.
+    for (const stream of this.#streams) await makeGroup(this.#own, [stream], this.#group, 'start')
+    this.#sure = true
     for (const stream of this.#streams) {
       for (let after = '0'; ; ) {
-        const reply: Reply = await this.#redis.xreadgroup(
-          'GROUP',
-          this.#group,
-          this.#consumer,
-          'COUNT',
-          COUNT,
-          'STREAMS',
-          stream,
-          after,
-        )
-        const ids = reply?.[0]?.[1] ?? []
-        found.push(...(await this.#readable(reply)))
-        const last = ids.at(-1)
+        const page = await this.#heard(() => this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after))
+        const last = page.at(-1)
         if (last === undefined) break
-        after = last[0]
+        yield this.#deliver(page)
+        if (!this.#sure) return
+        after = last.id
       }
     }
-    return found
   }
 
   async #fresh(): Promise<Entry[]> {
     const from = this.#streams.map(() => '>')
-    const call = ['GROUP', this.#group, this.#consumer, 'COUNT', COUNT] as const
-    const reply: Reply = this.#wait
-      ? await this.#redis.xreadgroup(...call, 'BLOCK', BLOCK_MS, 'STREAMS', ...this.#streams, ...from)
-      : await this.#redis.xreadgroup(...call, 'STREAMS', ...this.#streams, ...from)
-    return this.#readable(reply)
-  }
-
-  /** Every so often; the call also tells others that this consumer lives, however slow its reader is. */
-  async #fromDead(): Promise<Entry[]> {
-    if (performance.now() < this.#claimAt) return []
-    this.#claimAt = performance.now() + CLAIM_EVERY_MS
-    const claimed = this.#streams.map((stream) =>
-      claimFromDead(this.#redis, stream, this.#group, this.#consumer, DEAD_AFTER_MS),
+    return this.#heard(() =>
+      this.#wait
+        ? this.#own.xreadgroup(...this.#call, 'BLOCK', BLOCK_MS, 'STREAMS', ...this.#streams, ...from)
+        : this.#own.xreadgroup(...this.#call, 'STREAMS', ...this.#streams, ...from),
     )
-    return (await Promise.all(claimed)).flat()
   }
 
-  /** Entries that hold no outcome (trimmed, or a stranger's) are dealt with here: nobody could do more with them. */
-  async #readable(reply: Reply): Promise<Entry[]> {
-    const { entries, unreadable } = entriesOf(reply)
-    for (const { stream, id } of unreadable) {
-      await this.#acks.ack(stream, this.#group, id)
-    }
-    return entries
+  /** Redis counts a consumer as alive from the moment at which it asks, so the time before the call is the safe one. */
+  async #heard(ask: () => Promise<unknown>): Promise<Entry[]> {
+    const at = performance.now()
+    const reply = await ask()
+    this.#aliveAt = Math.max(this.#aliveAt, at)
+    return entriesOf(reply as Reply)
+  }
+
+  async #fromDead(): Promise<Entry[]> {
+    const { deadAfterMs, claimEveryMs } = this.#patience
+    if (performance.now() < this.#claimAt) return []
+    this.#claimAt = performance.now() + claimEveryMs
+    const claimed = await Promise.all(
+      this.#streams.map((stream) => claimFromDead(this.#own, stream, this.#group, this.#consumer, deadAfterMs)),
+    )
+    if (claimed.some((some) => some.length >= TAKEN_OVER_AT_ONCE)) this.#claimAt = 0
+    return claimed.flat()
+  }
+
+  async #beat(): Promise<void> {
+    const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
+    // Redis or the group is away: #countsAsAlive() tells when that has lasted too long
+    await this.#heard(() => within(CALL_MS, say())).catch(() => undefined)
+  }
+
+  /**
+   * Half of the time after which others take over what this consumer holds. Beyond it (this process was frozen, or cut off
+   * from Redis) what is still its own is asked for again, and the asking keeps it so.
+   */
+  #countsAsAlive(): boolean {
+    const isAlive = performance.now() - this.#aliveAt < this.#patience.deadAfterMs / 2
+    this.#sure &&= isAlive
+    return isAlive
   }
 }

@@ -1,4 +1,7 @@
-/** Redis Streams' consumer groups, as far as outcomes need them. */
+/**
+ * Redis Streams' consumer groups, as far as outcomes need them. A call that looks at a group and acts on what it saw is one
+ * script: between two commands a silent reader may come back to life.
+ */
 import type { RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
 
@@ -6,26 +9,25 @@ import type { Outcome } from '@decorum/protocol'
 export type Reply = [stream: string, entries: [id: string, fields: string[] | null][]][] | null
 
 /** One entry of a stream. */
-export type Entry = { stream: string; id: string; outcome: Outcome }
+export type Entry = {
+  stream: string
+  id: string
+  /** undefined: the entry holds none (it was trimmed, or somebody else wrote it), so all that is left is to acknowledge it */
+  outcome: Outcome | undefined
+}
 
 /** Field of an entry that holds the outcome (design §5). */
 const FIELD = 'o'
-/** Entries taken over in one call. */
-const CLAIM = 200
+/** Most entries taken over in one call. */
+export const TAKEN_OVER_AT_ONCE = 200
 
-/** Cuts a reply into entries that hold an outcome, and those that do not. */
-export function entriesOf(reply: Reply): { entries: Entry[]; unreadable: { stream: string; id: string }[] } {
-  const entries: Entry[] = []
-  const unreadable: { stream: string; id: string }[] = []
-  for (const [stream, list] of reply ?? []) {
-    for (const [id, fields] of list) {
+export function entriesOf(reply: Reply): Entry[] {
+  return (reply ?? []).flatMap(([stream, list]) =>
+    list.map(([id, fields]): Entry => {
       const at = fields === null ? -1 : fields.indexOf(FIELD)
-      const outcome = at >= 0 && at % 2 === 0 ? readOutcome(fields?.[at + 1]) : undefined
-      if (outcome === undefined) unreadable.push({ stream, id })
-      else entries.push({ stream, id, outcome })
-    }
-  }
-  return { entries, unreadable }
+      return { stream, id, outcome: at >= 0 && at % 2 === 0 ? readOutcome(fields?.[at + 1]) : undefined }
+    }),
+  )
 }
 
 function readOutcome(text: string | undefined): Outcome | undefined {
@@ -37,12 +39,29 @@ function readOutcome(text: string | undefined): Outcome | undefined {
   }
 }
 
-type Consumer = { name: string; pending: number; idle: number }
-
 /**
- * Takes over what consumers hold that have been silent for `deadAfterMs`. By the consumer's silence, not the entry's
- * age: a slow reader that still asks for more keeps what it has (XAUTOCLAIM would take it away).
+ * Judges by the consumer's silence, not by the entry's age: a reader that is slow but says that it lives keeps what it has
+ * (XAUTOCLAIM would take it away). A dead consumer that holds nothing is removed: names are used once and would pile up.
  */
+const TAKE_OVER = `local stream, group, me, dead, most = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local taken = {}
+for _, row in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
+  local one = {}
+  for i = 1, #row, 2 do one[row[i]] = row[i + 1] end
+  local room = most - #taken
+  if one.name ~= me and one.idle >= dead then
+    if one.pending == 0 then
+      redis.call('XGROUP', 'DELCONSUMER', stream, group, one.name)
+    elseif room > 0 then
+      local ids = {}
+      for n, held in ipairs(redis.call('XPENDING', stream, group, '-', '+', room, one.name)) do ids[n] = held[1] end
+      for _, entry in ipairs(redis.call('XCLAIM', stream, group, me, 0, unpack(ids))) do taken[#taken + 1] = entry end
+    end
+  end
+end
+return taken`
+
+/** Takes over what consumers hold that have been silent for `deadAfterMs`; a bounded number of entries at once. */
 export async function claimFromDead(
   redis: RedisLink,
   stream: string,
@@ -50,30 +69,15 @@ export async function claimFromDead(
   me: string,
   deadAfterMs: number,
 ): Promise<Entry[]> {
-  const consumers = await consumersOf(redis, stream, group)
-  const dead = consumers.filter((one) => one.name !== me && one.idle >= deadAfterMs)
-  const claimed: Entry[] = []
-  for (const { name, pending } of dead) {
-    if (pending === 0) {
-      await redis.xgroup('DELCONSUMER', stream, group, name)
-      continue
-    }
-    const held = (await redis.xpending(stream, group, 'IDLE', deadAfterMs, '-', '+', CLAIM, name)) as [
-      id: string,
-      ...unknown[],
-    ][]
-    if (held.length === 0) continue
-    const ids = held.map(([id]) => id)
-    const list = (await redis.call('XCLAIM', stream, group, me, deadAfterMs, ...ids)) as [string, string[] | null][]
-    claimed.push(...entriesOf([[stream, list]]).entries)
-  }
-  return claimed
+  const list = await redis.eval(TAKE_OVER, 1, stream, group, me, deadAfterMs, TAKEN_OVER_AT_ONCE)
+  return entriesOf([[stream, list as [string, string[] | null][]]])
 }
 
-async function consumersOf(redis: RedisLink, stream: string, group: string): Promise<Consumer[]> {
-  const rows = (await redis.xinfo('CONSUMERS', stream, group)) as (string | number)[][]
-  return rows.map((row) => {
-    const field = (name: string): string | number | undefined => row[row.indexOf(name) + 1]
-    return { name: String(field('name')), pending: Number(field('pending')), idle: Number(field('idle')) }
-  })
+/** Ids behind this one: none. (The very last id would mean `>`: new entries.) */
+const BEHIND_ALL = '18446744073709551615-18446744073709551614'
+
+/** Says that a consumer lives: it asks for the part of its own history that is always empty. */
+export function sayAlive(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
+  const ids = streams.map(() => BEHIND_ALL)
+  return redis.xreadgroup('GROUP', group, me, 'COUNT', 1, 'STREAMS', ...streams, ...ids)
 }

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
 import { PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
+import { carryGroups } from './outcomes.ts'
 
 const OLDEST = 7
 /** Most partitions there may be (DECORUM_PARTITIONS). */
@@ -87,10 +88,16 @@ return redis.call('LRANGE', KEYS[1], 0, -1)`
  */
 export async function registerPartitions(redis: RedisLink, count: number): Promise<string[]> {
   const { tags } = await readTags(redis)
-  const there =
-    tags.length > 0 ? tags : ((await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[])
+  const there = tags.length > 0 ? tags : await register(redis, count)
   if (there.length === count) return there
   throw new LedgerUnfitError(
     `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or stop the fleet and change it: 'decorum partitions ${count}'`,
   )
+}
+
+/** Frontiers that were there before the fleet have read the stream of the first partition: it exists under every number. */
+async function register(redis: RedisLink, count: number): Promise<string[]> {
+  const tags = (await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[]
+  await carryGroups(redis, partitionTags(1), tags)
+  return tags
 }

@@ -1,25 +1,51 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
-import type { Outcome } from '@decorum/protocol'
-import type { Keys } from './keys.ts'
+import { type Keys, keysOf } from './keys.ts'
 import type { RedisLink } from './link.ts'
 
-export type Entry = { stream: string; id: string; outcome: Outcome }
+/**
+ * Makes a group at every stream that lacks it; where it exists it is left alone.
+ * @param from  'now': what is stored already is passed over, unless the group exists at one of these streams. It has begun
+ *              then, a stream that lacks it is a new partition's, and what lies there came after the beginning.
+ */
+export async function makeGroup(
+  redis: RedisLink,
+  streams: readonly string[],
+  group: string,
+  from: 'start' | 'now',
+): Promise<void> {
+  const begun =
+    from === 'start' || (await Promise.all(streams.map((stream) => hasGroup(redis, stream, group)))).some(Boolean)
+  const made = streams.map(async (stream) => {
+    try {
+      await redis.xgroup('CREATE', stream, group, begun ? '0' : '$', 'MKSTREAM')
+    } catch (error) {
+      if (!String(error).includes('BUSYGROUP')) throw error
+    }
+  })
+  await Promise.all(made)
+}
 
-/** Makes a group that reads from the beginning of what is stored; one that exists is left alone. */
-export async function makeGroup(redis: RedisLink, keys: Keys, group: string): Promise<void> {
-  try {
-    await redis.xgroup('CREATE', keys.outcomes, group, '0', 'MKSTREAM')
-  } catch (error) {
-    if (!String(error).includes('BUSYGROUP')) throw error
-  }
+/**
+ * Makes the groups of the partitions there were at those there will be, before anything is written to them: a reader that is
+ * away just now would find that others have read, and trimming has dropped, what it never saw.
+ */
+export async function carryGroups(redis: RedisLink, before: readonly string[], tags: readonly string[]): Promise<void> {
+  const groups = await Promise.all(before.map((tag) => groupsOf(redis, keysOf(tag).outcomes)))
+  const streams = tags.map((tag) => keysOf(tag).outcomes)
+  for (const name of new Set(groups.flat().map((group) => group.name))) await makeGroup(redis, streams, name, 'start')
+}
+
+async function hasGroup(redis: RedisLink, stream: string, group: string): Promise<boolean> {
+  return (await groupsOf(redis, stream)).some(({ name }) => name === group)
 }
 
 /**
  * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not
- * acknowledged. Without a group nothing has been read, so nothing goes.
+ * acknowledged. Without a group nothing has been read, so nothing goes. Groups only ever move on, so what was seen in one
+ * command still holds in the next; a group that is made in between is a new one, and begins with what is still stored.
  */
 export async function trimOutcomes(redis: RedisLink, keys: Keys): Promise<void> {
-  const groups = await groupsOf(redis, keys)
+  const groups = await groupsOf(redis, keys.outcomes)
   if (groups.length === 0) return
   const unread: string[] = []
   for (const { name, delivered, pending } of groups) {
@@ -36,10 +62,10 @@ const NODES_BOUND = 5_000
 
 type Group = { name: string; pending: number; delivered: string }
 
-async function groupsOf(redis: RedisLink, keys: Keys): Promise<Group[]> {
+async function groupsOf(redis: RedisLink, stream: string): Promise<Group[]> {
   let rows: unknown[]
   try {
-    rows = (await redis.xinfo('GROUPS', keys.outcomes)) as unknown[]
+    rows = (await redis.xinfo('GROUPS', stream)) as unknown[]
   } catch (error) {
     if (String(error).includes('no such key')) return []
     throw error

@@ -10,6 +10,7 @@ import { checkRedis, readTags } from './fit.ts'
 import { keysOf, outboxMark, readLaneName } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { type Mover, moveLane, moveOrigin } from './move-lane.ts'
+import { carryGroups } from './outcomes.ts'
 import { type Arg, defineVerbs } from './scripts.ts'
 import { aheadMs, type Clock, clocksOf } from './server-clocks.ts'
 import { leasesEnd, quiet } from './standstill.ts'
@@ -92,6 +93,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   const jobs = await highest(all, (tag) => redis.get(`${tag}:${CANDIDATES}:id`))
   for (const tag of all) await change.write(tag, RAISE, `${tag}:${CANDIDATES}:id`, jobs)
   const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, 'fence'))
+  await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
   for (const tag of all) await change.write(tag, DROP, `${tag}:moved`)
   await putAll(change, firstLast(all, tags[0]), ['of', to, 'fence', fence, 'moving', ''])

@@ -64,7 +64,7 @@ type Member = { line?: number; data?: unknown; broken?: string }
 function* membersOf(text: string, shape: 'json' | 'ndjson' | 'text'): Generator<Member> {
   if (shape === 'json') return yield* membersOfJson(text)
   let line = 0
-  for (const raw of text.split('\n')) {
+  for (const raw of text.split(shape === 'text' ? /\r\n|\n|\r/ : '\n')) {
     line += 1
     const trimmed = raw.trim()
     if (trimmed === '' || (shape === 'text' && trimmed.startsWith('#'))) continue

@@ -18,7 +18,14 @@ test('blank lines and comments are skipped but counted', async () => {
   ])
 })
 
-test('LF and CRLF end a line, the last one needs no end, a byte order mark is dropped', async () => {
+test('LF, CRLF and CR alone end a line, the last one needs no end, a byte order mark is dropped', async () => {
+  expect(await read('a\rb\r\rc\r\nd\n\re\r')).toEqual([
+    { number: 1, text: 'a' },
+    { number: 2, text: 'b' },
+    { number: 4, text: 'c' },
+    { number: 5, text: 'd' },
+    { number: 7, text: 'e' },
+  ])
   const bytes = new TextEncoder().encode('\uFEFFhttp://a/\r\nhttp://b/')
   expect(await read(bytes)).toEqual([
     { number: 1, text: 'http://a/' },
@@ -27,20 +34,23 @@ test('LF and CRLF end a line, the last one needs no end, a byte order mark is dr
 })
 
 test('however the octets are cut, the lines are the same', async () => {
-  const bytes = new TextEncoder().encode('http://ä.example/日本\n#x\nhttp://b/\n')
-  const whole = await read(bytes)
-  for (let at = 1; at < bytes.length; at++) expect(await read(bytes.slice(0, at), bytes.slice(at))).toEqual(whole)
-  expect(whole).toHaveLength(2)
+  for (const end of ['\n', '\r\n', '\r']) {
+    const bytes = new TextEncoder().encode(`http://ä.example/日本${end}#x${end}${end}http://b/${end}`)
+    const whole = await read(bytes)
+    for (let at = 1; at < bytes.length; at++) expect(await read(bytes.slice(0, at), bytes.slice(at))).toEqual(whole)
+    expect(await read(...[...bytes].map((octet) => Uint8Array.of(octet)))).toEqual(whole)
+    expect(whole.map(({ number }) => number)).toEqual([1, 4])
+  }
 })
 
 test('a line of a megabyte is cut where its refusal is certain, and the next line is whole', async () => {
   const long = 'x'.repeat(1_000_000)
   const pieces = Array.from({ length: 100 }, (_, n) => long.slice(n * 10_000, (n + 1) * 10_000))
-  const lines = await read(...pieces, '\nhttp://b/\n')
-  expect(lines.map(({ number, text }) => [number, text.length])).toEqual([
-    [1, 8_193],
-    [2, 9],
-  ])
+  for (const ends of [['\nhttp://b/\n'], ['\r', 'http://b/\r'], ['\r', '\nhttp://b/']])
+    expect((await read(...pieces, ...ends)).map(({ number, text }) => [number, text.length])).toEqual([
+      [1, 8_193],
+      [2, 9],
+    ])
 })
 
 test('what cannot be read is a usage error that says why', async () => {

@@ -74,33 +74,59 @@ test("somebody else's crawl.json is left alone", async () => {
   await expect(openOutFolder(ask({ out: dir }))).rejects.toThrow("is not a crawl's note")
 })
 
-test('an outcome is told written after it is written; a line that a crash has cut is cut off', async () => {
+const outcome = (id: string, more: object = {}): Outcome => ({
+  id,
+  url: 'http://a.example/',
+  agent: 'a',
+  at: 0,
+  attempts: 0,
+  kind: 'invalid',
+  reason: 'x',
+  meta: { own: 1 },
+  ...more,
+})
+async function read(path: string): Promise<Outcome[]> {
+  const kept: Outcome[] = []
+  for await (const one of outcomesIn(path)) kept.push(one)
+  return kept
+}
+
+test('outcomes are written with their line; a line that a crash has cut is cut off', async () => {
   const { dir } = await place()
   const path = join(dir, 'outcomes.ndjson')
-  const outcome = (id: string): Outcome => ({
-    id,
-    url: 'http://a.example/',
-    agent: 'a',
-    at: 0,
-    attempts: 0,
-    kind: 'invalid',
-    reason: 'x',
-    meta: { own: 1 },
-  })
   const file = await OutcomeFile.open(path)
-  const written: string[] = []
-  file.add(outcome('1'), 7, () => written.push('1'))
-  expect(written).toEqual([])
-  await file.flush()
-  expect(written).toEqual(['1'])
+  await file.append([outcome('1')], () => 7)
+  expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } })])
   await file.close()
   await appendFile(path, `{"id":"2","long":"${'x'.repeat(200_000)}`)
 
   const again = await OutcomeFile.open(path)
-  again.add(outcome('3'), undefined, () => undefined)
-  await again.flush()
+  await again.append([outcome('3')], () => undefined)
   await again.close()
-  const kept: Outcome[] = []
-  for await (const one of outcomesIn(path)) kept.push(one)
-  expect(kept).toEqual([{ ...outcome('1'), meta: { own: 1, line: 7 } }, outcome('3')])
+  expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } }), outcome('3')])
+})
+
+test('line ends that JSON may hold as they are end no line: U+2028, U+2029, NEL', async () => {
+  const { dir } = await place()
+  const path = join(dir, 'outcomes.ndjson')
+  const file = await OutcomeFile.open(path)
+  const odd = outcome('1', { reason: 'a\u2028b\u2029c\u0085d\re' })
+  await file.append([odd, outcome('2')], () => undefined)
+  await file.close()
+  expect(await read(path)).toEqual([odd, outcome('2')])
+})
+
+test('a line that is no outcome is named', async () => {
+  const { dir } = await place()
+  const path = join(dir, 'outcomes.ndjson')
+  await writeFile(path, `${JSON.stringify(outcome('1'))}\n{"id":"2","ur{"id":"3"}\n`)
+  await expect(read(path)).rejects.toThrow(`line 2 of ${path} is no outcome: remove it`)
+})
+
+test('what cannot be written leaves the note as it was', async () => {
+  const { ask } = await place()
+  const begun = await openOutFolder(ask())
+  await begun.begin()
+  await rm(begun.dir, { recursive: true })
+  await expect(begun.finish()).rejects.toThrow(`${join(begun.dir, 'crawl.json')} cannot be written: ENOENT`)
 })

@@ -60,3 +60,32 @@ test('in whatever order outcomes come, twice or once, before or after their line
     ),
   )
 })
+
+test('of a batch only what is new counts, each once, and nothing counts before it is recorded', () => {
+  const tally = new Tally('run')
+  for (const line of [1, 2, 3]) tally.expect(line, 'http://a.example/')
+  tally.record(fetched('run-1', 'http://a.example/'))
+  const batch = ['run-1', 'run-2', 'other-3', 'run-2'].map((id) => fetched(id, 'http://a.example/'))
+  expect(tally.newOf(batch).map(({ id }) => id)).toEqual(['run-2'])
+  expect([tally.left, tally.done]).toEqual([2, 1])
+})
+
+test('targets that wait are known with their hops, whatever the order in which they were heard of', () => {
+  const tally = new Tally('run')
+  tally.record(moved('run-1~1', 'http://b.example/', 'http://c.example/', 'run-1~2'))
+  tally.record(moved('run-1', 'http://a.example/', 'http://b.example/', 'run-1~1'))
+  tally.record(moved('run-2', 'http://a.example/2', 'http://d.example/', 'run-2~1'))
+  expect(tally.waitingTargets()).toEqual([
+    { id: 'run-1~2', url: 'http://c.example/', hops: 2 },
+    { id: 'run-2~1', url: 'http://d.example/', hops: 1 },
+  ])
+  tally.record(fetched('run-2~1', 'http://d.example/'))
+  expect(tally.waitingTargets().map(({ id }) => id)).toEqual(['run-1~2'])
+})
+
+test('an outcome of a line that is not in the list stands for no other line', () => {
+  const tally = new Tally('run')
+  tally.record(fetched('run-9', 'http://a.example/'))
+  tally.expect(1, 'http://a.example/')
+  expect(tally.left).toBe(1)
+})

@@ -22,6 +22,15 @@ test('text: one URL a line; blank lines, comments and Windows line ends are skip
   })
 })
 
+test('text: CR alone ends a line as well; a URL with a CR in it would be read as one of another page', () => {
+  const read = readBody('http://a.example/1\r# x\rhttp://b.example/2', 'text', agents, undefined)
+  expect('candidates' in read && read.candidates.map((one) => one.candidate.url)).toEqual([
+    'http://a.example/1',
+    'http://b.example/2',
+  ])
+  expect(readBody('http://a.example/\r\rhttp:// /', 'text', agents, undefined)).toMatchObject({ line: 3 })
+})
+
 test('the agent of the query is everybody’s who names none', () => {
   const body = '{"url":"http://a.example/"}\n{"url":"http://a.example/","agent":"first-bot"}'
   const read = readBody(body, 'ndjson', agents, 'SECOND')

@@ -7,7 +7,7 @@ import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
 import { groupOf, runCrawl } from '../crawl/run.ts'
 import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
 import { Tally } from '../crawl/tally.ts'
-import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { openInput } from '../lines.ts'
@@ -46,6 +46,8 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
     await folder.begin()
     outcomes = await OutcomeFile.open(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
+    if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
+      display.voice.say('list-cut-off', LIST_CUT_OFF)
     const begun = performance.now()
     const before = tally.fetched
     const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
@@ -59,6 +61,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       display,
       local,
       agent,
+      pagesAreKept: pagesAreKept(options, local),
       limits,
       interrupt: interrupt.signal,
     })
@@ -72,6 +75,14 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
     await outcomes?.close()
     interrupt.release()
   }
+}
+
+const LIST_CUT_OFF =
+  'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
+
+/** In a shared Redis others may fetch for this crawl, and keep pages elsewhere or not at all; so may a sink of one's own. */
+function pagesAreKept({ archive }: CrawlOptions, { redis }: LocalFleet): boolean {
+  return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(process.env.PAGE_SINK || 'warc')
 }
 
 /** Everything that can be wrong with what was typed is found here, before anything is started. */
@@ -93,6 +104,8 @@ async function start(
   { voice }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
+  // The log is beside the crawl: what must not be lost is elsewhere, and says so itself.
+  log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
   const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,

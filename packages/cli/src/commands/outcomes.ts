@@ -1,40 +1,40 @@
 /** `decorum outcomes`: what became of candidates, one JSON line each. */
-import { once } from 'node:events'
 import { openFrontier } from '@decorum/client'
+import { collect } from '../collect.ts'
 import { DONE, type ExitCode } from '../exit.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { standardOutput } from '../standard-output.ts'
 
 export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
 
-/** Acknowledgements on their way: one round trip for all of them. */
-const ACKS_AT_ONCE = 200
-
-/** A line is acknowledged when stdout has taken it; a reader that goes away in between sees it again. */
+/**
+ * A line is acknowledged when it is on the disk, or when the pipe or terminal behind stdout has taken it; a reader that goes
+ * away in between sees it again.
+ */
 export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
   const interrupt = catchInterrupt(() => process.exit(1))
   const ending = aborted(interrupt.signal).then(() => frontier.close())
-  const acks: Promise<void>[] = []
   try {
     if (options.forget) {
       await frontier.removeGroup(options.group)
       return DONE
     }
+    const output = await standardOutput()
     // A name of its own that stays: what was printed and not acknowledged comes again at the next call
     const reading = frontier.outcomes({
       group: options.group,
       consumer: 'decorum-outcomes',
       wait: options.follow === true,
     })
-    for await (const { outcome, ack } of reading) {
-      if (!process.stdout.write(`${JSON.stringify(outcome)}\n`)) await once(process.stdout, 'drain')
-      acks.push(ack().catch(() => undefined)) // Redis is away: it comes again at the next call
-      if (acks.length >= ACKS_AT_ONCE) await Promise.all(acks.splice(0))
-    }
-    await Promise.all(acks)
+    await collect(
+      reading,
+      (some) => output(some.map((outcome) => `${JSON.stringify(outcome)}\n`).join('')),
+      () => void frontier.close(),
+    )
     return DONE
   } finally {
     interrupt.release()

@@ -1,14 +1,14 @@
 /** The list of a crawl as candidates: every line that has no outcome yet, under an id that names its line. */
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
 import type { Candidate } from '@decorum/client'
+import { AppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
 import type { OutFolder } from './out-folder.ts'
-import { cutBehindLastLine } from './outcome-file.ts'
 import type { Tally } from './tally.ts'
 
 /**
- * Lines that have their outcome are passed over; a line that is stored already is absorbed by the gateway.
+ * Lines that have their outcome are passed over; a line that is stored already is absorbed by the gateway. So is what the
+ * redirects of earlier runs have led to: it is stored, unless a Redis that lost its tail has forgotten it.
  * @param input  standard input or the file, already open; undefined: the folder knows its list
  */
 export async function* candidatesOf(
@@ -19,16 +19,18 @@ export async function* candidatesOf(
   stop: AbortSignal,
 ): AsyncGenerator<Candidate> {
   const { agent } = folder.note
+  const wanted = (): Pick<Candidate, 'agent' | 'expiresAt'> => ({
+    ...(agent === undefined ? {} : { agent }),
+    ...(expireMinutes === undefined ? {} : { expiresAt: Date.now() + expireMinutes * 60_000 }),
+  })
+  for (const target of folder.resumed ? tally.waitingTargets() : []) {
+    if (stop.aborted) return
+    if (tally.judge(target.id) === 'new') yield { ...target, ...wanted() }
+  }
   for await (const { number, text } of linesOf(await listOf(folder, input))) {
     if (stop.aborted) return
     tally.expect(number, text)
-    if (tally.hasOutcome(number)) continue
-    yield {
-      url: text,
-      id: tally.idOf(number),
-      ...(agent === undefined ? {} : { agent }),
-      ...(expireMinutes === undefined ? {} : { expiresAt: Date.now() + expireMinutes * 60_000 }),
-    }
+    if (!tally.hasOutcome(number)) yield { url: text, id: tally.idOf(number), ...wanted() }
   }
 }
 
@@ -37,25 +39,25 @@ async function listOf(
   input: AsyncIterable<Uint8Array> | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (folder.note.file !== '-') return input ?? openInput(folder.list)
-  if (input !== undefined) return keptCopy(input, folder.list)
-  const copy = await open(folder.list, 'r+')
-  await cutBehindLastLine(copy)
+  if (input !== undefined) return keptCopy(input, folder)
+  const copy = await AppendFile.open(folder.list)
   await copy.close()
   return createReadStream(folder.list)
 }
 
-/** Standard input cannot be read twice: what goes on is on the disk before. The copy ends with whole lines only. */
-async function* keptCopy(input: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<Uint8Array> {
-  const copy: FileHandle = await open(path, 'w')
-  let last = 0x0a
+/** Standard input cannot be read twice: what goes on is on the disk before. */
+async function* keptCopy(input: AsyncIterable<Uint8Array>, folder: OutFolder): AsyncGenerator<Uint8Array> {
+  const copy = await AppendFile.open(folder.list, { empty: true })
+  let last: number | undefined
   try {
     for await (const chunk of input) {
-      await copy.appendFile(chunk)
+      await copy.append(chunk)
       last = chunk.at(-1) ?? last
       yield chunk
     }
-    if (last !== 0x0a) await copy.appendFile('\n')
+    if (last !== undefined && last !== 0x0a) await copy.append('\n')
   } finally {
     await copy.close()
   }
+  await folder.listIsWhole()
 }

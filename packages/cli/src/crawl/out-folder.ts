@@ -3,10 +3,10 @@
  * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
  */
 import { randomBytes } from 'node:crypto'
-import { readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { messageOf, UsageError } from '../exit.ts'
+import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { makeFolder } from '../make-folder.ts'
 
 const Note = z.object({
@@ -14,6 +14,8 @@ const Note = z.object({
   run: z.string(),
   /** absolute path, or '-' */
   file: z.string(),
+  /** of standard input: its copy in the folder holds all of it. Absent: it ended before, or the copy could not be written. */
+  whole: z.boolean().optional(),
   /** of the file when the crawl began: another one would have other lines */
   bytes: z.number().optional(),
   changedAt: z.number().optional(),
@@ -37,6 +39,8 @@ export type OutFolder = {
   log: string
   /** From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside. */
   begin(): Promise<void>
+  /** The copy of standard input has all of it. */
+  listIsWhole(): Promise<void>
   finish(): Promise<void>
 }
 
@@ -79,10 +83,18 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
 /** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this very one */
 function folder(dir: string, note: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
   const path = join(dir, 'crawl.json')
+  let latest = note
+  /** Whole on the disk, or as it was before. @throws CommandError with what the file system says */
   const write = async (text: CrawlNote): Promise<void> => {
     const draft = `${path}.${process.pid}`
-    await writeFile(draft, `${JSON.stringify(text, undefined, 2)}\n`)
-    await rename(draft, path)
+    try {
+      await writeFile(draft, `${JSON.stringify(text, undefined, 2)}\n`, { flush: true })
+      await rename(draft, path)
+      latest = text
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined)
+      throw new CommandError(`${path} cannot be written: ${messageOf(error)}`)
+    }
   }
   return {
     dir,
@@ -98,7 +110,8 @@ function folder(dir: string, note: CrawlNote, before: CrawlNote | 'resumed' | un
       if (before !== undefined) await setAside(dir, before)
       await write(note)
     },
-    finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
+    listIsWhole: () => write({ ...latest, whole: true }),
+    finish: () => write({ ...latest, finishedAt: new Date().toISOString() }),
   }
 }
 

@@ -1,11 +1,12 @@
 /** A crawl while it runs: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Frontier, openFrontier } from '@decorum/client'
+import { type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/client'
+import type { Outcome } from '@decorum/protocol'
+import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
 import { aborted } from '../interrupt.ts'
 import type { LocalFleet } from '../local-fleet.ts'
-import { collect } from './collect.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { lookAround } from './look.ts'
@@ -26,6 +27,8 @@ export type Crawl = {
   local: LocalFleet
   /** key of the agent */
   agent: string
+  /** whoever fetches for this crawl keeps each page: a `fetched` without a place in the archive is one that was lost */
+  pagesAreKept: boolean
   limits: {
     minutes: number | undefined
     pages: number | undefined
@@ -40,7 +43,7 @@ const CONSUMER = 'crawl'
 
 /**
  * Resolves when the fleet has drained and everything that came of it is in the file.
- * @throws CommandError when the outcomes cannot be written; what is not written comes again with --resume
+ * @throws CommandError when something cannot be written or read; what is not written comes again with --resume
  */
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
@@ -49,14 +52,19 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
   let fed = false
-  const pagesAtStart = tally.fetched
   const check = (): void => {
     if (fed && tally.left === 0) over.resolve('finished')
     else if (limits.pages !== undefined && tally.fetched - pagesAtStart >= limits.pages) over.resolve('limit')
   }
-
-  const collecting = collect(frontier.outcomes({ group, consumer: CONSUMER }), tally, crawl.outcomes, check)
-  const feeding = feed(crawl, frontier, stop.signal).then(() => {
+  let pagesAtStart = tally.fetched
+  const catchingUp = folder.resumed ? catchUp(crawl, frontier, group) : Promise.resolve()
+  const collecting = catchingUp.then(() => {
+    pagesAtStart = tally.fetched
+    const write = writer(crawl, check, over.reject)
+    return collect(frontier.outcomes({ group, consumer: CONSUMER }), write, over.reject)
+  })
+  const feeding = catchingUp.then(async () => {
+    await feed(crawl, frontier, stop.signal)
     fed = true
     check()
   })
@@ -75,7 +83,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     if (fed && tally.left === 0) ending = 'finished'
     return ending
   } catch (error) {
-    await wind()
+    await wind().catch(() => undefined) // the first error is the one to tell
     throw new CommandError(`${messageOf(error)}; what is not in ${folder.outcomes} yet is stored: go on with --resume`)
   }
 
@@ -86,8 +94,32 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     crawl.input?.destroy() // it may be waiting for somebody to type
     await local.drain()
     await frontier.close()
-    await Promise.allSettled([collecting, feeding, watching])
+    const [collected] = await Promise.allSettled([collecting, feeding, watching])
+    if (collected.status === 'rejected') throw collected.reason
     await lastOutcomes(crawl, group, fed)
+  }
+}
+
+/**
+ * What is done with outcomes: those that are new are written, and count once they are. A page that was asked for and not
+ * kept has no outcome yet: it is fetched again.
+ * @param onNew   called when some have been counted
+ * @param onLost  told of each page that was not kept
+ */
+function writer(
+  { tally, outcomes: file, pagesAreKept, folder }: Crawl,
+  onNew: () => void = () => undefined,
+  onLost: (error: Error) => void = () => undefined,
+): (outcomes: Outcome[]) => Promise<void> {
+  const isLost = (one: Outcome): boolean => pagesAreKept && one.kind === 'fetched' && one.archive === undefined
+  return async (outcomes) => {
+    const fresh = tally.newOf(outcomes)
+    const kept = fresh.filter((one) => !isLost(one))
+    await file.append(kept, (id) => tally.lineOf(id))
+    for (const outcome of kept) tally.record(outcome)
+    for (const { url } of fresh.filter(isLost))
+      onLost(new Error(`${url} was fetched, but could not be kept in ${folder.pages} (${folder.log} says why)`))
+    onNew()
   }
 }
 
@@ -108,19 +140,33 @@ async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promis
   if (stop.aborted) throw new Error('stopped before the list was read') // heard by nobody any more
 }
 
-/** What was settled while draining. Redis away: it is stored, and comes first with --resume. */
-async function lastOutcomes({ tally, outcomes, local, folder }: Crawl, group: string, fed: boolean): Promise<void> {
-  const frontier = await openFrontier({ redis: local.redis.url }).catch(() => undefined)
-  if (frontier === undefined) return
+/** What has come since an earlier run ended is read first: what has its outcome need not be fetched once more. */
+async function catchUp(crawl: Crawl, frontier: Frontier, group: string): Promise<void> {
+  await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl)).catch(unlessAway)
+}
+
+/**
+ * What was settled while draining. Redis away: it is stored, and comes first with --resume.
+ * @throws CommandError when they cannot be written
+ */
+async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<void> {
+  const { tally, local, folder } = crawl
   try {
-    await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), tally, outcomes, () => undefined)
-    const done = fed && tally.left === 0
-    if (done && folder.note.redis !== undefined) await frontier.removeGroup(group)
-  } catch {
-    // said already, or said by the missing outcomes
-  } finally {
-    await frontier.close()
+    const frontier = await openFrontier({ redis: local.redis.url })
+    try {
+      await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl))
+      const done = fed && tally.left === 0
+      if (done && folder.note.redis !== undefined) await frontier.removeGroup(group)
+    } finally {
+      await frontier.close()
+    }
+  } catch (error) {
+    unlessAway(error)
   }
+}
+
+function unlessAway(error: unknown): void {
+  if (!(error instanceof FrontierUnavailableError)) throw error
 }
 
 async function watch({ tally, local, display, agent }: Crawl, fed: () => boolean, stop: AbortSignal): Promise<void> {

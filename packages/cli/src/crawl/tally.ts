@@ -12,8 +12,16 @@ export type Counts = {
   byReason: Record<string, number>
 }
 
-/** What recording an outcome has changed. `elsewhere`: not of this crawl. `again`: delivered before. */
+/** What an outcome is to a crawl. `elsewhere`: not of this crawl. `again`: recorded before. */
 export type Recorded = 'new' | 'again' | 'elsewhere'
+
+/** What a redirect has led to. The outcome of the target may come before that of the redirect, which tells the rest. */
+type Target = { isDone: boolean; url?: string; parent?: string }
+/** A redirect's target without an outcome, as a candidate. */
+export type WaitingTarget = { id: string; url: string; hops: number }
+
+/** Most that a candidate may have behind it. */
+const MAX_HOPS = 10
 
 export class Tally {
   readonly #prefix: string
@@ -23,8 +31,9 @@ export class Tally {
   /** one bit per line number */
   #doneLines = new Uint8Array(1_024)
   #done = 0
-  /** redirect targets: true when they have their outcome */
-  readonly #targets = new Map<string, boolean>()
+  /** lines and targets without outcome, of those that are known */
+  #left = 0
+  readonly #targets = new Map<string, Target>()
   readonly #byKind = new Map<string, number>()
   readonly #byReason = new Map<string, number>()
   /** URLs without outcome per site */
@@ -55,29 +64,71 @@ export class Tally {
   expect(line: number, url: string): void {
     this.#lines++
     this.#lastLine = line
-    if (!this.hasOutcome(line)) this.#wait(url, 1)
+    if (this.hasOutcome(line)) return
+    this.#left++
+    this.#wait(url, 1)
+  }
+
+  /** What recording these would make known: of this crawl, not recorded yet, each once. */
+  newOf(outcomes: Iterable<Outcome>): Outcome[] {
+    const found = new Map<string, Outcome>()
+    for (const outcome of outcomes)
+      if (this.judge(outcome.id) === 'new' && !found.has(outcome.id)) found.set(outcome.id, outcome)
+    return [...found.values()]
+  }
+
+  /** What an outcome of that id would be. */
+  judge(id: string): Recorded {
+    const line = this.lineOf(id)
+    if (line === undefined) return 'elsewhere'
+    const isKnown = id === this.idOf(line) ? this.hasOutcome(line) : this.#targets.get(id)?.isDone === true
+    return isKnown ? 'again' : 'new'
   }
 
   /** Outcomes may come twice and in any order: a target's before its redirect's, a line's before expect(). */
   record(outcome: Outcome): Recorded {
-    const line = this.lineOf(outcome.id)
-    if (line === undefined) return 'elsewhere'
-    const ownLine = outcome.id === this.idOf(line)
-    const target = ownLine ? undefined : this.#targets.get(outcome.id)
-    if (ownLine ? this.hasOutcome(line) : target === true) return 'again'
-    if (ownLine) this.#mark(line)
-    else this.#targets.set(outcome.id, true)
+    const judged = this.judge(outcome.id)
+    if (judged !== 'new') return judged
+    const { id } = outcome
+    const line = this.lineOf(id) ?? 0
+    const target = this.#targets.get(id)
+    const isOwnLine = id === this.idOf(line)
+    if (isOwnLine) this.#mark(line)
+    else this.#targets.set(id, { ...target, isDone: true })
     this.#done++
-    if (ownLine ? line <= this.#lastLine : target === false) this.#wait(outcome.url, -1)
-    if (outcome.kind === 'redirected' && !this.#targets.has(outcome.candidate)) {
-      this.#targets.set(outcome.candidate, false)
-      this.#wait(outcome.to, 1)
+    if (isOwnLine ? line <= this.#lastLine : target !== undefined) {
+      this.#left--
+      this.#wait(outcome.url, -1)
     }
+    if (outcome.kind === 'redirected') this.#leadsTo(outcome.candidate, outcome.to, id)
     if (outcome.kind === 'fetched') this.#fetched++
     count(this.#byKind, outcome.kind)
     const reason = reasonOf(outcome)
     if (reason !== undefined) count(this.#byReason, `${outcome.kind}: ${reason}`)
     return 'new'
+  }
+
+  #leadsTo(id: string, url: string, parent: string): void {
+    const target = this.#targets.get(id)
+    this.#targets.set(id, { isDone: target?.isDone ?? false, url, parent })
+    if (target !== undefined) return
+    this.#left++
+    this.#wait(url, 1)
+  }
+
+  /** Targets of redirects that have no outcome yet. */
+  waitingTargets(): WaitingTarget[] {
+    return [...this.#targets].flatMap(([id, { isDone, url }]) =>
+      isDone || url === undefined ? [] : [{ id, url, hops: this.#hopsOf(id) }],
+    )
+  }
+
+  /** A target's parent is a line, or another target. */
+  #hopsOf(id: string): number {
+    let hops = 0
+    for (let at = this.#targets.get(id); at?.parent !== undefined && hops < MAX_HOPS; hops++)
+      at = this.#targets.get(at.parent)
+    return hops
   }
 
   /** Candidates so far: lines read and redirect targets heard of. */
@@ -90,7 +141,7 @@ export class Tally {
   }
 
   get left(): number {
-    return this.total - this.#done
+    return this.#left
   }
 
   /** Answered by a site, whatever the status. */

@@ -1,0 +1,39 @@
+/** Standard output for lines that somebody will be told are safe: a file that takes half of them keeps none. */
+import { fdatasync, fstat, ftruncate, write } from 'node:fs'
+import { promisify } from 'node:util'
+import { CommandError, messageOf } from './exit.ts'
+
+const fd = 1
+const [stat, append, truncate, sync] = [promisify(fstat), promisify(write), promisify(ftruncate), promisify(fdatasync)]
+
+/**
+ * @returns writes whole lines, one call at a time. Of a file, they are on the disk when it resolves (Node's stdout takes a
+ *          short write, which is what a full disk answers first, for a whole one). Of a pipe or terminal, it has taken them.
+ * @throws CommandError from the function, with what the file system says
+ */
+export async function standardOutput(): Promise<(lines: string) => Promise<void>> {
+  if (!(await stat(fd)).isFile()) return intoStream
+  return async (lines) => {
+    const { size } = await stat(fd)
+    try {
+      await writeAll(Buffer.from(lines))
+      await sync(fd)
+    } catch (error) {
+      await truncate(fd, size).catch(() => undefined)
+      throw new CommandError(`standard output cannot be written: ${messageOf(error)}; what is missing comes again`)
+    }
+  }
+}
+
+async function writeAll(octets: Buffer): Promise<void> {
+  for (let rest = octets; rest.length > 0; ) {
+    const { bytesWritten } = (await append(fd, rest)) as unknown as { bytesWritten: number }
+    rest = rest.subarray(bytesWritten)
+  }
+}
+
+function intoStream(lines: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(lines, (error) => (error ? reject(error) : resolve()))
+  })
+}

@@ -1,0 +1,68 @@
+/** Which partitions there are, as far as is known: their number may be registered only later, and may be changed. */
+import { checkOneServer, keysOf, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
+import { partitionTags } from '@decorum/protocol'
+import { within } from './connection.ts'
+import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
+
+const CALL_MS = 5_000
+/** What is known counts as recent for so long. */
+export const LOOK_AGAIN_MS = 2_000
+
+export class Partitions {
+  readonly #redis: RedisLink
+  #tags: readonly string[] = partitionTags(1)
+  #retired: readonly string[] = []
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  private constructor(redis: RedisLink) {
+    this.#redis = redis
+  }
+
+  /**
+   * @param wanted  must be the number that is registered, if there is one
+   * @throws FrontierUnavailableError · FrontierUnfitError
+   */
+  static async read(redis: RedisLink, wanted: number | undefined): Promise<Partitions> {
+    const partitions = new Partitions(redis)
+    await within(CALL_MS, checkOneServer(redis)).catch((error: unknown) => {
+      if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
+      throw unreadable(error)
+    })
+    const count = await partitions.look()
+    if (wanted !== undefined && count !== 0 && wanted !== count)
+      throw new FrontierUnfitError(`the fleet on this Redis has ${count} partitions, not ${wanted}`)
+    return partitions
+  }
+
+  /**
+   * In order. Before a number is registered there is one partition: every fleet has it, whatever its number, and candidates
+   * that belong to another one go there from its queue.
+   */
+  get tags(): readonly string[] {
+    return this.#tags
+  }
+
+  /** Where outcomes are written, or were before the number was lowered. */
+  get streams(): string[] {
+    return [...this.#tags, ...this.#retired].map((tag) => keysOf(tag).outcomes)
+  }
+
+  /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError: what was known stays known */
+  async look(): Promise<number> {
+    const { tags, retired } = await within(CALL_MS, readTags(this.#redis)).catch((error: unknown) => {
+      throw unreadable(error)
+    })
+    this.#lookedAt = performance.now()
+    if (tags.length > 0) this.#tags = tags
+    this.#retired = retired
+    return tags.length
+  }
+
+  /** Looks again when the latest look is old. One that fails changes nothing: the queues of old partitions are still served. */
+  async recent(): Promise<void> {
+    if (performance.now() - this.#lookedAt >= LOOK_AGAIN_MS) await this.look().catch(() => undefined)
+  }
+}
+
+const unreadable = (cause: unknown): FrontierUnavailableError =>
+  new FrontierUnavailableError(`${PARTITIONS_KEY} could not be read`, cause)

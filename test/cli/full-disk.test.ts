@@ -1,0 +1,171 @@
+/** A disk that fills: what is acknowledged is on it, what is not comes again, and the command says so. A real limit of the kernel. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openFrontier } from '@decorum/client'
+import type { Outcome } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { afterAll, expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { decorum, folder, readOutcomes, type Site, site } from './decorum.ts'
+
+const TIMEOUT = 90_000
+const shared = await redisForTest()
+const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
+
+afterAll(() => raw.disconnect())
+
+const lineOf = ({ id, meta }: Outcome): string => `${id.includes('~') ? 'target of ' : ''}${Number(meta?.line)}`
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1))
+const raw = new Redis(shared.url)
+const sites = (count: number, answer?: Parameters<typeof site>[0]): Promise<Site[]> =>
+  Promise.all(Array.from({ length: count }, () => site(answer)))
+const pagesOf = (all: Site[], count: number): string =>
+  Array.from({ length: count }, (_, n) => `${all[n % all.length]?.origin}/${n}\n`).join('')
+
+/** What stands in outcomes.ndjson; throws for a broken line. */
+async function written(dir: string): Promise<Outcome[]> {
+  const text = await readFile(join(dir, 'decorum-out/outcomes.ndjson'), 'utf8')
+  expect(text === '' || text.endsWith('\n'), 'it ends with a whole line').toBe(true)
+  return readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+}
+const isFinished = async (dir: string): Promise<boolean> =>
+  'finishedAt' in (JSON.parse(await readFile(join(dir, 'decorum-out/crawl.json'), 'utf8')) as object)
+
+test('the crawl ends as an error, unfinished; --resume fetches nothing twice and completes the file', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const web = await sites(6)
+  await writeFile(join(dir, 'urls.txt'), pagesOf(web, 120))
+  const full = await decorum(['crawl', 'urls.txt', '--no-archive'], { cwd: dir, env, largestFileKiB: 24 })
+  expect(full, full.stderr).toMatchObject({ code: 1, stdout: '' })
+  expect(full.stderr).toMatch(/outcomes\.ndjson cannot be written: EFBIG.*go on with --resume/)
+  const kept = await written(dir)
+  expect(kept.length).toBeLessThan(120)
+  expect(await isFinished(dir)).toBe(false)
+
+  const { code, stdout } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  expect({ code, stdout: stdout.slice(0, 35) }).toEqual({ code: 0, stdout: 'Done: 120 URLs, each with its outco' })
+  expect((await written(dir)).map(lineOf).sort()).toEqual(numbers(120).sort())
+  expect(web.flatMap(({ asked }) => asked)).toHaveLength(120)
+})
+
+test('redirect targets that were not written come again as well', { timeout: TIMEOUT }, async () => {
+  const dir = await folder()
+  const web = await sites(4, ({ url = '' }, response) => {
+    if (url === '/robots.txt' || url.includes('to')) return false
+    response.writeHead(301, { location: `/to${url}` }).end()
+    return true
+  })
+  await writeFile(join(dir, 'urls.txt'), pagesOf(web, 40))
+  const full = await decorum(['crawl', 'urls.txt', '--no-archive'], { cwd: dir, env, largestFileKiB: 12 })
+  expect(full.code, full.stderr).toBe(1)
+  expect((await written(dir)).length).toBeLessThan(80)
+
+  const { code, stderr } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  expect(code, stderr).toBe(0)
+  const lines = numbers(40)
+  expect((await written(dir)).map(lineOf).sort()).toEqual([...lines, ...lines.map((n) => `target of ${n}`)].sort())
+})
+
+test('a target that was acknowledged and never written, as earlier versions did: --resume fetches it again and ends', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const { origin, asked } = await site(({ url }, response) => {
+    if (url === '/a') response.writeHead(302, { location: '/b' }).end()
+    else if (url === '/b') response.writeHead(302, { location: '/c' }).end()
+    else return false
+    return true
+  })
+  await writeFile(join(dir, 'urls.txt'), `${origin}/a\n`)
+  const first = await decorum(['crawl', 'urls.txt', '--no-archive'], { cwd: dir, env })
+  expect(first.code, first.stderr).toBe(0)
+  const out = join(dir, 'decorum-out')
+  const whole = await written(dir)
+  await writeFile(
+    join(out, 'outcomes.ndjson'),
+    `${whole
+      .filter(({ kind }) => kind === 'redirected')
+      .map((one) => JSON.stringify(one))
+      .join('\n')}\n`,
+  )
+  const { finishedAt: _, ...note } = JSON.parse(await readFile(join(out, 'crawl.json'), 'utf8')) as {
+    finishedAt: string
+  }
+  await writeFile(join(out, 'crawl.json'), JSON.stringify(note))
+  await raw.del('{decorum:0}:outcomes')
+
+  const { code, stderr } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  expect(code, stderr).toBe(0)
+  expect((await written(dir)).map(({ id }) => id)).toEqual(whole.map(({ id }) => id))
+  expect(asked).toEqual(['/a', '/b', '/c', '/c'])
+})
+
+test('a page that cannot be kept ends the crawl as well, and is fetched again by --resume', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const big = Buffer.alloc(3_000_000)
+  for (let n = 0; n < big.length; n += 4) big.writeUInt32LE((Math.imul(n + 1, 2_654_435_761) ^ (n << 7)) >>> 0, n)
+  const { origin, asked } = await site(({ url }, response) => {
+    if (url !== '/1') return false
+    response.end(big)
+    return true
+  })
+  await writeFile(join(dir, 'urls.txt'), `${origin}/0\n${origin}/1\n${origin}/2\n`)
+  const full = await decorum(['crawl', 'urls.txt'], { cwd: dir, largestFileKiB: 1_024 })
+  expect(full, full.stderr).toMatchObject({ code: 1, stdout: '' })
+  expect(full.stderr).toContain(`${origin}/1 was fetched, but could not be kept in`)
+  expect((await written(dir)).map(lineOf)).not.toContain('2')
+  expect(await isFinished(dir)).toBe(false)
+
+  const { code, stderr } = await decorum(['crawl', '--resume'], { cwd: dir })
+  expect(code, stderr).toBe(0)
+  const outcomes = await written(dir)
+  expect(outcomes.map(lineOf).sort()).toEqual(numbers(3))
+  for (const one of outcomes) expect(one).toMatchObject({ kind: 'fetched', archive: { file: expect.any(String) } })
+  expect(asked.filter((path) => path === '/1')).toHaveLength(2)
+})
+
+test('a list from standard input that cannot be copied: what was copied is crawled, and that it is not all is said', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const web = await sites(4)
+  const input = pagesOf(web, 40) + `${web[0]?.origin}/${'x'.repeat(8_000)}\n`.repeat(400)
+  const full = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, env, input, largestFileKiB: 100 })
+  expect(full, full.stderr).toMatchObject({ code: 1, stdout: '' })
+  expect(full.stderr).toContain('urls.txt cannot be written: EFBIG')
+  const list = await readFile(join(dir, 'decorum-out/urls.txt'), 'utf8')
+  const { code, stderr } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  expect(code, stderr).toBe(0)
+  expect(stderr).toContain('the list from standard input was cut off')
+  const whole = list.slice(0, list.lastIndexOf('\n') + 1).split('\n').length - 1
+  expect((await written(dir)).map(lineOf).sort()).toEqual(numbers(whole).sort())
+})
+
+test('decorum outcomes into a file: a line that is not whole on the disk comes again', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  await raw.del('{decorum:0}:outcomes')
+  const ids = Array.from({ length: 1_500 }, (_, n) => `o${n}`)
+  const writing = raw.pipeline()
+  for (const id of ids) writing.xadd('{decorum:0}:outcomes', '*', 'o', JSON.stringify({ id, kind: 'refused' }))
+  await writing.exec()
+  const into = join(dir, 'out.ndjson')
+  const args = ['outcomes', '--group', 'full-disk']
+  const full = await decorum(args, { env, into, largestFileKiB: 40 })
+  expect(full.code).toBe(1)
+  expect(full.stderr).toContain('standard output cannot be written: EFBIG')
+  const text = await readFile(into, 'utf8')
+  const kept = (await readOutcomes(into)).length
+  expect([text.endsWith('\n'), kept > 0, kept < 1_500]).toEqual([true, true, true])
+  const rest = await decorum(args, { env, into })
+  expect(rest.code, rest.stderr).toBe(0)
+  expect((await readOutcomes(into)).map(({ id }) => id)).toEqual(ids)
+  const frontier = await openFrontier({ redis: shared.url })
+  await frontier.removeGroup('full-disk')
+  await frontier.close()
+})

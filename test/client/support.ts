@@ -1,0 +1,32 @@
+/** A reader of one stream, as a frontier runs it, with the patience that a test gives it. */
+import { onTestFinished } from 'vitest'
+import { Acknowledger } from '../../packages/client/src/acknowledge.ts'
+import { connectTo } from '../../packages/client/src/connection.ts'
+import type { Delivery } from '../../packages/client/src/index.ts'
+import { OutcomeReader, type Patience } from '../../packages/client/src/outcomes.ts'
+
+export const STREAM = '{decorum:0}:outcomes'
+
+export async function readerOn(
+  url: string,
+  consumer: string,
+  {
+    held = new Set<string>(),
+    wait = false,
+    patience,
+  }: { held?: Set<string>; wait?: boolean; patience?: Patience } = {},
+): Promise<{ deliveries: AsyncGenerator<Delivery, void, undefined> }> {
+  const links = { own: await connectTo(url), shared: await connectTo(url) }
+  const closing = new AbortController()
+  onTestFinished(() => {
+    closing.abort()
+    for (const link of Object.values(links)) link.disconnect()
+  })
+  const acks = new Acknowledger(links.shared)
+  const options = { group: 'g', consumer, wait }
+  const reader = new OutcomeReader(links, acks, [STREAM], options, held, closing.signal, patience)
+  async function* flat(): AsyncGenerator<Delivery, void, undefined> {
+    for await (const batch of reader.read()) yield* batch
+  }
+  return { deliveries: flat() }
+}
