@@ -51,7 +51,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const server = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
+  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
