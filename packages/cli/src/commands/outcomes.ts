@@ -1,10 +1,10 @@
 /** `decorum outcomes`: what became of candidates, one JSON line each. */
-import { once } from 'node:events'
 import { openFrontier } from '@decorum/client'
 import { DONE, type ExitCode } from '../exit.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { tellJsonInTurn } from '../terminal.ts'
 
 export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
 
@@ -30,7 +30,7 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
       wait: options.follow === true,
     })
     for await (const { outcome, ack } of reading) {
-      if (!process.stdout.write(`${JSON.stringify(outcome)}\n`)) await once(process.stdout, 'drain')
+      await tellJsonInTurn(outcome)
       acks.push(ack().catch(() => undefined)) // Redis is away: it comes again at the next call
       if (acks.length >= ACKS_AT_ONCE) await Promise.all(acks.splice(0))
     }
