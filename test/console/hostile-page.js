@@ -30,11 +30,8 @@ async function tryEverything(at) {
 
 function silentFetches(at) {
   const asked = []
-  for (const [what, headers] of [
-    ['plain', {}],
-    ['stream', { accept: 'text/event-stream' }],
-    ['header', { 'x-requested-with': 'me' }],
-  ]) {
+  const kinds = { plain: {}, stream: { accept: 'text/event-stream' }, header: { 'x-requested-with': 'me' } }
+  for (const [what, headers] of Object.entries(kinds)) {
     for (const mode of ['cors', 'no-cors'])
       for (const url of asking(at, `fetch-${mode}-${what}`))
         asked.push(fetch(url, { mode, headers, credentials: 'include' }))
@@ -78,11 +75,18 @@ function writes(at) {
 
 /** Forms, each into a frame of its own. */
 function submit(at) {
-  for (const [method, path, enctype, fields] of [
-    ['get', '/v1/outcomes', undefined, { group: 'taken-form-get', follow: 'false' }],
-    ['get', '/v1/%6futcomes', undefined, { group: 'taken-form-get', follow: 'false' }],
-    ['post', '/v1/candidates?taken-form-text', 'text/plain', { 'http://a.example/?x': '' }],
-    ['post', `/origins/${ORIGIN}?taken-form-post`, undefined, { action: 'block', reason: 'taken' }],
+  const reading = { group: 'taken-form-get', follow: 'false' }
+  const acting = { action: 'block', reason: 'taken' }
+  for (const { method, path, enctype, fields } of [
+    { method: 'get', path: '/v1/outcomes', fields: reading },
+    { method: 'get', path: '/v1/%6futcomes', fields: reading },
+    {
+      method: 'post',
+      path: '/v1/candidates?taken-form-text',
+      enctype: 'text/plain',
+      fields: { 'http://a.example/': '' },
+    },
+    { method: 'post', path: `/origins/${ORIGIN}?taken-form-post`, fields: acting },
   ]) {
     const frame = document.createElement('iframe')
     frame.name = `frame-${path}`

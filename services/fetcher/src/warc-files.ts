@@ -114,7 +114,7 @@ export async function openWarcFiles(
           const at = waiting.indexOf(mine)
           if (at < 0) return // it is being written
           waiting.splice(at, 1)
-          failed(signal.reason)
+          failed(signal.reason as Error)
         }
         signal.addEventListener('abort', giveUp, { once: true })
         writing ??= drain()
