@@ -6,7 +6,7 @@
 import { createHash, hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
-import { gzip as gzipCallback, gzipSync } from 'node:zlib'
+import { constants, gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents, ArchiveRef } from '@decorum/protocol'
 import { WARCRecord } from 'warcio'
 import { base32, sha1 } from './digest.ts'
@@ -136,7 +136,22 @@ async function record(
   made.warcHeaders.headers.set('Content-Length', String(block.reduce((bytes, chunk) => bytes + chunk.length, 0)))
   // Put together here: warcio's serializer reads a block as a stream, which costs three times as much.
   const octets = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
-  return octets.length <= PACK_HERE_BYTES ? gzipSync(octets, SMALL_TABLES) : gzip(octets)
+  return octets.length <= PACK_HERE_BYTES ? gzipSync(octets, SMALL_TABLES) : gzip(octets, { level: levelFor(octets) })
+}
+
+/** A page that waits too long for its turn is not kept, so large ones are not packed for longer than it is worth. */
+const LARGE_BYTES = 128 * 1024
+const SAMPLE_BYTES = 16 * 1024
+
+/**
+ * zlib's usual level for what is small. 10 MiB of text cost 295 ms at that level, 117 ms at level 3, and grow by 1.5 %;
+ * 10 MiB of noise (images, what is packed already) cost 272 ms at any level and shrink by nothing: 12 ms when stored.
+ */
+function levelFor(octets: Uint8Array): number {
+  if (octets.length < LARGE_BYTES) return constants.Z_DEFAULT_COMPRESSION
+  const middle = octets.length >> 1
+  const sample = gzipSync(octets.subarray(middle, middle + SAMPLE_BYTES), { level: 1 })
+  return sample.length > SAMPLE_BYTES * 0.95 ? 0 : 3
 }
 const RECORD_END = Buffer.from('\r\n\r\n')
 

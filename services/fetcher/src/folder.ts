@@ -32,7 +32,7 @@ export async function openFolder(folder: string): Promise<Sink> {
           const said = JSON.stringify(describe(page, { digest, ...note }))
           signal.throwIfAborted() // later than this the body may be gone, and both files are written or none
           await rename(part, `${path}.body`)
-          await writeFile(part, `${said}\n`)
+          await writeFile(part, `${said}\n`, { flag: 'wx' })
           await rename(part, `${path}.json`)
           return { file: `${place}.body`, offset: 0, length: bytes }
         } finally {

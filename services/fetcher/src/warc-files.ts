@@ -61,7 +61,9 @@ export async function openWarcFiles(
   const end = async (done: Current): Promise<void> => {
     await done.file.sync()
     await done.file.close()
-    await writeFile(join(folder, `${done.name.replace(/\.warc\.gz$/, '')}.cdxj`), done.index.sort().join(''))
+    await writeFile(join(folder, `${done.name.replace(/\.warc\.gz$/, '')}.cdxj`), done.index.sort().join(''), {
+      flag: 'wx',
+    })
     await rename(join(folder, `${done.name}.open`), join(folder, done.name))
   }
   /** Beside the road: syncing a gigabyte takes seconds. A file that cannot be ended keeps its `.open`, and its records. */
