@@ -33,13 +33,25 @@ export type BrowserForTest = {
   close(): Promise<void>
 }
 
-export async function browserForTest(port: number, javaScriptEnabled = true): Promise<BrowserForTest> {
+export type BrowserOptions = {
+  javaScriptEnabled?: boolean
+  /** names under .test that lead to 127.0.0.1 */
+  names?: boolean
+  /** given to whoever asks, as a browser does that has logged in before */
+  login?: { username: string; password: string }
+}
+
+export async function browserForTest(
+  port: number,
+  { javaScriptEnabled = true, names = false, login }: BrowserOptions = {},
+): Promise<BrowserForTest> {
   const profile = await mkdtemp(join(tmpdir(), 'decorum-browser-'))
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: chromiumPath ?? '',
     headless: true,
     baseURL: `http://127.0.0.1:${port}`,
     javaScriptEnabled,
+    ...(login === undefined ? {} : { httpCredentials: login }),
     args: [
       '--no-sandbox',
       '--disable-gpu',
@@ -47,6 +59,7 @@ export async function browserForTest(port: number, javaScriptEnabled = true): Pr
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      ...(names ? ['--host-resolver-rules=MAP *.test 127.0.0.1'] : []),
     ],
   })
   const complaints: string[] = []

@@ -1,6 +1,8 @@
 /** The console's HTTP side on a real Redis: health, metrics, board, views, intake, doors. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import { openLedger, type PartitionView } from '@decorum/ledger'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
 import type { RunningService } from '@decorum/service'
@@ -123,6 +125,63 @@ describe('intake', () => {
     const own = await post('http://a.example/', 'text/plain', '', { origin: base })
     expect(own.status).toBe(202)
     expect((await stored()).flat()).toHaveLength(1)
+  })
+})
+
+describe('requests that never end', () => {
+  const head = (length: string) =>
+    `POST /v1/candidates HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n${length}\r\n\r\n`
+  /** A connection that has said so much and waits. */
+  const begin = (port: number, text: string) => {
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => undefined).write(text)
+    return socket
+  }
+
+  test('are given up, wherever they stopped; a stream of outcomes that is open meanwhile goes on', async () => {
+    const own = await main({ ...settings, REQUEST_DEADLINE_MS: '400', HEARTBEAT_MS: '30' })
+    onTestFinished(() => own.stop())
+    const stream = await fetch(`http://127.0.0.1:${own.port}/v1/outcomes?group=patient&from=now`)
+    const beats = (stream.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader()
+    const ends = [
+      '',
+      'GET / HTTP/1.1\r\nHost:',
+      head('Content-Length: 100'),
+      `${head('Content-Length: 100')}http://a.ex`,
+    ]
+    ends.push(`${head('Transfer-Encoding: chunked')}3\r\nhtt\r\n`)
+    const answers = await Promise.all(ends.map(async (text) => textOf(begin(own.port, text))))
+    expect(answers.map((answer) => answer.split('\r\n')[0])).toEqual(ends.map(() => 'HTTP/1.1 408 Request Timeout'))
+    for (let n = 0; n < 10; n++) expect((await beats.read()).value).toContain(':')
+    await beats.cancel()
+    expect(await stored()).toEqual([[], []])
+  })
+
+  test('large bodies wait for room: four at once, the next is told to come again; small ones are taken meanwhile', async () => {
+    const large = Array.from({ length: 4 }, () =>
+      begin(service.port, `${head(`Content-Length: ${16 * 1024 * 1024}`)}http://a.example/1\n`),
+    )
+    const unknown = () => {
+      const socket = begin(service.port, `${head('Transfer-Encoding: chunked\r\nConnection: close')}`)
+      socket.write('12\r\nhttp://a.example/2\r\n0\r\n\r\n')
+      return textOf(socket)
+    }
+    let refused = ''
+    await expect.poll(async () => (refused = await unknown())).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused).toMatch(/\r\nretry-after: 1\r\n/i)
+    expect(refused).toContain('"busy"')
+    expect((await post('http://a.example/3', 'text/plain')).status).toBe(202)
+    large[0]?.destroy()
+    await expect.poll(unknown).toMatch(/^HTTP\/1\.1 202 /)
+    await stored()
+  })
+
+  test('an operator’s action is no place for megabytes', async () => {
+    const body = JSON.stringify({ action: 'pause', reason: 'x'.repeat(100_000) })
+    const headers = { 'content-type': 'application/json' }
+    const at = `${base}/v1/origins/${encodeURIComponent('http://a.example')}`
+    expect((await fetch(at, { method: 'PATCH', body, headers })).status).toBe(413)
   })
 })
 

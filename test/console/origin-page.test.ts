@@ -143,7 +143,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
   })
 
   test('without JavaScript the forms do the same', async () => {
-    const plain = await browserForTest(Number(new URL(fleet.base).port), false)
+    const plain = await browserForTest(Number(new URL(fleet.base).port), { javaScriptEnabled: false })
     try {
       const page = await plain.browser.newPage()
       await page.goto(at())

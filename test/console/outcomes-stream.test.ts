@@ -29,8 +29,14 @@ type Stream = {
   leave(): void
 }
 
-async function open(query: string, headers: Record<string, string> = {}, base = fleet.base): Promise<Stream> {
-  const asked = get(`${base}/v1/outcomes?${query}`, { headers })
+async function open(
+  query: string,
+  headers: Record<string, string> = {},
+  base = fleet.base,
+  path = '/v1/outcomes',
+  localAddress = '127.0.0.1',
+): Promise<Stream> {
+  const asked = get(`${base}${path}?${query}`, { headers, localAddress, agent: false })
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   onTestFinished(() => void answer.destroy())
   answer.setEncoding('utf8')
@@ -42,12 +48,16 @@ async function open(query: string, headers: Record<string, string> = {}, base = 
     text,
     hears(what) {
       return new Promise((resolve, reject) => {
-        if (text().includes(what)) return resolve()
+        const isWhole = (heard: string): boolean => {
+          const at = heard.indexOf(what)
+          return at >= 0 && heard.indexOf('\n\n', at) >= 0 // the event that it stands in has come to its end
+        }
+        if (isWhole(text())) return resolve()
         if (answer.listenerCount('data') === 0) answer.on('data', (chunk: string) => chunks.push(chunk))
         const listen = (chunk: string): void => {
           const seen = last + chunk // what is looked for may lie across two chunks
-          last = seen.slice(-200)
-          if (!seen.includes(what)) return
+          last = seen.includes(what) ? seen : seen.slice(-200)
+          if (!isWhole(seen)) return
           answer.off('data', listen)
           resolve()
         }
@@ -158,6 +168,80 @@ test.for([{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }
     expect(groups).not.toContain('stolen')
   },
 )
+
+test.for([
+  ['a page of another site on plain HTTP, which says neither site nor origin', {}],
+  ['one that names the stream', { accept: 'text/event-stream' }],
+  ['an address that somebody opens', { accept: 'text/html', 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }],
+] as const)('a browser may not take outcomes away by a URL alone: %s', async ([, headers]) => {
+  await fleet.outcomes(['secret'])
+  const mozilla = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/150.0', ...headers }
+  for (const path of ['/v1/outcomes', '/v1/%6futcomes', '/v1/outcome%73', '/%76%31/outcomes']) {
+    const { answer } = await open('group=stolen', mozilla, fleet.base, path)
+    expect([path, answer.statusCode]).toEqual([path, 403])
+    expect(JSON.parse(await textOf(answer))).toMatchObject({ error: 'not-for-navigation' })
+  }
+  expect(JSON.stringify(await raw.xinfo('GROUPS', '{decorum:0}:outcomes'))).not.toContain('stolen')
+})
+
+test('a program that calls itself Mozilla reads with one more header; so does any other spelling of the path', async () => {
+  await fleet.outcomes(['for-all'])
+  const stream = await open(
+    'group=mozilla&follow=false',
+    { 'user-agent': 'Mozilla/5.0 (compatible; our reader)', 'x-requested-with': 'our reader' },
+    fleet.base,
+    '/v1/%6futcomes',
+  )
+  await stream.hears('event: end')
+  expect(idsOf(stream.text())).toContain('for-all')
+})
+
+test('64 readers: 16 of one address and of one group, so that nobody takes all places; a place that is left is free again', async () => {
+  const own = await fleetForTest(redis.url)
+  onTestFinished(() => own.close())
+  const read = (query: string, address: string) => open(`from=now&${query}`, {}, own.base, '/v1/outcomes', address)
+  const many = (n: number, query: (n: number) => string, address: string) =>
+    Promise.all(
+      Array.from({ length: n }, async (_, at) => {
+        const stream = await read(query(at), address)
+        await stream.hears(': open')
+        return stream
+      }),
+    )
+  const told = async ({ answer }: Stream) => {
+    const { error, message } = JSON.parse(await textOf(answer))
+    return [answer.statusCode, error, message, answer.headers['retry-after']]
+  }
+  const first = await many(16, (n) => `group=many-${n}`, '127.31.0.1')
+  expect(await told(await read('group=many-16', '127.31.0.1'))).toEqual([
+    429,
+    'too-many-readers',
+    '16 streams of this address are being read',
+    '10',
+  ])
+  await many(16, (n) => `group=one&consumer=${n}`, '127.31.0.2')
+  expect(await told(await read('group=one&consumer=16', '127.31.0.3'))).toEqual([
+    429,
+    'too-many-readers',
+    '16 streams of this group are being read',
+    '10',
+  ])
+  await many(16, (n) => `group=many-${n}&consumer=b`, '127.31.0.3')
+  await many(16, (n) => `group=many-${n}&consumer=c`, '127.31.0.4')
+  expect(await told(await read('group=late', '127.31.0.5'))).toEqual([
+    503,
+    'too-many-readers',
+    '64 streams are being read',
+    '10',
+  ])
+  const [leaving] = first
+  leaving?.leave()
+  const enters = async () => {
+    const { answer } = await read('group=late', '127.31.0.5')
+    return answer.statusCode
+  }
+  await expect.poll(enters).toBe(200)
+}, 60_000)
 
 test('HEAD reads nothing', async () => {
   const { status } = await fetch(`${fleet.base}/v1/outcomes?group=head`, { method: 'HEAD' })

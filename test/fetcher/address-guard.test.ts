@@ -42,6 +42,47 @@ describe('at the judge', () => {
   ]
   test.each(open)('%s is public', (address) => expect(closed.judge(address)).toBe('public'))
 
+  /** Where instances of a cloud find what trusts them. */
+  const services = [
+    ['AWS, GCP, Azure, OpenStack, DigitalOcean …: metadata', '169.254.169.254'],
+    ['AWS: credentials of containers', '169.254.170.2'],
+    ['AWS: credentials of pods', '169.254.170.23'],
+    ['AWS: resolver', '169.254.169.253'],
+    ['AWS: metadata, IPv6', 'fd00:ec2::254'],
+    ['AWS: credentials of pods, IPv6', 'fd00:ec2::23'],
+    ['Azure: WireServer, DNS', '168.63.129.16'],
+    ['Azure: the same in IPv6 clothes', '::ffff:168.63.129.16'],
+    ['Azure: the same in hexadecimal', '::ffff:a83f:8110'],
+    ['Azure: the same behind NAT64', '64:ff9b::a83f:8110'],
+    ['Alibaba: metadata', '100.100.100.200'],
+    ['Alibaba: resolver', '100.100.2.136'],
+    ['Oracle: metadata, older', '192.0.0.192'],
+    ['Oracle: metadata, IPv6', 'fd00:c1::a9fe:a9fe'],
+    ['Tencent: metadata', '169.254.0.23'],
+    ['Scaleway: metadata', '169.254.42.42'],
+    ['Scaleway: metadata, IPv6', 'fd00:42::42'],
+    ['OpenStack: metadata, IPv6', 'fe80::a9fe:a9fe'],
+    ['GCP: metadata, IPv6', 'fd20:ce::254'],
+    ['GCP: restricted.googleapis.com', '199.36.153.4'],
+    ['GCP: private.googleapis.com', '199.36.153.11'],
+    ['GCP: restricted.googleapis.com, IPv6', '2600:2d00:2:1000::1'],
+    ['GCP: private.googleapis.com, IPv6', '2600:2d00:2:2000::1'],
+    ['IBM: resolver', '161.26.0.7'],
+    ['IBM: private endpoint', '166.9.228.73'],
+    ['IBM: private endpoint, end of the range', '166.11.255.255'],
+  ] as const
+  test.each(services)('a service of a cloud is guarded: %s, %s', (_, address) => {
+    expect(closed.judge(address)).toBe('guarded')
+  })
+
+  test('what lies beside them is public, and they can be opened by name', () => {
+    const beside = ['168.63.129.15', '168.63.129.17', '199.36.153.3', '199.36.153.12', '161.25.255.255', '161.27.0.0']
+    beside.push('166.7.255.255', '166.12.0.0', '2600:2d00:2:fff::1', '2600:2d00:2:1001::1')
+    for (const address of beside) expect([address, closed.judge(address)]).toEqual([address, 'public'])
+    expect(addressGuard(['168.63.129.16']).judge('168.63.129.16')).toBe('opened')
+    expect(addressGuard(['64:ff9b::/96']).judge('64:ff9b::a83f:8110')).toBe('guarded')
+  })
+
   test('opened ranges open themselves and nothing beside them', () => {
     const guard = addressGuard(['10.1.0.0/16', 'fd00:1::/32', '192.168.7.7'])
     expect(['10.1.2.3', '::ffff:10.1.2.3', 'fd00:1::5', '192.168.7.7'].map(guard.judge)).toEqual(
@@ -106,6 +147,7 @@ describe('at the connection', () => {
     ['6to4', ['2002:7f00:1::']],
     ['link-local with a zone', ['fe80::1%lo']],
     ['metadata', ['169.254.169.254']],
+    ['a public address and a service of a cloud', ['203.0.114.1', '168.63.129.16']],
     ['no address at all', ['not an address']],
   ]
   test.each(answers)('a name at %s is refused without a connection', async (_, addresses) => {

@@ -1,15 +1,19 @@
 import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, open as openFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { ArchiveRef } from '@decorum/protocol'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { WARCParser } from 'warcio'
 import { openArchive } from '../../services/fetcher/src/archive.ts'
+import { Body } from '../../services/fetcher/src/body.ts'
+import type { Answer } from '../../services/fetcher/src/exchange.ts'
 import { requestHead } from '../../services/fetcher/src/request-head.ts'
-import type { Sink } from '../../services/fetcher/src/sink.ts'
+import { openSink, type Page, type Sink } from '../../services/fetcher/src/sink.ts'
 import { surt } from '../../services/fetcher/src/surt.ts'
+import { page, pageOrder } from './support/orders.ts'
 import { python } from './support/python.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { agentsOf, ask, polite, testConnections } from './support/tools.ts'
@@ -29,7 +33,7 @@ async function visit(sink: Sink, origin: string, path = '/', { note, ...over }: 
   const headers = ['user-agent', polite.userAgent]
   const answer = await ask(connections, origin, { path, headers, ...over })
   if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
-  const ref = await sink.store({
+  const page: Page = {
     kind: 'page',
     url: origin + path,
     agent: polite.name,
@@ -37,7 +41,8 @@ async function visit(sink: Sink, origin: string, path = '/', { note, ...over }: 
     id: `id ${path}`,
     answer,
     ...(note === undefined ? {} : { note }),
-  })
+  }
+  const ref = await sink.store(page, new AbortController().signal)
   await answer.body.discard()
   if (ref === undefined) throw new Error('the archive gives a place')
   return ref
@@ -75,24 +80,26 @@ test('an independent reader finds every record whole and every digest right', as
   const dir = await folder()
   const sink = await openArchive(dir, agentsOf())
   const big = Buffer.alloc(2_000_000, 'the same again ')
+  const noise = randomBytes(300_000) // nothing that gzip makes smaller: stored in its member as it is
   const site = await rawOrigin((socket, { path }) => {
     if (path === '/gzip')
       socket.write(
         answerOf(200, { 'content-encoding': 'gzip', 'content-type': 'text/html; charset=x' }, gzipSync('<p>packed')),
       )
     else if (path === '/big') socket.write(answerOf(200, {}, big))
+    else if (path === '/noise') socket.write(answerOf(200, {}, noise))
     else if (path === '/chunked')
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n')
     else if (path === '/broken') socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this')
     else socket.write(answerOf(404, {}, ''))
   })
-  for (const path of ['/gzip', '/big', '/chunked', '/none', '/broken'])
+  for (const path of ['/gzip', '/big', '/noise', '/chunked', '/none', '/broken'])
     await visit(sink, site.origin, path, path === '/big' ? { maxBytes: 1_500_000 } : {})
   await sink.close()
   const names = await readdir(dir)
   const [file] = names.filter((name) => name.endsWith('.warc.gz'))
   const { code, out } = await python('check', join(dir, file ?? ''))
-  expect(out).toContain('records 11 ')
+  expect(out).toContain('records 13 ')
   expect(out).toContain('truncated: length disconnect')
   expect(code, out).toBe(0)
   // and by the index beside it, sorted, each line a place that reads
@@ -101,7 +108,7 @@ test('an independent reader finds every record whole and every digest right', as
   expect(lines).toEqual([...lines].sort())
   const checked = await python('cdxj', join(dir, index ?? ''))
   expect(checked.code, checked.out).toBe(0)
-  expect(checked.out).toContain('lines 5')
+  expect(checked.out).toContain('lines 6')
 })
 
 test('the independent reader is one: a flipped octet and a cut file do not pass', async () => {
@@ -235,3 +242,120 @@ test('a writer that is killed leaves a file whose records all read, each place t
     expect(gunzipSync(file.subarray(offset, offset + length)).toString('latin1')).toContain('WARC-Type: response')
   }
 })
+
+describe('a sink whose time is over', () => {
+  /** Records of a folder as the independent reader counts them; all of them whole, every digest right. */
+  const recordsOf = async (dir: string): Promise<{ responses: number; indexed: number }> => {
+    const names = await readdir(dir)
+    const [file = ''] = names.filter((name) => name.endsWith('.warc.gz'))
+    const [index = ''] = names.filter((name) => name.endsWith('.cdxj'))
+    if (file === '') return { responses: 0, indexed: 0 }
+    const { code, out } = await python('check', join(dir, file))
+    expect(code, out).toBe(0)
+    const indexed = (await readFile(join(dir, index), 'utf8')).split('\n').filter((line) => line !== '').length
+    return { responses: Number(/responses (\d+)/.exec(out)?.[1]), indexed }
+  }
+
+  test.concurrent.each([
+    ['warc', 2_000],
+    ['warc', 400_000],
+    ['folder', 2_000],
+    ['folder', 400_000],
+  ])(
+    '%s writes nothing of a page of %i octets that was let go before its turn came',
+    async (which, size) => {
+      const dir = await folder()
+      const own = await openSink(which, { folder: dir, agents: agentsOf() })
+      const site = await rawOrigin(answerOf(200, {}, Buffer.alloc(size, 'abc ')).toString('latin1'))
+      const turn = Promise.withResolvers<void>()
+      let late: Promise<unknown> = Promise.resolve()
+      const behindOthers: Sink = {
+        ...own,
+        async store(page, signal) {
+          await turn.promise
+          late = own.store(page, signal)
+          return late as ReturnType<Sink['store']>
+        },
+      }
+      const errors: unknown[] = []
+      const { outcome } = await page(connections, pageOrder(site.origin), {
+        sink: behindOthers,
+        onSinkError: (error) => errors.push(error),
+      })
+      expect(outcome).toMatchObject({ kind: 'fetched', bytes: size })
+      expect(outcome).not.toHaveProperty('archive')
+      expect(errors).toMatchObject([{ message: expect.stringContaining('within 5000 ms') }])
+      turn.resolve()
+      await turn.promise
+      await expect(late).rejects.toThrow()
+      await own.close()
+      if (which === 'warc') expect(await recordsOf(dir)).toEqual({ responses: 0, indexed: 0 })
+      else expect(await filesIn(dir)).toEqual([])
+    },
+    30_000,
+  )
+
+  test.each(['warc', 'folder'])(
+    '%s: of many large pages at once, those that are given up leave the queue at once and no trace; the others are whole',
+    async (which) => {
+      const dir = await folder()
+      const sink = await openSink(which, { folder: dir, agents: agentsOf() })
+      const large = answerOf(200, {}, Buffer.alloc(900_000, 'large ')).toString('latin1')
+      const visits = Array.from({ length: 12 }, async (_, n) => {
+        const site = await rawOrigin(large)
+        const answer = await ask(connections, site.origin, { path: `/${n}` })
+        if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
+        const giveUp = new AbortController()
+        const url = `${site.origin}/${n}`
+        const requestHead = 'GET / HTTP/1.1\r\n\r\n'
+        const page: Page = { kind: 'page', url, agent: polite.name, requestHead, answer }
+        return { n, answer, giveUp, stored: () => sink.store(page, giveUp.signal) }
+      })
+      const all = await Promise.all(visits)
+      const storing = all.map(async ({ stored, answer }) => {
+        const result = await stored().then(
+          () => 'kept',
+          (error: Error) => error.message,
+        )
+        await answer.body.discard()
+        return result
+      })
+      for (const { n, giveUp } of all) if (n % 2 === 1) giveUp.abort(new Error('given up'))
+      const results = await Promise.all(storing)
+      await sink.close()
+      expect(results).toEqual(all.map(({ n }) => (n % 2 === 1 ? 'given up' : 'kept')))
+      if (which === 'warc') expect(await recordsOf(dir)).toEqual({ responses: 6, indexed: 6 })
+      else expect(await filesIn(dir)).toHaveLength(12) // a body and a note of each
+    },
+  )
+
+  test('a temporary file that is not what was digested is not kept under that digest', async () => {
+    const dir = await folder()
+    const sink = await openArchive(dir, agentsOf())
+    const body = new Body(true)
+    await body.write(Buffer.alloc(300_000, 'a'))
+    const true_ = await body.digest()
+    Object.defineProperty(body, 'digest', { value: () => Buffer.from(true_).reverse() })
+    const answer = { ...(await answered('x')), body }
+    const page: Page = {
+      kind: 'page',
+      url: 'http://a.example/',
+      agent: 'x',
+      requestHead: 'GET / HTTP/1.1\r\n\r\n',
+      answer,
+    }
+    await expect(sink.store(page, new AbortController().signal)).rejects.toThrow('not those that were digested')
+    await sink.close()
+    expect(await recordsOf(dir)).toEqual({ responses: 0, indexed: 0 })
+  })
+
+  async function answered(text: string): Promise<Answer> {
+    const site = await rawOrigin(answerOf(200, {}, text).toString('latin1'))
+    const answer = await ask(connections, site.origin)
+    if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))
+    return answer
+  }
+})
+
+const filesIn = async (dir: string): Promise<string[]> =>
+  (await readdir(dir, { recursive: true, withFileTypes: true })).flatMap((one) => (one.isFile() ? [one.name] : []))

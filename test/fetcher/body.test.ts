@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { Body } from '../../services/fetcher/src/body.ts'
+import { Body, DiscardedBodyError } from '../../services/fetcher/src/body.ts'
 import { base32, sha1 } from '../../services/fetcher/src/digest.ts'
 
 const joined = async (body: Body): Promise<Buffer> => {
@@ -88,3 +88,36 @@ test('base32 is RFC 4648', () => {
   expect(base32(Buffer.from('fooba'))).toBe('MZXW6YTB')
   expect(base32(hash('sha1', '', 'buffer'))).toBe('3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ')
 })
+
+test.each([1_000, 400_000])(
+  'a body of %i octets that was let go cannot be read, digested or looked at',
+  async (size) => {
+    const body = new Body(true)
+    await body.write(Buffer.alloc(size, 'abc'))
+    await body.digest()
+    await body.discard()
+    await expect(joined(body)).rejects.toThrow(DiscardedBodyError)
+    expect(() => body.inMemory()).toThrow(DiscardedBodyError)
+    expect(() => body.digest()).toThrow(DiscardedBodyError)
+  },
+)
+
+test.each([
+  ['in memory', [30_000, 30_000, 30_000]],
+  ['in a temporary file', [200_000, 200_000]],
+  ['in both', [200_000, 30_000, 30_000]],
+])(
+  'a body that is let go while it is read breaks off with an error, never as if it had ended: %s',
+  async (_, sizes) => {
+    for (let pieces = 1; ; pieces++) {
+      const body = new Body(true)
+      for (const size of sizes) await body.write(Buffer.alloc(size, 'abc'))
+      const reading = body.read()
+      let seen = 0
+      for (let n = 0; n < pieces; n++) seen += (await reading.next()).value?.length ?? 0
+      await body.discard()
+      await expect(reading.next()).rejects.toThrow(DiscardedBodyError)
+      if (seen === body.bytes) break
+    }
+  },
+)

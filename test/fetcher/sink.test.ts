@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { readConfig } from '../../services/fetcher/src/config.ts'
 import { noSink, openSink, type Page, type Sink } from '../../services/fetcher/src/sink.ts'
 import { page, pageOrder } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
-import { agentsOf, testConnections } from './support/tools.ts'
+import { agentsOf, ask, testConnections } from './support/tools.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'decorum-sink-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -60,6 +61,39 @@ test('a folder of files: the decoded body, and what was said about it', async ()
   expect(host).toBe(`127.0.0.1_${site.port}`)
   expect((await readdir(join(dir, host ?? ''))).filter((name) => name.endsWith('.part'))).toEqual([])
 })
+
+test('twelve pages that unpack to 48 MiB each, all at once, never lie in memory together', async () => {
+  const dir = join(folder, 'many')
+  const sink = await openSink('folder', { ...options, folder: dir })
+  // 1 KiB of noise in every 32: below the relation at which a page is cut
+  const unpacked = Buffer.alloc(48 * 1024 * 1024)
+  for (let at = 0; at < unpacked.length; at += 32_768) randomFillSync(unpacked, at, 1_024)
+  const body = gzipSync(unpacked)
+  const site = await rawOrigin(answerOf(200, { 'content-encoding': 'gzip' }, body).toString('latin1'))
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async (_, n) => {
+      const at = await ask(connections, site.origin, { path: `/${n}`, maxBytes: 10_000_000, deadlineMs: 60_000 })
+      if (at.kind !== 'answered' || at.truncated !== false) throw new Error(JSON.stringify(at))
+      return at
+    }),
+  )
+  const outside = () => process.memoryUsage().external
+  const before = outside()
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, outside() - before)
+  }, 5)
+  const signal = new AbortController().signal
+  const pages = answers.map(
+    (answer, n): Page => ({ kind: 'page', url: `${site.origin}/${n}`, agent: 'x', requestHead: '', answer }),
+  )
+  const refs = await Promise.all(pages.map((one) => sink.store(one, signal)))
+  clearInterval(watch)
+  expect(refs.map((ref) => ref?.length)).toEqual(refs.map(() => unpacked.length))
+  expect((await readFile(join(dir, refs[11]?.file ?? ''))).equals(unpacked)).toBe(true)
+  expect(most, 'of 576 MiB that come out').toBeLessThan(256 * 1024 * 1024)
+  await Promise.all(answers.map(({ body: one }) => one.discard()))
+}, 120_000)
 
 test('a sink of one’s own: the module in the README does what it says', async () => {
   const readme = await readFile(new URL('../../services/fetcher/README.md', import.meta.url), 'utf8')

@@ -1,4 +1,5 @@
 /** `decorum check`: what a robots.txt says about one URL, explained for people and as data. Nothing is fetched here. */
+import { printable } from '@decorum/protocol'
 import {
   type Agent,
   type DelayExplanation,
@@ -146,9 +147,4 @@ function printRecord({ line, field, value }: OtherRecord): string {
 
 function printWarning({ line, kind, text }: Warning): string {
   return `  ${line > 0 ? `line ${line}, ` : ''}${kind}: ${text}`
-}
-
-/** What strangers wrote goes to a terminal: control characters and turns of direction are shown, not obeyed. */
-function printable(line: string): string {
-  return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => `\\u${c.codePointAt(0)?.toString(16).padStart(4, '0')}`)
 }

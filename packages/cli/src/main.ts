@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander'
 import { DONE, type ExitCode, explainError, USAGE } from './exit.ts'
 import { buildProgram } from './program.ts'
+import { warn } from './terminal.ts'
 
 /** Does what `args` say. Never throws: what went wrong is on stderr, in a sentence where one is enough. */
 export async function runCli(args: string[]): Promise<ExitCode> {
@@ -17,7 +18,7 @@ export async function runCli(args: string[]): Promise<ExitCode> {
     // commander has printed its sentence already; asking for help or for the version is no mistake
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USAGE
     const { code: failed, text } = explainError(error)
-    process.stderr.write(`decorum: ${text}\n`)
+    warn(`decorum: ${text}`)
     return failed
   }
 }

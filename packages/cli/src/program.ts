@@ -4,6 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
+import { tell, warn } from './terminal.ts'
 
 const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc']
 
@@ -13,6 +14,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
     .version('0.1.0')
     .exitOverride()
+    .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help says what can be typed)')
     .addHelpText('after', AFTER_HELP)
   /** A sub-command that inherits all of that, and answers --json like all of them. */

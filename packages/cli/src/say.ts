@@ -1,5 +1,7 @@
 /** What a command says while it works: sentences for people on stderr, or NDJSON events on stdout with --json. */
+import { printable } from '@decorum/protocol'
 import type { RoleEvent, RoleLine } from './fleet.ts'
+import { tellJson, warn } from './terminal.ts'
 
 export type Voice = {
   /** something that happened; `text` is for people, the rest for programs; without a text it is for programs alone */
@@ -9,8 +11,8 @@ export type Voice = {
 export function voiceOf(json: boolean): Voice {
   return {
     say(event, text, data = {}) {
-      if (json) process.stdout.write(`${JSON.stringify({ event, ...data, ...(text === undefined ? {} : { text }) })}\n`)
-      else if (text !== undefined) process.stderr.write(`${text}\n`)
+      if (json) tellJson({ event, ...data, ...(text === undefined ? {} : { text }) })
+      else if (text !== undefined) warn(text)
     },
   }
 }
@@ -40,7 +42,7 @@ export function troubleTeller(voice: Voice): (event: RoleEvent) => void {
       if (now - (said.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
       if (said.size > 1_000) said.clear()
       said.set(key, now)
-      voice.say('trouble', `${event.name}: ${sentence(event.line)}`, { name: event.name, line: event.line })
+      voice.say('trouble', `${event.name}: ${printable(sentence(event.line))}`, { name: event.name, line: event.line })
     }
   }
 }

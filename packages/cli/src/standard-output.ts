@@ -2,6 +2,7 @@
 import { fdatasync, fstat, ftruncate, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { CommandError, messageOf } from './exit.ts'
+import { writeLines } from './terminal.ts'
 
 const fd = 1
 const [stat, append, truncate, sync] = [promisify(fstat), promisify(write), promisify(ftruncate), promisify(fdatasync)]
@@ -12,7 +13,7 @@ const [stat, append, truncate, sync] = [promisify(fstat), promisify(write), prom
  * @throws CommandError from the function, with what the file system says
  */
 export async function standardOutput(): Promise<(lines: string) => Promise<void>> {
-  if (!(await stat(fd)).isFile()) return intoStream
+  if (!(await stat(fd)).isFile()) return writeLines
   return async (lines) => {
     const { size } = await stat(fd)
     try {
@@ -30,10 +31,4 @@ async function writeAll(octets: Buffer): Promise<void> {
     const { bytesWritten } = (await append(fd, rest)) as unknown as { bytesWritten: number }
     rest = rest.subarray(bytesWritten)
   }
-}
-
-function intoStream(lines: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(lines, (error) => (error ? reject(error) : resolve()))
-  })
 }

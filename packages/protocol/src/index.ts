@@ -56,6 +56,7 @@ export {
 } from './outcome.ts'
 export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'
 export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
+export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {
   type RedisAddress,

@@ -4,6 +4,8 @@
  */
 import { getDomain } from 'tldts'
 
+import { printable } from './printable.ts'
+
 /** Longest path + query that is requested, in octets: what common servers accept as a request line. */
 export const MAX_PATH_BYTES = 2_048
 /** Longest text that is looked at at all; a longer one is refused unread. */
@@ -87,7 +89,5 @@ export function printableUrl(text: string, maxChars = 2_048): string {
     .replace(/[\t\n\r]/g, '')
     .replace(/^[\0-\x20]+/, '')
   const cut = text.length > maxChars ? `${plain.slice(0, maxChars)}…` : plain
-  return cut
-    .replace(/^([a-z][a-z0-9+.-]{0,20}:[\\/]*)[^\\/?#]*@/i, '$1')
-    .replace(/[\p{Cc}\p{Cf}\u2028\u2029\p{Cs}]/gu, (c) => `\\u${c.codePointAt(0)?.toString(16).padStart(4, '0')}`)
+  return printable(cut.replace(/^([a-z][a-z0-9+.-]{0,20}:[\\/]*)[^\\/?#]*@/i, '$1'))
 }

@@ -29,6 +29,10 @@ export async function addBoard(server: FastifyInstance, queues: Queue[]): Promis
   })
   await server.register(
     async (scope) => {
+      scope.addHook('onRoute', (route) => {
+        const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
+        route.config = { ...route.config, access: isRead ? 'read' : 'write' }
+      })
       scope.addHook('onSend', async (_request, reply, payload) => {
         reply.header('content-security-policy', BOARD_POLICY)
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html')

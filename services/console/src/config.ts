@@ -24,6 +24,7 @@ const Settings = z.object({
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // whoever reaches the console sees every URL and can add more
   HEARTBEAT_MS: wholeNumber(10).default(15_000), // proxies cut streams that are silent for 30 to 60 s
+  REQUEST_DEADLINE_MS: wholeNumber(100).default(60_000), // to the last octet of a request's body
   CONSOLE_USER: z.string().default('decorum'),
   CONSOLE_PASSWORD: z.string().min(8, 'at least 8 characters are needed').optional(), // required on a HOST beyond loopback
 })
@@ -37,6 +38,8 @@ export type ConsoleConfig = {
   quarantineMs: number
   /** a stream of outcomes that has nothing to tell says so this often, ms */
   heartbeatMs: number
+  /** a request that has not come in whole by then is given up, ms */
+  requestDeadlineMs: number
   host: string
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
@@ -60,6 +63,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     leaseMs: c.LEASE_MS,
     quarantineMs: c.QUARANTINE_MS,
     heartbeatMs: c.HEARTBEAT_MS,
+    requestDeadlineMs: c.REQUEST_DEADLINE_MS,
     host: c.HOST,
     port: c.PORT,
     logLevel: c.LOG_LEVEL,

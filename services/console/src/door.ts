@@ -4,11 +4,9 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, refusePage } from './access.ts'
 import { isLoopback } from './config.ts'
-
-const OPEN = new Set(['/livez', '/readyz'])
-/** Reading that takes something away: what a group has been told is not told it again. */
-const TAKES = '/v1/outcomes'
+import { countGuesses, type Guesses } from './guesses.ts'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
@@ -17,19 +15,21 @@ export const PAGE_POLICY =
 export type Login = { user: string; password: string }
 
 /** The hook that stands before every route. */
-export function doorkeeper(login: Login | undefined) {
+export function doorkeeper(login: Login | undefined, guesses: Guesses = countGuesses()) {
   return async function door(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     reply.headers({
       'content-security-policy': PAGE_POLICY,
       'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
       // Our own forms must say where they come from: without a Referer their Origin would be 'null'
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     })
-    if (OPEN.has(request.url)) return undefined
-    if (isForeignWrite(request)) {
-      return reply.code(403).send({ error: 'cross-site', message: 'a page of another site may not write here' })
-    }
+    const access = accessOf(request)
+    if (access === 'open') return undefined
+    const refused = refusePage(access, request.method, request.headers)
+    if (refused !== undefined) return reply.code(403).send(refused)
     if (login === undefined) {
       if (isLoopback(hostnameOf(request.headers.host))) return undefined
       return reply.code(403).send({
@@ -37,30 +37,45 @@ export function doorkeeper(login: Login | undefined) {
         message: 'without CONSOLE_PASSWORD the console answers to localhost and loopback addresses alone',
       })
     }
-    if (isRight(request.headers.authorization, login)) return undefined
-    return reply
-      .code(401)
-      .header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')
-      .send({ error: 'login-needed', message: 'user name and password are needed' })
+    return askPassword(request, reply, login, guesses)
   }
 }
 
-/** Basic auth is sent by browsers unasked, and text/plain needs no preflight: a form elsewhere could post here. */
-function isForeignWrite({ method, url, headers }: FastifyRequest): boolean {
-  const reads = method === 'GET' || method === 'HEAD'
-  if (reads && url.split('?')[0] !== TAKES) return false
-  const site = headers['sec-fetch-site']
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  const { origin } = headers
-  return origin !== undefined && URL.parse(origin)?.host !== headers.host
+/** Of the matched route. What matches none changes nothing; what declares nothing is trusted least. */
+function accessOf(request: FastifyRequest): Access {
+  return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
+}
+
+function askPassword(
+  { ip, headers: { authorization } }: FastifyRequest,
+  reply: FastifyReply,
+  login: Login,
+  guesses: Guesses,
+): FastifyReply | undefined {
+  const waitMs = authorization === undefined ? 0 : guesses.waitMs(ip)
+  // The right password is not looked at either: an answer to it would be what a guesser wants to hear
+  if (waitMs > 0) {
+    return reply
+      .code(429)
+      .header('retry-after', String(Math.ceil(waitMs / 1_000)))
+      .send({ error: 'too-many-guesses', message: 'too many wrong passwords came from this address' })
+  }
+  if (authorization !== undefined) {
+    if (isRight(authorization, login)) return undefined
+    guesses.wrong(ip)
+  }
+  return reply
+    .code(401)
+    .header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')
+    .send({ error: 'login-needed', message: 'user name and password are needed' })
 }
 
 function hostnameOf(header: string | undefined): string {
   return URL.parse(`http://${header ?? ''}`)?.hostname ?? ''
 }
 
-function isRight(header: string | undefined, login: Login): boolean {
-  const match = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header ?? '')
+function isRight(header: string, login: Login): boolean {
+  const match = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header)
   const given = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8')
   // Digests have one length, so the comparison takes one time whatever was typed.
   return timingSafeEqual(digest(given), digest(`${login.user}:${login.password}`))

@@ -1,4 +1,8 @@
-/** HTML by tagged template: whatever is put in is escaped, unless it came out of the same template. */
+/**
+ * HTML by tagged template: whatever is put in is escaped, unless it came out of the same template; what would turn the
+ * direction of the text around it is shown as an escape.
+ */
+import { printable } from '@decorum/protocol'
 
 export class Html {
   readonly text: string
@@ -18,5 +22,5 @@ function render(value: Piece): string {
   if (value === undefined || value === false) return ''
   if (value instanceof Html) return value.text
   if (Array.isArray(value)) return value.map(render).join('')
-  return String(value).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+  return printable(String(value)).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 }

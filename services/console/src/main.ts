@@ -1,7 +1,7 @@
 /** The console as a process: connect, start, stop. */
 import { readFileSync } from 'node:fs'
 import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
-import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
 import type { RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
@@ -20,7 +20,7 @@ const PING_MS = 1_000
  */
 export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
   const config = readConfig(env)
-  const log = pino({ level: config.logLevel })
+  const log = pino({ ...printableLog, level: config.logLevel })
   const ledger = await openLedger({
     redis: config.redisUrl,
     partitions: config.partitions,
@@ -51,7 +51,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const server = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
+  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {

@@ -19,6 +19,9 @@ export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace }
 const OPERATIONS_SHOWN = 10
 const FORM_MAX_BYTES = 16_384
 
+const READ = { config: { access: 'read' } } as const
+const WRITE = { config: { access: 'write' } } as const
+
 export function addPages(scope: FastifyInstance, parts: PageParts): void {
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -34,8 +37,8 @@ const page = (reply: FastifyReply, text: string): FastifyReply => reply.type('te
 
 function addOverview(scope: FastifyInstance, { look, pace, config, version }: PageParts): void {
   const facts = async () => ({ look: await look(), pace, outcomesLimit: config.outcomesLimit, version })
-  scope.get('/', async (_request, reply) => page(reply, overviewPage(await facts())))
-  scope.get('/overview', async (_request, reply) => page(reply, overviewMain(await facts()).text))
+  scope.get('/', READ, async (_request, reply) => page(reply, overviewPage(await facts())))
+  scope.get('/overview', READ, async (_request, reply) => page(reply, overviewMain(await facts()).text))
 }
 
 function addStatic(scope: FastifyInstance): void {
@@ -45,7 +48,7 @@ function addStatic(scope: FastifyInstance): void {
     ['icon.svg', 'image/svg+xml'],
   ] as const) {
     const body = readFileSync(new URL(`./static/${name}`, import.meta.url))
-    scope.get(`/static/${name}`, (_request, reply) => reply.type(type).send(body))
+    scope.get(`/static/${name}`, READ, (_request, reply) => reply.type(type).send(body))
   }
 }
 
@@ -69,13 +72,13 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
   const refuse = (reply: FastifyReply, { status, problem }: Refusal): FastifyReply => reply.code(status).send(problem)
 
   // Whatever address is typed or pasted: its origin's page
-  scope.get('/origins', async (request: FastifyRequest<{ Querystring: { origin?: unknown } }>, reply) => {
+  scope.get('/origins', READ, async (request: FastifyRequest<{ Querystring: { origin?: unknown } }>, reply) => {
     const text = typeof request.query.origin === 'string' ? request.query.origin.trim() : ''
     const at = readUrl(text.includes('://') ? text : `https://${text}`)
     if (!('refused' in at)) return reply.redirect(`/origins/${encodeURIComponent(at.origin)}`, 303)
     return refuse(reply, new Refusal(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`))
   })
-  scope.get('/origins/:origin', async (request: Asking, reply) => {
+  scope.get('/origins/:origin', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
     const { done } = request.query
@@ -85,7 +88,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     }
     return page(reply, await show(origin, shown))
   })
-  scope.get('/origins/:origin/facts', async (request: Asking, reply) => {
+  scope.get('/origins/:origin/facts', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
     const [told, operations] = await Promise.all([
@@ -94,7 +97,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     ])
     return page(reply, originFacts({ origin: told, operations }).text)
   })
-  scope.get('/origins/:origin/robots.txt', async (request: Asking, reply) => {
+  scope.get('/origins/:origin/robots.txt', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
     const { state } = await ledger.viewOrigin(origin, [])
@@ -102,7 +105,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     if (body === undefined) return refuse(reply, new Refusal(404, 'no-copy', 'no copy of its robots.txt is stored'))
     return reply.type('text/plain; charset=utf-8').send(body) // a stranger's octets: never sniffed as anything else
   })
-  scope.post('/origins/:origin', async (request: Asking, reply) => {
+  scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
     const fields = (request.body ?? {}) as FormFields

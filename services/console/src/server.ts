@@ -2,31 +2,52 @@
 import { printableUrl } from '@decorum/protocol'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { collectRoutes, type KnownRoute } from './access.ts'
 import { type ApiParts, addApi, unavailable } from './api/mount.ts'
 import { addBoard } from './board.ts'
 import { doorkeeper } from './door.ts'
+import type { Guesses } from './guesses.ts'
 import type { Look } from './looks.ts'
 import { buildMetrics } from './metrics.ts'
 import type { Pace } from './pace.ts'
 import { addPages } from './pages.ts'
 
-/** Largest body of POST /v1/candidates: about 150,000 URLs of 100 characters. */
-const INTAKE_MAX_BYTES = 16 * 1024 * 1024
+/** Of an operator's action; POST /v1/candidates has a bound of its own (body-room.ts). */
+const USUAL_BODY_MAX_BYTES = 64 * 1024
+/** Head of a request: a connection that says nothing holds one of the server's no longer. */
+const HEADERS_WITHIN_MS = 10_000
+/** How often connections are looked at for both. */
+const LOOKED_AT_EVERY_MS = 1_000
 
-export type ConsoleParts = ApiParts & { look: () => Promise<Look>; pace: Pace; log: Logger }
+export type ConsoleParts = ApiParts & {
+  look: () => Promise<Look>
+  pace: Pace
+  log: Logger
+  /** for tests, whose clock is not the machine's */
+  guesses?: Guesses
+}
 
-/** Everything registered, nothing listening yet. */
-export async function buildServer(parts: ConsoleParts): Promise<FastifyInstance> {
+/** Everything registered, nothing listening yet; and every route of it, which the door judges requests by. */
+export async function buildServer(
+  parts: ConsoleParts,
+): Promise<{ server: FastifyInstance; routes: () => KnownRoute[] }> {
   const { config, log } = parts
   // Of the server's own talk only what went wrong: one person watching would write a line every two seconds.
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
-    bodyLimit: INTAKE_MAX_BYTES,
+    bodyLimit: USUAL_BODY_MAX_BYTES,
     forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
+    // What is not sent whole by then is not waited for. Answers without end (/v1/outcomes) are not meant.
+    requestTimeout: config.requestDeadlineMs,
+    http: {
+      headersTimeout: Math.min(HEADERS_WITHIN_MS, config.requestDeadlineMs),
+      connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, config.requestDeadlineMs),
+    },
   })
-  server.addHook('onRequest', doorkeeper(config.login))
+  const routes = collectRoutes(server)
+  server.addHook('onRequest', doorkeeper(config.login, parts.guesses))
   server.setNotFoundHandler((request, reply) =>
     reply
       .code(404)
@@ -43,17 +64,20 @@ export async function buildServer(parts: ConsoleParts): Promise<FastifyInstance>
   await server.register(async (scope) => addPages(scope, parts))
   await addApi(server, parts)
   await addBoard(server, parts.queues)
-  return server
+  return { server, routes }
 }
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
 function addHealth(server: FastifyInstance, { redisAnswers, ledger }: ConsoleParts): void {
-  server.get('/livez', () => ({ status: 'alive' }))
-  server.get('/readyz', async (_request, reply) => {
+  const open = { config: { access: 'open' } } as const
+  server.get('/livez', open, () => ({ status: 'alive' }))
+  server.get('/readyz', open, async (_request, reply) => {
     if (await redisAnswers()) return { status: 'ready' }
     return reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' })
   })
   const metrics = buildMetrics(ledger)
-  server.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()))
+  server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.metrics()),
+  )
 }

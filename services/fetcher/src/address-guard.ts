@@ -1,7 +1,7 @@
 /**
  * Who may be connected to. Strangers write the URLs and their DNS answers, so an address is judged three times: as a
  * literal in the URL, in every answer of a look-up, and on the connected socket (address-guard is asked by dial.ts).
- * What is not known to be a public unicast address is refused.
+ * What is not known to be a public unicast address of somebody's site is refused.
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -37,6 +37,8 @@ export class NoContactError extends Error {
   }
 }
 
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
 export type AddressKind = 'public' | 'opened' | 'guarded'
 
 export type AddressGuard = {
@@ -62,10 +64,23 @@ const REFUSED_PORTS = new Set([
   ],
 ])
 
+/**
+ * Public unicast by the registries, and yet no site: inside one cloud, these lead to the cloud's own services, which trust
+ * whoever reaches them. What clouds have at private and link-local addresses (169.254.169.254, 100.100.100.200,
+ * fd00:ec2::254 …) is guarded with those. An operator who means one of them opens it by DECORUM_ALLOW_ADDRESSES.
+ */
+const CLOUD_INTERNAL: readonly Range[] = [
+  '168.63.129.16/32', //       Azure: WireServer, DNS, DHCP ("What is IP address 168.63.129.16?", learn.microsoft.com)
+  '161.26.0.0/16', //          IBM Cloud: resolvers and other infrastructure services, private network only (cloud.ibm.com/docs)
+  '166.8.0.0/14', //           IBM Cloud: private service endpoints (cloud.ibm.com/docs, e.g. atracker-endpoints)
+  '199.36.153.4/30', //        Google: restricted.googleapis.com, not announced to the internet
+  '199.36.153.8/30', //        Google: private.googleapis.com, likewise (cloud.google.com/vpc/docs/configure-private-google-access)
+  '2600:2d00:2:1000::/64', //  Google: restricted.googleapis.com
+  '2600:2d00:2:2000::/64', //  Google: private.googleapis.com
+].map((range) => ipaddr.parseCIDR(range))
+
 /** Addresses remembered per guard; hostile DNS must not grow it. */
 const REMEMBERED = 10_000
-
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /**
  * @param ranges  CIDRs or single addresses exempt from the guard (DECORUM_ALLOW_ADDRESSES)
@@ -102,14 +117,16 @@ function judgeAddress(text: string, opened: readonly Range[]): AddressKind {
   // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system would resolve otherwise.
   if (isIP(bare) === 0) return 'guarded'
   const address = ipaddr.process(bare) // unwraps ::ffff:a.b.c.d
-  const isOpened = opened.some((range) => address.kind() === range[0].kind() && address.match(range))
+  const isIn = (ranges: readonly Range[]) =>
+    ranges.some((range) => address.kind() === range[0].kind() && address.match(range))
+  const isOpened = isIn(opened)
   if (address.kind() === 'ipv6') {
     const inner = embeddedIPv4(address as ipaddr.IPv6)
     // A network of NAT64: opening its prefix opens the way, not what lies behind it.
     if (inner !== undefined) return isOpened ? judgeAddress(inner, opened) : 'guarded'
   }
   if (isOpened) return 'opened'
-  if (zone >= 0 || address.range() !== 'unicast') return 'guarded'
+  if (zone >= 0 || address.range() !== 'unicast' || isIn(CLOUD_INTERNAL)) return 'guarded'
   // Global unicast is 2000::/3 alone (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
   return address.kind() === 'ipv4' || inGlobalUnicast(address as ipaddr.IPv6) ? 'public' : 'guarded'
 }

@@ -14,6 +14,15 @@ import { SPOOL_MEMORY_BYTES } from './limits.ts'
 const SMALL_BYTES = 2_048
 const GATHER_BYTES = 16_384
 
+/** Somebody reads a body that was let go: nothing that is made of it would be true. */
+export class DiscardedBodyError extends Error {
+  override readonly name = 'DiscardedBodyError'
+  readonly code = 'ERR_BODY_DISCARDED'
+  constructor() {
+    super('the body was let go before it was read')
+  }
+}
+
 export class Body {
   /** octets so far, as they came over the wire */
   bytes = 0
@@ -27,6 +36,7 @@ export class Body {
   #spooled = 0
   #writing: Promise<void> | undefined
   #failed: Error | undefined
+  #isDiscarded = false
   /** false: only counted and digested */
   readonly isKept: boolean
 
@@ -51,8 +61,9 @@ export class Body {
     return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
   }
 
-  /** SHA-1 of all octets; the body is complete by then, and not discarded yet. */
+  /** SHA-1 of all octets; the body is complete by then. @throws DiscardedBodyError */
   digest(): Uint8Array | Promise<Uint8Array> {
+    this.#assertThere()
     if (this.#digest === undefined) {
       void this.#gather()
       this.#digest = this.#hash === undefined ? sha1(this.#kept) : this.#hash.digest()
@@ -61,37 +72,54 @@ export class Body {
     return this.#digest
   }
 
-  /** The octets in order. @throws what the temporary file threw (disk full …) */
+  /**
+   * The octets in order: all of them, or an error; never fewer without a word.
+   * @throws DiscardedBodyError, also in the midst of reading; what the temporary file threw (disk full …)
+   */
   async *read(): AsyncGenerator<Uint8Array> {
     void this.#gather()
     await this.#writing
     if (this.#failed !== undefined) throw this.#failed
+    this.#assertThere()
+    let bytes = 0
     if (this.#file !== undefined) {
-      for (let at = 0; at < this.#spooled; ) {
-        const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(65_536), 0, 65_536, at)
+      while (bytes < this.#spooled) {
+        const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(65_536), 0, 65_536, bytes)
         if (bytesRead === 0) throw new Error('the temporary file of a body was cut')
-        at += bytesRead
+        bytes += bytesRead
         yield buffer.subarray(0, bytesRead)
+        this.#assertThere()
       }
     }
-    yield* this.#kept
+    for (const chunk of this.#kept) {
+      bytes += chunk.length
+      yield chunk
+      this.#assertThere()
+    }
+    if (bytes !== this.bytes) throw new Error(`${bytes} of ${this.bytes} octets of a body can be read`)
   }
 
-  /** All octets when they are in memory: no copying for the common small page. */
+  /** All octets when they are in memory: no copying for the common small page. @throws DiscardedBodyError */
   inMemory(): Uint8Array[] | undefined {
+    this.#assertThere()
     void this.#gather()
     const isElsewhere = this.#file !== undefined || this.#failed !== undefined || this.#writing !== undefined
     return this.isKept && !isElsewhere ? this.#kept : undefined
   }
 
-  /** Frees what was kept. */
+  /** Frees what was kept; from then on it cannot be read. */
   async discard(): Promise<void> {
+    this.#isDiscarded = true
     this.#kept = []
     this.#gathered = undefined
     this.#gatheredBytes = 0
     await this.#writing
     await this.#file?.close()
     this.#file = undefined
+  }
+
+  #assertThere(): void {
+    if (this.#isDiscarded) throw new DiscardedBodyError()
   }
 
   #gather(): Promise<void> | undefined {

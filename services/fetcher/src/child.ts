@@ -1,4 +1,5 @@
 /** One fetching process under its parent: beats twice a second, stops when told, and does not outlive the channel. */
+import { printableLog } from '@decorum/protocol'
 import { pino } from 'pino'
 import type { Registry } from 'prom-client'
 import { readConfig } from './config.ts'
@@ -25,7 +26,7 @@ process.on('SIGINT', () => {})
 
 try {
   const config = readConfig(process.env)
-  const log = pino({ level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
+  const log = pino({ ...printableLog, level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
   const fetching = await startFetching(config, log)
   const stop = async (): Promise<void> => {
     await fetching.stop()

@@ -9,6 +9,7 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { MAX_RATIO, RATIO_FREE_BYTES } from './limits.ts'
+import { openTurns } from './turns.ts'
 
 /** The body is not what its Content-Encoding says, or it is coded in a way that we did not ask for. */
 export class DecodingError extends Error {
@@ -27,6 +28,12 @@ export function codingOf(value: string | undefined | null): Coding {
   throw new DecodingError(`the content coding '${name.slice(0, 64)}' is not one that was asked for`)
 }
 
+/**
+ * Decoders at a time in this process, whoever asks: a brotli window takes 16 MiB, zstd 8 MiB, zlib 32 KiB, so that all
+ * of them together stay below 128 MiB whatever strangers send. Small bodies do not wait for large ones, and rules for no page.
+ */
+export const unpacking = { rules: openTurns(4), smallPages: openTurns(2), largePages: openTurns(2) }
+
 /** `cut`: there was more: beyond maxBytes, or beyond the allowed relation to what came over the wire. */
 export type Decoded = { octets: Buffer; cut: false | 'length' | 'ratio' }
 
@@ -34,7 +41,7 @@ export type Decoded = { octets: Buffer; cut: false | 'length' | 'ratio' }
  * @param source    the body as on the wire
  * @param maxBytes  octets that come out at most
  * @param complete  false: the body is known to be cut, so an abrupt end is no error
- * @throws          DecodingError
+ * @throws          DecodingError; what `source` throws
  */
 export async function decode(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -43,35 +50,55 @@ export async function decode(
   complete = true,
 ): Promise<Decoded> {
   const out: Uint8Array[] = []
-  const { bytes, cut } = await unpack(source, coding, maxBytes, complete, (chunk) => out.push(chunk))
+  const { bytes, cut } = await unpacking.rules(() =>
+    unpack(source, coding, maxBytes, complete, (chunk) => void out.push(chunk)),
+  )
   const octets = Buffer.concat(out)
   return { octets: bytes > maxBytes ? octets.subarray(0, maxBytes) : octets, cut }
 }
 
-/** The same piece by piece. @returns the octets that came out, at most one piece beyond `maxBytes` */
+/**
+ * The same piece by piece; the next is made when `take` is done with the last. Called in turn (`unpacking`).
+ * @returns the octets that came out, at most one piece beyond `maxBytes`
+ * @throws  DecodingError; what `source` and `take` throw
+ */
 export async function unpack(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   coding: Coding,
   maxBytes: number,
   complete: boolean,
-  take: (chunk: Uint8Array) => void,
+  take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<{ bytes: number; cut: Decoded['cut'] }> {
   let bytes = 0
   let wire = 0
+  /** what went wrong before the decoder, or behind it: nothing that the body says */
+  let elsewhere: { error: unknown } | undefined
   const counted = (async function* () {
-    for await (const chunk of source) {
-      wire += chunk.length
-      yield chunk
+    try {
+      for await (const chunk of source) {
+        wire += chunk.length
+        yield chunk
+      }
+    } catch (error) {
+      elsewhere = { error }
+      throw error
     }
   })()
   try {
     for await (const chunk of await through(counted, coding)) {
-      take(chunk)
+      try {
+        const taking = take(chunk)
+        if (taking !== undefined) await taking
+      } catch (error) {
+        elsewhere = { error }
+        throw error
+      }
       bytes += chunk.length
       if (bytes > maxBytes) return { bytes, cut: 'length' }
       if (bytes > RATIO_FREE_BYTES && bytes > wire * MAX_RATIO) return { bytes, cut: 'ratio' }
     }
   } catch (error) {
+    if (elsewhere !== undefined) throw elsewhere.error
     if (complete || !isAbruptEnd(error))
       throw new DecodingError(`${coding}: ${(error as Error).message}`, { cause: error })
   }

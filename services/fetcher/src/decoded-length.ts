@@ -1,15 +1,8 @@
-/**
- * How long a page is without its content coding, beside the road: nothing of it is kept, three are unpacked at a time (the
- * window of one takes up to 16 MiB), and one that takes long goes without. Small bodies do not wait for large ones.
- */
-import pLimit from 'p-limit'
-import { type Coding, codingOf, unpack } from './decode.ts'
+/** How long a page is without its content coding: nothing of it is kept, and one that takes long goes without. */
+import { type Coding, codingOf, unpack, unpacking } from './decode.ts'
 import type { Answer } from './exchange.ts'
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from './limits.ts'
 import { single } from './read-answer.ts'
-
-const small = pLimit(2)
-const large = pLimit(1)
 
 type Headers = Answer['headers']
 
@@ -36,17 +29,11 @@ export function decodedLength({ headers, body, truncated }: Answer): number | Pr
   const name = coding(headers)
   if (name === undefined) return undefined
   if (name === 'identity') return body.bytes
-  const until = performance.now() + DECODED_WITHIN_MS
-  const inTime = (): void => {
-    if (performance.now() > until) throw new Error('it takes too long')
-  }
-  return (body.inMemory() === undefined ? large : small)(async () => {
-    try {
-      inTime()
-      const { bytes, cut } = await unpack(body.read(), name, DECODED_MAX_BYTES, truncated === false, inTime)
-      return cut === false ? bytes : undefined
-    } catch {
-      return undefined
-    }
-  })
+  const late = AbortSignal.timeout(DECODED_WITHIN_MS)
+  const inTime = (): void => late.throwIfAborted()
+  const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
+  return inTurn(() => unpack(body.read(), name, DECODED_MAX_BYTES, truncated === false, inTime), late).then(
+    ({ bytes, cut }) => (cut === false ? bytes : undefined),
+    () => undefined,
+  )
 }

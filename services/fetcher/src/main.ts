@@ -1,4 +1,5 @@
 /** The fetcher, the only part of Decorum that touches the outside: a parent and its fetching processes. */
+import { printableLog } from '@decorum/protocol'
 import { openDoor, type RunningService } from '@decorum/service'
 import { type Logger, pino } from 'pino'
 import { type Config, readConfig } from './config.ts'
@@ -12,7 +13,7 @@ import { supervise } from './supervisor.ts'
  */
 export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
   const config = readConfig(env)
-  const log = pino({ level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
+  const log = pino({ ...printableLog, level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
   const fetching = config.FETCH_PROCESSES === 0 ? await startFetching(config, log) : await supervise(config, env, log)
   const door = await openDoor({
     port: config.PORT,

@@ -28,11 +28,13 @@ export type Sink = {
   /** false: bodies are counted and digested, not kept, and `store` is not called */
   readonly keepsBodies: boolean
   /**
-   * Keeps a page; the outcome is written after this resolves, the lane's silence runs meanwhile. The body is gone after.
+   * Keeps a page; the outcome is written after this resolves, the lane's silence runs meanwhile. The body is gone after:
+   * reading it then throws.
+   * @param signal  aborts when nobody waits any longer: what has not begun by then is not begun
    * @returns  where it lies, for the outcome; undefined when there is nothing to say
    * @throws   when it cannot be kept: the outcome then goes without, the error is logged and counted
    */
-  store(page: Page): Promise<ArchiveRef | undefined>
+  store(page: Page, signal: AbortSignal): Promise<ArchiveRef | undefined>
   /** Everything handed over is safe when this resolves. */
   close(): Promise<void>
 }
@@ -51,12 +53,17 @@ export const noSink: Sink = { keepsBodies: false, store: async () => undefined, 
 /** A sink that does not come back costs its reference, not the lane: most that an outcome waits for one. */
 const STORE_TIMEOUT_MS = 5 * SECOND
 
-/** @throws Error when the sink takes too long (what it does afterwards nobody hears), or what the sink throws */
+/** @throws Error when the sink takes too long (its signal has aborted by then), or what the sink throws */
 export function storeInTime(sink: Sink, page: Page): Promise<ArchiveRef | undefined> {
+  const waiting = new AbortController()
   return new Promise((settle, reject) => {
-    const late = () => reject(new Error(`the sink did not keep a page within ${STORE_TIMEOUT_MS} ms`))
+    const late = (): void => {
+      const error = new Error(`the sink did not keep a page within ${STORE_TIMEOUT_MS} ms`)
+      reject(error)
+      waiting.abort(error)
+    }
     const timer = setTimeout(late, STORE_TIMEOUT_MS)
-    const stored = (async () => sink.store(page))() // a sink of one's own may throw before it is a promise
+    const stored = (async () => sink.store(page, waiting.signal))() // one's own may throw before it is a promise
     void stored.then(settle, reject).finally(() => clearTimeout(timer))
   })
 }

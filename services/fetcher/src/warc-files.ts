@@ -7,8 +7,11 @@ import type { IndexEntry } from './archive.ts'
 import { surt } from './surt.ts'
 
 export type WarcFiles = {
-  /** Appends records that belong together; the first is the one that the reference names. */
-  append(records: Uint8Array[], index: IndexEntry): Promise<ArchiveRef>
+  /**
+   * Appends records that belong together; the first is the one that the reference names.
+   * @param signal  when it aborts before they are being written, they are not written
+   */
+  append(records: Uint8Array[], index: IndexEntry, signal: AbortSignal): Promise<ArchiveRef>
   close(): Promise<void>
 }
 
@@ -21,8 +24,8 @@ const MAX_WRITE_BYTES = 8 * 1024 * 1024
 
 type Current = { file: FileHandle; name: string; bytes: number; openedAt: number; index: string[] }
 type Waiting = {
-  octets: Uint8Array
-  length: number
+  records: Uint8Array[]
+  bytes: number
   entry: IndexEntry
   done: (ref: ArchiveRef) => void
   failed: (error: unknown) => void
@@ -58,7 +61,9 @@ export async function openWarcFiles(
   const end = async (done: Current): Promise<void> => {
     await done.file.sync()
     await done.file.close()
-    await writeFile(join(folder, `${done.name.replace(/\.warc\.gz$/, '')}.cdxj`), done.index.sort().join(''))
+    await writeFile(join(folder, `${done.name.replace(/\.warc\.gz$/, '')}.cdxj`), done.index.sort().join(''), {
+      flag: 'wx',
+    })
     await rename(join(folder, `${done.name}.open`), join(folder, done.name))
   }
   /** Beside the road: syncing a gigabyte takes seconds. A file that cannot be ended keeps its `.open`, and its records. */
@@ -76,16 +81,21 @@ export async function openWarcFiles(
   const drain = async (): Promise<void> => {
     while (waiting.length > 0) {
       rotate(isFull() || isOld())
+      try {
+        current ??= await begin()
+      } catch (error) {
+        for (const { failed } of waiting.splice(0)) failed(error)
+        break
+      }
       const batch: Waiting[] = []
       let room = Math.min(MAX_WRITE_BYTES, maxBytes - (current?.bytes ?? 0))
       do {
         const next = waiting.shift()
         if (next === undefined) break
         batch.push(next)
-        room -= next.octets.length
+        room -= next.bytes
       } while (room > 0)
       try {
-        current ??= await begin()
         const refs = await writeBatch(current, batch)
         for (const [at, { done }] of batch.entries()) done(refs[at] as ArchiveRef)
       } catch (error) {
@@ -96,11 +106,19 @@ export async function openWarcFiles(
   }
 
   return {
-    append(records, entry) {
+    append(records, entry, signal) {
       if (closed) return Promise.reject(new Error('the archive is closed'))
+      if (signal.aborted) return Promise.reject(signal.reason as Error)
       return new Promise((done, failed) => {
-        const [first] = records
-        waiting.push({ octets: Buffer.concat(records), length: first?.length ?? 0, entry, done, failed })
+        const mine: Waiting = { records, bytes: sum(records), entry, done, failed }
+        waiting.push(mine)
+        const giveUp = (): void => {
+          const at = waiting.indexOf(mine)
+          if (at < 0) return // it is being written
+          waiting.splice(at, 1)
+          failed(signal.reason as Error)
+        }
+        signal.addEventListener('abort', giveUp, { once: true })
         writing ??= drain()
       })
     },
@@ -117,22 +135,24 @@ export async function openWarcFiles(
 async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> {
   const start = to.bytes
   try {
-    await write(
-      to,
-      batch.length === 1 ? (batch[0] as Waiting).octets : Buffer.concat(batch.map(({ octets }) => octets)),
-    )
+    const pieces = batch.flatMap(({ records }) => records)
+    // One call for many small ones; what is large is not copied once more
+    for (const octets of sum(pieces) <= MAX_WRITE_BYTES ? [Buffer.concat(pieces)] : pieces) await write(to, octets)
   } catch (error) {
+    to.bytes = start
     await to.file.truncate(start).catch(() => {}) // half a record would hide those behind it
     throw error
   }
   let offset = start
-  return batch.map(({ octets, length, entry }) => {
-    const ref = { file: to.name, offset, length }
+  return batch.map(({ records, bytes, entry }) => {
+    const ref = { file: to.name, offset, length: records[0]?.length ?? 0 }
     to.index.push(line(entry, ref))
-    offset += octets.length
+    offset += bytes
     return ref
   })
 }
+
+const sum = (pieces: Uint8Array[]): number => pieces.reduce((bytes, { length }) => bytes + length, 0)
 
 async function write(to: Current, octets: Uint8Array): Promise<void> {
   for (let rest = octets; rest.length > 0; ) {

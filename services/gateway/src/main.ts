@@ -1,7 +1,7 @@
 /** A gateway as a process: connect, start, stop. Any number of them share one Redis. */
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
-import { ORDERS, queueOptions } from '@decorum/protocol'
+import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'
 import { closeWithin, openDoor, queueConnection, type RunningService } from '@decorum/service'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
@@ -19,7 +19,7 @@ import { robotsGate } from './robots-gate.ts'
  */
 export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
   const config = readConfig(env)
-  const log = pino({ level: config.LOG_LEVEL })
+  const log = pino({ ...printableLog, level: config.LOG_LEVEL })
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,

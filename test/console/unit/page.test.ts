@@ -11,6 +11,12 @@ test('values are escaped in text and in attributes; markup of the same template 
   )
 })
 
+test('what turns the direction of text, or cannot be seen, is shown as an escape', () => {
+  expect(html`<td>${'https://a.example/\u202egpj.exe\u200b\u0007'}</td>`.text).toBe(
+    '<td>https://a.example/\\u202egpj.exe\\u200b\\u0007</td>',
+  )
+})
+
 test('lengths of time read as a person says them', () => {
   const said = [0, 40, 800, 2_500, 9_990, 59_400, 60_000, 200_000, 3_599_600, 7_500_000, 90_000_000].map(length)
   expect(said).toEqual([

@@ -2,6 +2,7 @@
 
 import { openArchive } from '../../../services/fetcher/src/archive.ts'
 import { Body } from '../../../services/fetcher/src/body.ts'
+import type { Page } from '../../../services/fetcher/src/sink.ts'
 import { agentsOf } from './agents.ts'
 
 const [folder = ''] = process.argv.slice(2)
@@ -9,7 +10,7 @@ const sink = await openArchive(folder, agentsOf())
 for (let n = 0; ; n++) {
   const body = new Body(true)
   await body.write(Buffer.alloc(1_000 + (n % 7) * 9_000, `page ${n} `))
-  const ref = await sink.store({
+  const page: Page = {
     kind: 'page',
     url: `http://127.0.0.1/${n}`,
     agent: 'decorum',
@@ -26,6 +27,7 @@ for (let n = 0; ; n++) {
       timing: { totalMs: 1 },
       address: '127.0.0.1',
     },
-  })
+  }
+  const ref = await sink.store(page, new AbortController().signal)
   process.send?.(ref)
 }

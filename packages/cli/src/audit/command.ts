@@ -1,7 +1,8 @@
 /** `decorum audit LOG...`: judges what sites recorded, of whatever crawler. docs/audit.md is the reader's page. */
-import { loadAgents, loadPaceGroups, type PaceGroups } from '@decorum/protocol'
+import { loadAgents, loadPaceGroups, type PaceGroups, printable, printableAll, printableJson } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { DONE, FAILED, UsageError } from '../exit.ts'
+import { tellStyled } from '../terminal.ts'
 import { judgeRecord } from './judge-record.ts'
 import { printReport } from './print-report.ts'
 import { readLogs, readRobotsFolder, UnreadableLogError } from './read-logs.ts'
@@ -41,7 +42,7 @@ export type AuditOptions = {
 export async function auditCommand(
   files: string[],
   options: AuditOptions,
-  print: (text: string) => void = (text) => void process.stdout.write(text),
+  print: (text: string) => void = (text) => tellStyled(text),
 ): Promise<typeof DONE | typeof FAILED> {
   if (files.length === 0) throw new UsageError('audit: no log to judge; name at least one file')
   const visitors = readVisitors(options)
@@ -60,7 +61,7 @@ export async function auditCommand(
       `audit: ${files.join(', ')}: no request of the visitors to be judged (${report.leftOut} of others)`,
     )
   }
-  print(options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, lanes))
+  print(options.json ? `${printableJson(report, 2)}\n` : printReport(printableAll(report), lanes))
   return report.total === 0 ? DONE : FAILED
 }
 
@@ -94,7 +95,7 @@ async function readEvidence(files: string[], { origin, robots }: AuditOptions): 
     const evidence = await readLogs(files, origin)
     return robots === undefined ? evidence : { ...evidence, robotsByOrigin: await readRobotsFolder(robots) }
   } catch (error) {
-    throw error instanceof UnreadableLogError ? new UsageError(`audit: ${error.message}`) : error
+    throw error instanceof UnreadableLogError ? new UsageError(`audit: ${printable(error.message)}`) : error
   }
 }
 

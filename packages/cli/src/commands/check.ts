@@ -1,13 +1,14 @@
 /** `decorum check URL`: may it be fetched, and why; by a robots.txt from a file or from the site itself. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type Agent, readUrl } from '@decorum/protocol'
+import { type Agent, printable, readUrl } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { askRobots } from '../ask-robots.ts'
 import { type CheckExplanation, explainCheck, printCheck } from '../check.ts'
 import { DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { type Meaning, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
 import { type CliSettings, readCliSettings } from '../settings.ts'
+import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
@@ -15,7 +16,8 @@ export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileN
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const at = readUrl(text)
-  if ('refused' in at) throw new UsageError(`'${text.slice(0, 200)}' cannot be fetched at all: ${at.refused}`)
+  if ('refused' in at)
+    throw new UsageError(`'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}`)
   const agent = whoAsks(settings, options.agent)
   const profile = options.profile ?? agent.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]
@@ -52,12 +54,12 @@ type Asked = { sentence: string; said: object; others: Meaning[] }
 function say(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: Asked): void {
   if (json) {
     const answer = asked === undefined ? {} : { asked: asked.said, withoutRules: asked.others }
-    process.stdout.write(`${JSON.stringify({ ...answer, ...explained })}\n`)
+    tellJson({ ...answer, ...explained })
     return
   }
-  const lines = asked === undefined ? [] : [asked.sentence, ...asked.others.map(printMeaning)]
+  const lines = asked === undefined ? [] : [printable(asked.sentence), ...asked.others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained).trimEnd())
-  process.stdout.write(`${lines.join('\n')}\n`)
+  tell(lines.join('\n'))
 }
 
 type Asker = Pick<Agent, 'profile' | 'minGapMs' | 'maxGapMs' | 'honourCrawlDelay'> & { tokens: string | string[] }

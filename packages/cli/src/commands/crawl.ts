@@ -1,6 +1,7 @@
 /** `decorum crawl FILE|-`: a list of URLs in, one outcome each out, and an end. */
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
+import { printableAll } from '@decorum/protocol'
 import { type Display, displayOn } from '../crawl/display.ts'
 import { type OutFolder, openOutFolder } from '../crawl/out-folder.ts'
 import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
@@ -14,6 +15,7 @@ import { openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleTeller, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
+import { tell, tellJson } from '../terminal.ts'
 import { agentNamed } from './enqueue.ts'
 
 export type CrawlOptions = {
@@ -151,5 +153,6 @@ function summarize(ending: Ending, { folder, tally, local, options, ms, fetched 
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
     giveUp: embedded ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder, local)} --forget`,
   })
-  process.stdout.write(`${options.json ? JSON.stringify({ event: 'summary', ...summary }) : printSummary(summary)}\n`)
+  if (options.json) tellJson({ event: 'summary', ...summary })
+  else tell(printSummary(printableAll(summary)))
 }

@@ -5,6 +5,7 @@ import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exi
 import { type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { tell, tellJson } from '../terminal.ts'
 
 export type EnqueueOptions = { agent?: string; priority?: 'high' | 'normal'; json?: boolean }
 
@@ -33,7 +34,8 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   } finally {
     await frontier.close()
   }
-  process.stdout.write(options.json ? `${JSON.stringify({ enqueued: count })}\n` : `${count} enqueued\n`)
+  if (options.json) tellJson({ enqueued: count })
+  else tell(`${count} enqueued`)
   return DONE
 }
 

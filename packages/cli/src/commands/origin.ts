@@ -1,12 +1,13 @@
 /** `decorum origin ORIGIN`: what the fleet knows of one site, and the operator's hand on it. */
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
-import { type Agent, type Agents, printableUrl, readUrl } from '@decorum/protocol'
+import { type Agent, type Agents, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
 import { type ActionOptions, act, readAction } from './origin-action.ts'
 
 export type OriginOptions = ActionOptions & { json?: boolean }
@@ -15,7 +16,8 @@ export type OriginOptions = ActionOptions & { json?: boolean }
 export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const at = readUrl(text)
-  if ('refused' in at) throw new UsageError(`'${text}' is no origin: ${at.refused}; write http(s)://host[:port]`)
+  if ('refused' in at)
+    throw new UsageError(`'${printable(text)}' is no origin: ${at.refused}; write http(s)://host[:port]`)
   const action = readAction(options)
   const { partitions, leaseMs, quarantineMs, agents } = settings
   const redis = await runningRedis(settings, process.env)
@@ -26,11 +28,12 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
     const keys = agents.list.map((agent) => agent.key)
     const view = await ledger.viewOrigin(at.origin, keys)
     const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents)]
-    process.stdout.write(options.json ? `${JSON.stringify(view)}\n` : `${lines.join('\n')}\n`)
+    if (options.json) tellJson(view)
+    else tell(lines.join('\n'))
     return DONE
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
-    process.stderr.write('stopped half way: what was dropped has its outcomes, the rest waits\n')
+    warn('stopped half way: what was dropped has its outcomes, the rest waits')
     return STOPPED
   } finally {
     interrupt.release()
@@ -42,17 +45,18 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
 const FOREVER = 4_102_444_800_000
 
 /** One fact per line: robots, pause, back-off, then each agent's gap and lane. */
-export function printOrigin(view: OriginView, agents: Agents): string {
+export function printOrigin(known: OriginView, agents: Agents): string {
+  const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
   const from = (until: number): string => duration(Math.max(0, until - now))
   const lasting = (until: number): string =>
     until >= FOREVER ? 'until somebody ends it' : `for another ${from(until)}`
   const lines = [view.origin, ...robotsLines(view.state, now)]
-  if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${printableUrl(blocked.reason)}`)
-  if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${printableUrl(paused.reason)}`)
+  if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${blocked.reason}`)
+  if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${paused.reason}`)
   if (override !== undefined) {
     const { gapMs, until, reason } = override
-    lines.push(`  by hand    a gap of ${duration(gapMs)} ${lasting(until)}: ${printableUrl(reason)}`)
+    lines.push(`  by hand    a gap of ${duration(gapMs)} ${lasting(until)}: ${reason}`)
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''

@@ -6,6 +6,7 @@ import { aborted, catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { standardOutput } from '../standard-output.ts'
+import { jsonLine } from '../terminal.ts'
 
 export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
 
@@ -32,7 +33,7 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
     })
     await collect(
       reading,
-      (some) => output(some.map((outcome) => `${JSON.stringify(outcome)}\n`).join('')),
+      (some) => output(some.map(jsonLine).join('')),
       () => void frontier.close(),
     )
     return DONE

@@ -3,6 +3,7 @@ import { connectLink, linkTo, type RepartitionProgress, readTags, repartition } 
 import { CommandError, DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
 
 const CONNECT_MS = 5_000
 const SAY_MS = 1_000
@@ -36,8 +37,7 @@ export async function partitions(number: number | undefined, options: { json?: b
   }
 }
 
-const say = ({ json }: { json?: boolean }, value: object, text: string): void =>
-  void process.stdout.write(`${json ? JSON.stringify(value) : text}\n`)
+const say = ({ json }: { json?: boolean }, value: object, text: string): void => (json ? tellJson(value) : tell(text))
 
 const list = (tags: string[], retired: string[]): string =>
   [...tags, ...retired.map((tag) => `${tag}  retired: only what lies there is still read`)].join('\n')
@@ -48,12 +48,12 @@ function progress(): (now: RepartitionProgress) => void {
   return (now) => {
     if (performance.now() - saidAt < SAY_MS && saidAt > 0) return
     saidAt = performance.now()
-    process.stderr.write(
+    warn(
       now.kind === 'waiting'
         ? now.leases > 0
-          ? `waiting for ${now.leases} leases to end\n`
-          : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before\n`
-        : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins\n`,
+          ? `waiting for ${now.leases} leases to end`
+          : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
+        : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`,
     )
   }
 }

@@ -1,6 +1,8 @@
 /** Where a crawl's status is shown: bars on a terminal, a line now and then elsewhere, NDJSON with --json. */
+import { printable } from '@decorum/protocol'
 import cliProgress from 'cli-progress'
 import type { Voice } from '../say.ts'
+import { shown } from '../terminal.ts'
 import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 
 export type Display = {
@@ -25,7 +27,7 @@ function lines(json: boolean, voice: Voice): Display {
     show(status) {
       if (performance.now() < next) return
       next = performance.now() + LINE_EVERY_MS
-      const note = status.note === undefined ? '' : `\n${PLACE}${status.note}`
+      const note = status.note === undefined ? '' : `\n${PLACE}${printable(status.note)}`
       voice.say('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
     },
     stop: () => undefined,
@@ -57,11 +59,11 @@ function bars(stream: NodeJS.WriteStream): Display {
       const [first, ...rest] = partsOf(status)
       const eta = status.etaMs === undefined ? '' : ` · ETA ${duration(status.etaMs)}`
       far.setTotal(Math.max(1, status.total))
-      far.update(status.done, { text: `${first}${eta}` })
-      how.update(0, { text: rest.join(' · ') })
-      why.update(0, { text: status.note ?? '' })
+      far.update(status.done, { text: printable(`${first}${eta}`) })
+      how.update(0, { text: printable(rest.join(' · ')) })
+      why.update(0, { text: printable(status.note ?? '') })
     },
-    voice: { say: (_, text) => void (text !== undefined && multi.log(`${fold(text, stream.columns)}\n`)) },
+    voice: { say: (_, text) => void (text !== undefined && multi.log(`${fold(shown(text), stream.columns)}\n`)) },
     stop() {
       if (!multi.isActive) return
       multi.update() // what was said since the last redraw

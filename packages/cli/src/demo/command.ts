@@ -6,12 +6,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { loadAgents } from '@decorum/protocol'
+import { loadAgents, printable, printableAll } from '@decorum/protocol'
 import { judgeRecord, printReport, type Report, readLogs, visitorsOf } from '../audit/index.ts'
 import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { ensureRedis } from '../redis-server.ts'
+import { tellJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
@@ -112,7 +113,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
       screen.settle()
       await fleet.stop(DEMO.leaseMs)
       if (!signal.aborted) crawled.tally.wrong.push(...(await lateOutcomes(redis.url)))
-      for (const trouble of new Set(troubles)) screen.line(`  ${trouble}`)
+      for (const trouble of new Set(troubles)) screen.line(`  ${printable(trouble)}`)
       return crawled
     } finally {
       fleet.kill()
@@ -154,13 +155,11 @@ type Ending = {
 function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): typeof DONE | typeof FAILED {
   const { tally, unanswered } = crawled
   const sum = tally.urls + tally.targets
-  const complaints = [...tally.wrong, ...unanswered.map((url) => `${url}: no outcome`)]
+  const complaints = printableAll([...tally.wrong, ...unanswered.map((url) => `${url}: no outcome`)])
   const clean = report.total === 0 && complaints.length === 0 && tally.outcomes === sum
   if (options.json) {
     const { urls, targets, outcomes, byKind } = tally
-    process.stdout.write(
-      `${JSON.stringify({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, null, 2)}\n`,
-    )
+    tellJson({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, 2)
     return clean ? DONE : FAILED
   }
   screen.line()
@@ -175,7 +174,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   screen.line()
   screen.line(styleText('bold', 'The audit: what the sites recorded, and nothing else'))
   screen.line()
-  screen.line(printReport(report, 5))
+  screen.line(printReport(printableAll(report), 5))
   screen.line(
     clean
       ? `${tally.urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`

@@ -1,5 +1,7 @@
 /** What the demo shows while it runs: a few lines to read, and one that moves. */
 import { styleText } from 'node:util'
+import { printable } from '@decorum/protocol'
+import { rewriteLine, tellStyled } from '../terminal.ts'
 
 export type Screen = {
   /** one line of its own */
@@ -20,17 +22,17 @@ export function screenOn(out: NodeJS.WriteStream): Screen {
   let moving = false
   let lastPrinted = performance.now()
   const settle = (): void => {
-    if (moving) out.write('\n')
+    if (moving) tellStyled('\n', out)
     moving = false
   }
   return {
     line: (text = '') => {
       settle()
-      out.write(`${text}\n`)
+      tellStyled(`${text}\n`, out)
     },
     fact: (name, text) => {
       settle()
-      out.write(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${text}\n`)
+      tellStyled(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${printable(text)}\n`, out)
     },
     progress: (done, all, text) => {
       const count = `${String(done).padStart(String(all).length)} of ${all} outcomes`
@@ -39,11 +41,11 @@ export function screenOn(out: NodeJS.WriteStream): Screen {
         const bar =
           styleText('green', '█'.repeat(full), { stream: out }) +
           styleText('dim', '░'.repeat(BAR - full), { stream: out })
-        out.write(`\r\u001b[2K  ${bar} ${count} · ${text}`.slice(0, (out.columns || 80) + 40))
+        rewriteLine(`  ${bar} ${count} · ${printable(text)}`.slice(0, (out.columns || 80) + 40), out)
         moving = true
       } else if (performance.now() - lastPrinted >= PIPE_EVERY_MS) {
         lastPrinted = performance.now()
-        out.write(`  ${count} · ${text}\n`)
+        tellStyled(`  ${count} · ${printable(text)}\n`, out)
       }
     },
     settle,

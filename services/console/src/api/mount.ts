@@ -4,6 +4,7 @@ import { CANDIDATES } from '@decorum/protocol'
 import type { Queue } from 'bullmq'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { BODY_MAX_BYTES, bodyRoom } from '../body-room.ts'
 import type { ConsoleConfig } from '../config.ts'
 import { INTAKE_TYPES, readBody, store } from '../intake.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
@@ -44,7 +45,7 @@ export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<
   addStream(server, parts)
   await server.register(async (scope) => addIntake(scope, parts))
   const document = openApi(routes, parts.version)
-  server.get('/openapi.json', () => document)
+  server.get('/openapi.json', { config: { access: 'read' } }, () => document)
 }
 
 /** The origin afterwards, or as it is. */
@@ -86,6 +87,7 @@ function mount(server: FastifyInstance, route: Route, handler: unknown): void {
   server.route({
     method: route.method,
     url: pathOf(route),
+    config: { access: route.access },
     async handler(request, reply) {
       const asked = readRequest(route, request)
       const answer = asked instanceof Refusal ? asked : await handle(asked, request)
@@ -107,19 +109,23 @@ function readRequest(route: Route, request: FastifyRequest): object | Refusal {
 }
 
 const pathOf = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1')
-const refuse = (reply: FastifyReply, { status, problem }: Refusal): FastifyReply => reply.code(status).send(problem)
+const refuse = (reply: FastifyReply, { status, problem, retryAfterS }: Refusal): FastifyReply => {
+  if (retryAfterS !== undefined) reply.header('retry-after', String(retryAfterS))
+  return reply.code(status).send(problem)
+}
 
 function addStream(server: FastifyInstance, { config }: ApiParts): void {
   const streams = outcomeStreams(config.redisUrl, config.heartbeatMs)
   server.addHook('preClose', () => streams.close())
   server.route({
-    method: 'get',
+    method: routes.streamOutcomes.method,
     url: pathOf(routes.streamOutcomes),
+    config: { access: routes.streamOutcomes.access },
     exposeHeadRoute: false, // a HEAD would read for nobody
     async handler(request, reply) {
       const wish = read(routes.streamOutcomes.query, request.query)
       if (wish instanceof Refusal) return refuse(reply, wish)
-      const refusal = await streams.serve(wish, reply.raw, () => {
+      const refusal = await streams.serve({ ...wish, client: request.ip }, reply.raw, () => {
         reply.hijack()
         reply.raw.writeHead(200, {
           ...(reply.getHeaders() as Record<string, string>),
@@ -138,22 +144,32 @@ function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: Api
   scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   )
-  scope.post(pathOf(routes.addCandidates), async (request, reply) => {
-    const query = read(routes.addCandidates.query, request.query)
-    if (query instanceof Refusal) return refuse(reply, query)
-    const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-    const shape = INTAKE_TYPES[type]
-    if (shape === undefined || typeof request.body !== 'string') {
-      const message = `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`
-      return reply.code(415).send({ error: 'content-type', message })
-    }
-    const candidates = readBody(request.body, shape, config.agents, query.agent)
-    if (!('candidates' in candidates)) return reply.code(400).send(candidates)
-    if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
-    const { stored, refusal } = await store(intake, candidates.candidates)
-    if (refusal !== undefined) return reply.code(503).send({ ...unavailable(refusal), stored })
-    return reply.code(202).send({ count: stored })
+  const room = bodyRoom()
+  scope.addHook('onRequest', async (request, reply) => {
+    if (room.enter(request.headers['content-length'], reply.raw)) return
+    return refuse(reply, new Refusal(503, 'busy', 'other large bodies are coming in: send this one again', 1))
   })
+  const { access } = routes.addCandidates
+  scope.post(
+    pathOf(routes.addCandidates),
+    { config: { access }, bodyLimit: BODY_MAX_BYTES },
+    async (request, reply) => {
+      const query = read(routes.addCandidates.query, request.query)
+      if (query instanceof Refusal) return refuse(reply, query)
+      const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+      const shape = INTAKE_TYPES[type]
+      if (shape === undefined || typeof request.body !== 'string') {
+        const message = `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`
+        return reply.code(415).send({ error: 'content-type', message })
+      }
+      const candidates = readBody(request.body, shape, config.agents, query.agent)
+      if (!('candidates' in candidates)) return reply.code(400).send(candidates)
+      if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
+      const { stored, refusal } = await store(intake, candidates.candidates)
+      if (refusal !== undefined) return reply.code(503).send({ ...unavailable(refusal), stored })
+      return reply.code(202).send({ count: stored })
+    },
+  )
 }
 
 export function unavailable(why: unknown): Problem {

@@ -6,7 +6,14 @@ import type { ServerResponse } from 'node:http'
 import { type Delivery, type Frontier, openFrontier } from '@decorum/client'
 import { Refusal } from './route.ts'
 
-export type StreamWish = { group: string; consumer: string; from: 'start' | 'now'; follow: boolean }
+export type StreamWish = {
+  group: string
+  consumer: string
+  from: 'start' | 'now'
+  follow: boolean
+  /** the address that reads */
+  client: string
+}
 
 export type OutcomeStreams = {
   /**
@@ -19,14 +26,17 @@ export type OutcomeStreams = {
   close(): Promise<void>
 }
 
-/** Each reader holds a blocking connection of its own to Redis. */
+/** Each reader holds a blocking connection of its own to Redis: so many in all, and of one address or group a share. */
 const MAX_READERS = 64
+const MAX_READERS_EACH = 16
+/** Streams last: asking again at once would help nobody. */
+const ASK_AGAIN_S = 10
 /** Acknowledgements on their way; beyond them the oldest is waited for. */
 const ACKS_OUT = 100
 
 /** Why a stream ended: the data of its event `end`. */
 type End = 'done' | 'stopping' | 'taken-over'
-type Reader = { stop(why: End): Promise<void> }
+type Reader = { group: string; client: string; stop(why: End): Promise<void> }
 
 export function outcomeStreams(redisUrl: string, heartbeatMs: number): OutcomeStreams {
   const readers = new Map<string, Reader>()
@@ -37,13 +47,15 @@ export function outcomeStreams(redisUrl: string, heartbeatMs: number): OutcomeSt
     // Two readers under one name would each be handed what the other holds
     for (let held = readers.get(name); held !== undefined; held = readers.get(name)) await held.stop('taken-over')
     if (closing) return new Refusal(503, 'stopping', 'the console is being stopped')
-    if (readers.size >= MAX_READERS)
-      return new Refusal(503, 'too-many-readers', `${MAX_READERS} streams are being read`)
+    const crowded = noRoomFor(wish)
+    if (crowded !== undefined) return crowded
 
     const gone = new AbortController()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     let why: End = 'done'
     const reader: Reader = {
+      group: wish.group,
+      client: wish.client,
       async stop(reason) {
         why = reason
         gone.abort()
@@ -80,9 +92,20 @@ export function outcomeStreams(redisUrl: string, heartbeatMs: number): OutcomeSt
     }
   }
 
+  function noRoomFor({ group, client }: StreamWish): Refusal | undefined {
+    const full = (status: number, whose: string, most: number) =>
+      new Refusal(status, 'too-many-readers', `${most} streams${whose} are being read`, ASK_AGAIN_S)
+    const held = [...readers.values()]
+    if (held.filter((reader) => reader.client === client).length >= MAX_READERS_EACH)
+      return full(429, ' of this address', MAX_READERS_EACH)
+    if (held.filter((reader) => reader.group === group).length >= MAX_READERS_EACH)
+      return full(429, ' of this group', MAX_READERS_EACH)
+    return held.length >= MAX_READERS ? full(503, '', MAX_READERS) : undefined
+  }
+
   async function stream(
     frontier: Frontier,
-    { follow, ...wish }: StreamWish,
+    { follow, group, consumer, from }: StreamWish,
     response: ServerResponse,
     gone: AbortSignal,
   ): Promise<void> {
@@ -91,7 +114,7 @@ export function outcomeStreams(redisUrl: string, heartbeatMs: number): OutcomeSt
       if (!response.writableNeedDrain) response.write(': beat\n\n')
     }, heartbeatMs)
     try {
-      await pass(frontier.outcomes({ ...wish, wait: follow }), response, gone)
+      await pass(frontier.outcomes({ group, consumer, from, wait: follow }), response, gone)
     } finally {
       clearInterval(beat)
     }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 export type Route = {
   method: 'get' | 'post' | 'patch'
+  access: 'read' | 'write'
   /** with OpenAPI's braces */
   path: `/${string}`
   summary: string
@@ -19,9 +20,12 @@ export type Problem = { error: string; message: string; line?: number }
 export class Refusal {
   readonly status: number
   readonly problem: Problem
-  constructor(status: number, error: string, message: string) {
+  /** when asking again may help, seconds */
+  readonly retryAfterS: number | undefined
+  constructor(status: number, error: string, message: string, retryAfterS?: number) {
     this.status = status
     this.problem = { error, message }
+    this.retryAfterS = retryAfterS
   }
 }
 

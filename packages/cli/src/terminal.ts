@@ -1,0 +1,53 @@
+/**
+ * The one place where this command writes to stdout and stderr. Whatever is in a text, a terminal obeys none of it: line
+ * breaks are kept, everything else that is no printable character is shown as an escape. A test sees to it that no other
+ * file of this package writes there.
+ */
+import { printable, printableJson } from '@decorum/protocol'
+
+export type Terminal = NodeJS.WriteStream
+
+/** A text for people and a line break. It may have lines; what strangers wrote into it must go through `printable` before. */
+export function tell(text: string, to: Terminal = process.stdout): void {
+  to.write(`${shown(text)}\n`)
+}
+
+/** The same on stderr: what is not the command's answer. */
+export const warn = (text: string): void => tell(text, process.stderr)
+
+/** Text with the colours of `styleText`. Nothing of it is a stranger's that has not gone through `printable`. */
+export function tellStyled(text: string, to: Terminal = process.stdout): void {
+  to.write(shownStyled(text))
+}
+
+/** Replaces the line in which the cursor stands. */
+export function rewriteLine(text: string, to: Terminal): void {
+  to.write(`\r\u001b[2K${shownStyled(text)}`)
+}
+
+/** One line of JSON, exact, with everything escaped that a terminal might obey. */
+export function tellJson(value: unknown, space?: number): void {
+  process.stdout.write(`${printableJson(value, space)}\n`)
+}
+
+/** One line of JSON as `tellJson` writes it. */
+export const jsonLine = (value: unknown): string => `${printableJson(value)}\n`
+
+/** Whole lines made by `jsonLine`: resolves when the pipe or terminal has taken them. */
+export function writeLines(lines: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(lines, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** The lines of a text as a terminal shows them. */
+export const shown = (text: string): string => text.split('\n').map(printable).join('\n')
+
+/** What `styleText` makes here: bold, dim, red, green, and their ends. */
+const ESCAPE = '\u001b'
+const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|39)m)`)
+
+function shownStyled(text: string): string {
+  const pieces = text.split(STYLE)
+  return pieces.map((piece, n) => (n % 2 === 1 ? piece : shown(piece))).join('')
+}

@@ -1,0 +1,93 @@
+/**
+ * What a route does, and whether the web page that asks may have it done. Browsers send logins and cookies unasked, so a
+ * page of another site can make requests in its visitor's name; who asks is told by headers that no page can change.
+ * The matched route is judged, never the URL as written: `/v1/%6futcomes` is `/v1/outcomes`.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+
+/**
+ * `open`: health, answered to everybody. `read`: changes nothing. `write`: changes something or takes something away, by
+ * whatever method: the reader of GET /v1/outcomes acknowledges what it is sent.
+ */
+export type Access = 'open' | 'read' | 'write'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+  }
+}
+
+export type KnownRoute = { method: string; url: string; access: Access }
+
+/**
+ * Collects the routes of a server; called before the first is added.
+ * @returns a function that lists them once all are added; it throws for a route whose access nobody has declared
+ */
+export function collectRoutes(server: FastifyInstance): () => KnownRoute[] {
+  const seen: { method: string | string[]; url: string; config?: { access?: Access } }[] = []
+  server.addHook('onRoute', (route) => void seen.push(route))
+  const list = (): KnownRoute[] =>
+    seen.flatMap(({ method, url, config }) =>
+      [method].flat().map((one) => {
+        const access = config?.access
+        if (access === undefined) throw new Error(`${one} ${url}: the route does not declare its access`)
+        if (access === 'read' && !isSafe(one)) throw new Error(`${one} ${url}: only GET and HEAD can be 'read'`)
+        return { method: one, url, access }
+      }),
+    )
+  server.addHook('onReady', async () => void list())
+  return list
+}
+
+const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
+
+/**
+ * `own`: a page of this console. `foreign`: a page of any other origin, a sibling port included. `person`: an address
+ * that was typed, or a link in another program. `browser`: one that does not say, because this URL is plain HTTP or
+ * because it is old. `program`: no browser.
+ */
+type Asker = 'own' | 'foreign' | 'person' | 'browser' | 'program'
+
+/** Why this request is refused, or undefined. */
+export function refusePage(
+  access: Access,
+  method: string,
+  headers: IncomingHttpHeaders,
+): { error: string; message: string } | undefined {
+  if (access === 'open') return undefined
+  const writes = access === 'write' || !isSafe(method)
+  const asker = askerOf(headers)
+  if (asker === 'foreign') {
+    // A link to one of our pages may be followed. Anything else is refused, so that no page can time or embed an answer.
+    if (!writes && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document')
+      return undefined
+    return { error: 'cross-site', message: 'a page of another site may not ask for this' }
+  }
+  // Browsers name the origin of every POST, PUT, PATCH and DELETE: without one it is no foreign page
+  if (!writes || !isSafe(method) || asker === 'own') return undefined
+  const isNavigation = headers.accept?.includes('text/html') === true
+  if (asker === 'program' && !isNavigation) return undefined
+  // Sent across origins only after a preflight, which this server never grants
+  if (headers['x-requested-with'] !== undefined && !isNavigation) return undefined
+  return {
+    error: 'not-for-navigation',
+    message:
+      'this takes something away, so a browser may not simply open it: programs that call themselves Mozilla send the header X-Requested-With',
+  }
+}
+
+function askerOf({ 'sec-fetch-site': site, origin, host, 'user-agent': agent = '' }: IncomingHttpHeaders): Asker {
+  if (site === 'same-origin') return 'own'
+  if (site === 'none') return 'person'
+  if (site !== undefined) return 'foreign'
+  if (origin !== undefined) return isOwn(origin, host) ? 'own' : 'foreign'
+  // Every browser in use calls itself Mozilla, and a page cannot change that without a preflight
+  return /^mozilla\//i.test(agent) ? 'browser' : 'program'
+}
+
+/** The scheme is not compared: a proxy in front may speak TLS. */
+function isOwn(origin: string, host = ''): boolean {
+  const at = URL.parse(origin)
+  return at !== null && at.host !== '' && at.host === URL.parse(`${at.protocol}//${host}`)?.host
+}
