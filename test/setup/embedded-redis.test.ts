@@ -9,7 +9,8 @@ import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { DataFolderTakenError, ensureRedis, type RunningRedis } from '../../packages/cli/src/redis-server.ts'
+import { DataFolderTakenError } from '../../packages/cli/src/redis-errors.ts'
+import { ensureRedis, type RunningRedis } from '../../packages/cli/src/redis-server.ts'
 import { startRedis } from '../support/redis.ts'
 
 vi.setConfig({ testTimeout: 20_000 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { cacheFolder } from '../cache-folder.ts'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
+import { redisOfFleet } from '../running-redis.ts'
 
 /** Time to settle and to close; a fetcher also waits for what is in flight. */
 const CLOSE_MS = 10_000
@@ -31,6 +32,10 @@ export async function runRole(role: Role): Promise<ExitCode> {
   // A role that was killed is wanted again at once: types stripped and code compiled are kept, 440 → 270 ms of CPU
   const cache = await cacheFolder()
   if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
+  if (!process.env.REDIS_URL?.trim()) {
+    const redis = await redisOfFleet({ redisUrl: undefined }, process.env)
+    if (redis !== undefined) process.env.REDIS_URL = redis // here, and of the process that a fetcher starts
+  }
   const service = await start(role)
   flushCompileCache() // now: a role that is killed flushes nothing
   if (process.connected) {

@@ -44,7 +44,7 @@ const CONSUMER = 'crawl'
  */
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
-  const group = groupOf(folder, local)
+  const group = groupOf(folder)
   const frontier = await openFrontier({ redis: local.redis.url, patienceMs: Number.POSITIVE_INFINITY })
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
@@ -91,13 +91,8 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   }
 }
 
-/**
- * The crawl's consumer group. In a Redis of our own it stays, so that what is read can be dropped; in a shared one it goes
- * with the crawl.
- */
-export function groupOf({ note }: OutFolder, { redis }: LocalFleet): string {
-  return redis.kind === 'embedded' ? 'crawl' : `crawl-${note.run}`
-}
+/** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */
+export const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {
   try {
@@ -109,13 +104,12 @@ async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promis
 }
 
 /** What was settled while draining. Redis away: it is stored, and comes first with --resume. */
-async function lastOutcomes({ tally, outcomes, local, folder }: Crawl, group: string, fed: boolean): Promise<void> {
+async function lastOutcomes({ tally, outcomes, local }: Crawl, group: string, fed: boolean): Promise<void> {
   const frontier = await openFrontier({ redis: local.redis.url }).catch(() => undefined)
   if (frontier === undefined) return
   try {
     await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), tally, outcomes, () => undefined)
-    const done = fed && tally.left === 0
-    if (done && folder.note.redis !== undefined) await frontier.removeGroup(group)
+    if (fed && tally.left === 0) await frontier.removeGroup(group)
   } catch {
     // said already, or said by the missing outcomes
   } finally {
