@@ -45,7 +45,7 @@ const CALM_MS = 60_000 // a Redis that ran this long may be restarted afresh
 const LOOK_EVERY_MS = 300
 const RETURN_MS = 3_000 // after a start, those who need Redis may take so long to be connected again
 const SILENT_MS = 15_000 // a Redis that does not answer for so long is needed by nobody
-const NAME_MS = 5_000
+const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
 
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // nobody listens any more
@@ -155,10 +155,16 @@ async function stop(redis: RedisProcess): Promise<void> {
  * it later, nor start it again.
  */
 async function otherGuardian(): Promise<string | undefined> {
-  const alone = (await awaitName('redis', task.dir, NAME_MS)) !== undefined
+  let alone = false
+  for (const until = performance.now() + NAME_MS; !alone && performance.now() < until; ) {
+    alone = (await awaitName('redis', task.dir, LOOK_EVERY_MS)) !== undefined
+    const kept = alone ? undefined : await redisRunningOn(task.dir)
+    if (kept !== undefined) return placeOf(kept.url)
+  }
+  if (!alone) return 'an address not known yet'
   const running = await redisRunningOn(task.dir)
-  if (running === undefined) return alone ? undefined : 'an address not known yet'
-  if (!alone || !canHoldNames) return placeOf(running.url)
+  if (running === undefined) return undefined
+  if (!canHoldNames) return placeOf(running.url)
   await shutDownRedis(running)
   for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
     if ((await redisRunningOn(task.dir)) === undefined) return undefined

@@ -42,12 +42,13 @@ export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
     new Promise((told) => {
       let answer = ''
       socket = open(door, `CLIENT SETNAME ${USER}\r\n`)
-      socket.unref()
+      if (held) socket.unref()
       socket.setTimeout(ANSWER_MS, () => socket.destroy())
       socket.on('data', (chunk) => {
         answer += chunk
         if (answer.split('+OK\r\n').length - 1 < expected) return
         socket.setTimeout(0)
+        socket.unref()
         told(true)
       })
       socket.on('close', () => {
