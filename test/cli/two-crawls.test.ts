@@ -20,7 +20,10 @@ type Crawl = { dir: string; file: string; urls: string[]; outcomes(): Promise<st
 /** Five recording sites, a user with nothing running, and lists of URLs of all five. */
 async function ground(): Promise<Ground> {
   const web = await recordedWeb(
-    Array.from({ length: 5 }, (_, n) => ({ name: `site-${n}`, robots: { body: 'User-agent: *\nDisallow: /private/' } })),
+    Array.from({ length: 5 }, (_, n) => ({
+      name: `site-${n}`,
+      robots: { body: 'User-agent: *\nDisallow: /private/' },
+    })),
   )
   onTestFinished(() => web.close())
   const env = { XDG_DATA_HOME: await folder(), DEFAULT_GAP_MS: String(GAP_MS), DECORUM_AGENTS: AGENTS, ...TIMES }
@@ -128,8 +131,40 @@ test('a crawl with other manners than the fleet that runs is told what differs, 
   expect(await readFile(here.web.record, 'utf8')).not.toContain('/b-')
 })
 
+test('`check` beside a fleet: what the fleet knows is not asked for again, what it does not know is asked in turn', {
+  timeout: TIMEOUT,
+}, async () => {
+  const here = await ground()
+  const a = await here.list('a', 6)
+  const [known, unknown] = [Object.values(here.web.origins)[0], Object.values(here.web.origins)[4]]
+  await writeFile(a.file, `${a.urls.filter((url) => !url.startsWith(`${unknown}/`)).join('\n')}\n`)
+  const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
+  await up.hears('"event":"up"')
+  await decorum(['outcomes'], { env: here.env })
+  await decorum(['enqueue', a.file], { env: here.env })
+  const check = async (url: string) => {
+    const { code, stdout, stderr } = await decorum(['check', url, '--json'], { env: here.env })
+    expect([code, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout) as { asked: { by: string }; verdicts: { allowed: boolean }[] }
+  }
+  const outcome = startDecorum(['outcomes', '--follow'], { env: here.env })
+  await outcome.hears(`${known}/a-0`)
+  const asked = await Promise.all([known, unknown, unknown, unknown].map((origin) => check(`${origin}/private/x`)))
+  expect(asked.map(({ verdicts }) => verdicts[0]?.allowed)).toEqual([false, false, false, false])
+  expect(asked[0]?.asked.by).toBe('known')
+  const nobody = 'http://127.40.0.77:1'
+  const other = await decorum(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_GAP_MS: '20' } })
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet with other settings') })
+  await decorum(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
+  const paused = await decorum(['check', `${nobody}/x`], { env: here.env })
+  expect(paused).toMatchObject({ code: 1, stderr: expect.stringContaining('did not come within 60 s') })
+  expect(await audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
+})
+
 /** The embedded Redis ends with the last who needs it. */
 async function noFleet({ env }: Ground): Promise<boolean> {
-  await expect.poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 20_000 }).toContain('no fleet')
+  await expect
+    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 20_000 })
+    .toContain('no fleet')
   return true
 }

@@ -94,7 +94,8 @@ export type Permit =
  */
 export type EnterRequest = {
   lanes: LaneRef[]
-  kind: 'hop' | 'clock'
+  /** robots: of one lane, whose origin is asked for its robots.txt; ended by learn */
+  kind: 'hop' | 'clock' | 'robots'
   /** silence owed afterwards if no longer one is known, ms */
   gapMs: number
 }

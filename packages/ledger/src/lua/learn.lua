@@ -9,11 +9,11 @@
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
 local asked = call('HGET', key, 'q')
-local begun, demanded
+local begun, demanded, leased
 if lane ~= '' then
-  local owner, _, _, since, _, _, _, least = leaseOf(lane)
+  local owner, _, _, since, _, kind, _, least = leaseOf(lane)
   if owner ~= fence or since == '' then asked = false end
-  begun, demanded = since, least
+  begun, demanded, leased = since, least, kind
 end
 if asked ~= fence then
   count('stale-learn', 1)
@@ -32,7 +32,7 @@ if ARGV[9] ~= '' then
 end
 if lane ~= '' then
   local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
-  endLease(lane)
+  endLease(lane, leased)
   -- the request that brought the rules owes what they ask, not what was guessed before it
   local owed = math.max(tonumber(ARGV[12]), tonumber(demanded) or 0)
   for i = 14, #ARGV, 3 do
