@@ -36,3 +36,10 @@ export async function awaitName(
     await sleep(LOOK_EVERY_MS)
   }
 }
+
+/** A Redis may be starting or stopping meanwhile, with a large file. */
+export const LOCK_PATIENCE_MS = 60_000
+
+/** The lock of a meeting place (meeting-place.ts): under it a fleet is found, started or ended. */
+export const lockPlace = (place: string): Promise<(() => Promise<void>) | undefined> =>
+  awaitName('start', place, LOCK_PATIENCE_MS)

@@ -5,7 +5,7 @@
 import { mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandError } from './exit.ts'
-import { awaitName } from './kernel-name.ts'
+import { LOCK_PATIENCE_MS, lockPlace } from './kernel-name.ts'
 import { privateFolder } from './make-folder.ts'
 import { type RunningHere, redisRunningOn } from './redis-note.ts'
 
@@ -19,8 +19,6 @@ export type FleetNote = {
 }
 
 const NAME = 'fleet.json'
-/** A Redis may be starting or stopping meanwhile, with a large file. */
-const PATIENCE_MS = 60_000
 
 /** Makes the folder if need be. @returns its real path; undefined when this user can have none there */
 export async function openMeetingPlace(folder: string): Promise<string | undefined> {
@@ -37,16 +35,13 @@ export async function openMeetingPlace(folder: string): Promise<string | undefin
 export async function underLock<T>(place: string, work: () => Promise<T>): Promise<T> {
   const release = await lockPlace(place)
   if (release === undefined)
-    throw new CommandError(`another start has been at work in ${place} for ${PATIENCE_MS / 1_000} s: try again later`)
+    throw new CommandError(`another start has been at work in ${place} for ${LOCK_PATIENCE_MS / 1_000} s: try again later`)
   try {
     return await work()
   } finally {
     await release()
   }
 }
-
-export const lockPlace = (place: string): Promise<(() => Promise<void>) | undefined> =>
-  awaitName('start', place, PATIENCE_MS)
 
 /** The fleet that runs for this user now; undefined when none does, or the folder is not there. */
 export async function fleetAt(place: string): Promise<(RunningHere & { shared: Shared }) | undefined> {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { cacheFolder } from '../cache-folder.ts'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
-import { redisOfFleet } from '../running-redis.ts'
 
 /** Time to settle and to close; a fetcher also waits for what is in flight. */
 const CLOSE_MS = 10_000
@@ -33,6 +32,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
   const cache = await cacheFolder()
   if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
   if (!process.env.REDIS_URL?.trim()) {
+    const { redisOfFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
     const redis = await redisOfFleet({ redisUrl: undefined }, process.env)
     if (redis !== undefined) process.env.REDIS_URL = redis // here, and of the process that a fetcher starts
   }
