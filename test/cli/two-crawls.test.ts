@@ -1,6 +1,7 @@
 /** Commands of one user on one machine are one visitor: crawls beside each other, beside `up`, and when one is killed. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { judgeRecord, visitorsOf } from '../../packages/cli/src/audit/index.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
@@ -69,6 +70,9 @@ test('two crawls started at the same instant are one fleet, one visitor, and eac
   expect(await a.outcomes()).toEqual(allFetched(a))
   expect(await b.outcomes()).toEqual(allFetched(b))
   expect(await audit(here)).toMatchObject({ total: 0, examples: [], robotsFetches: { all: 5, most: 1 } })
+  // pages too, whichever fetcher got them
+  expect(await pagesIn(a)).toEqual(a.urls.toSorted())
+  expect(await pagesIn(b)).toEqual(b.urls.toSorted())
   expect(await noFleet(here)).toBe(true)
 })
 
@@ -76,19 +80,24 @@ test('the crawl that started the fleet is killed in the middle: the other one en
   timeout: TIMEOUT,
 }, async () => {
   const here = await ground()
-  const [a, b] = [await here.list('a', 40), await here.list('b', 4)]
-  const first = begin(here, a)
-  await first.hears(/"done":[1-9]/)
-  const second = begin(here, b)
-  await second.hears('"event":"joined"')
-  await second.hears('"event":"progress"')
-  first.child.kill('SIGKILL')
-  const { code } = await second.result
-  expect(code).toBe(0)
-  expect(await b.outcomes()).toEqual(allFetched(b))
-  const { code: resumed } = await decorum(['crawl', '--resume', '--json'], { cwd: a.dir, env: here.env })
-  expect(resumed).toBe(0)
-  expect(await a.outcomes()).toEqual(allFetched(a))
+  const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
+  const running = crawls.map((crawl) => begin(here, crawl))
+  const joined = await Promise.race(
+    running.map(async (one, at) =>
+      one.hears('"event":"joined"').then(
+        () => at as 0 | 1,
+        () => new Promise<never>(() => {}),
+      ),
+    ),
+  )
+  const [starter, other] = joined === 1 ? crawls : [crawls[1], crawls[0]]
+  await running[joined]?.hears(/"done":[1-9]/)
+  running[1 - joined]?.child.kill('SIGKILL')
+  expect((await running[joined]?.result)?.code).toBe(0)
+  expect(await other.outcomes()).toEqual(allFetched(other))
+  const resumed = await decorum(['crawl', '--resume', '--json'], { cwd: starter.dir, env: here.env })
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
+  expect(await starter.outcomes()).toEqual(allFetched(starter))
   expect((await audit(here)).examples).toEqual([])
 })
 
@@ -113,7 +122,7 @@ test('a crawl with other manners than the fleet that runs is told what differs, 
   timeout: TIMEOUT,
 }, async () => {
   const here = await ground()
-  const [a, b] = [await here.list('a', 100), await here.list('b', 1)]
+  const [a, b] = [await here.list('a', 300), await here.list('b', 1)]
   const first = begin(here, a)
   await first.hears('"event":"progress"')
   const other = await decorum(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_GAP_MS: '20' } })
@@ -160,6 +169,20 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   expect(paused).toMatchObject({ code: 1, stderr: expect.stringContaining('did not come within 60 s') })
   expect(await audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
 })
+
+/** URLs of the pages in the archive of a crawl, from whole files only. */
+async function pagesIn({ dir }: Crawl): Promise<string[]> {
+  const pages = join(dir, 'decorum-out/pages')
+  const files = (await readdir(pages)).filter((name) => name.endsWith('.warc.gz'))
+  const texts = await Promise.all(
+    files.map(async (name) => gunzipSync(await readFile(join(pages, name))).toString('latin1')),
+  )
+  const responses = texts
+    .flatMap((text) => text.split('WARC/1.1\r\n'))
+    .filter((one) => one.includes('WARC-Type: response'))
+  const urls = responses.map((one) => /WARC-Target-URI: (\S+)/.exec(one)?.[1] ?? '')
+  return urls.filter((url) => !url.endsWith('/robots.txt')).sort()
+}
 
 /** The embedded Redis ends with the last who needs it. */
 async function noFleet({ env }: Ground): Promise<boolean> {

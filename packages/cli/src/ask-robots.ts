@@ -20,8 +20,8 @@ export type RobotsAnswer = {
 export type Asker = {
   agent: Agent
   env: NodeJS.ProcessEnv
-  /** undefined: no fleet runs */
-  ledger: Ledger | undefined
+  /** and the version of the origin's rules by which it has to be asked; undefined: no fleet runs */
+  fleet: { ledger: Ledger; version: number } | undefined
 }
 
 const TURN_MS = 60_000
@@ -31,14 +31,13 @@ const TURN_MS = 60_000
  * @returns undefined when the fleet has asked meanwhile: the ledger knows now
  * @throws CommandError when the lane's turn does not come in time
  */
-export async function askRobots(origin: string, { agent, env, ledger }: Asker): Promise<RobotsAnswer | undefined> {
+export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
   const { visitRobots } = await import('../../../services/fetcher/src/visit-robots.ts')
   const begun = performance.now()
-  const version = (await ledger?.viewOrigin(origin, []))?.version
-  const visited = await visitRobots({ origin, agent, env, ledger, patienceMs: TURN_MS })
+  const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`
   if (visited === undefined) {
-    if ((await ledger?.viewOrigin(origin, []))?.version !== version) return undefined
+    if ((await fleet?.ledger.viewOrigin(origin, []))?.version !== fleet?.version) return undefined
     throw new CommandError(
       `the turn of ${origin} did not come within ${TURN_MS / 1_000} s: 'decorum origin ${origin}' says what it waits for`,
     )

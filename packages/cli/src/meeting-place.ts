@@ -35,7 +35,9 @@ export async function openMeetingPlace(folder: string): Promise<string | undefin
 export async function underLock<T>(place: string, work: () => Promise<T>): Promise<T> {
   const release = await lockPlace(place)
   if (release === undefined)
-    throw new CommandError(`another start has been at work in ${place} for ${LOCK_PATIENCE_MS / 1_000} s: try again later`)
+    throw new CommandError(
+      `another start has been at work in ${place} for ${LOCK_PATIENCE_MS / 1_000} s: try again later`,
+    )
   try {
     return await work()
   } finally {

@@ -24,8 +24,8 @@ export type RobotsVisit = {
   agent: Agent
   /** settings of a fetcher */
   env: Record<string, string | undefined>
-  /** of the fleet that runs; undefined: nobody is asked */
-  ledger: Ledger | undefined
+  /** of the fleet that runs, and the version of the origin's rules by which it has to be asked; undefined: nobody is asked */
+  fleet: { ledger: Ledger; version: number } | undefined
   /** how long the lane's turn is waited for, ms */
   patienceMs: number
 }
@@ -39,10 +39,9 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
   const config = readConfig({ ...visit.env, REDIS_URL: visit.env.REDIS_URL || 'redis://127.0.0.1' }) // no connection is made by it
   const connections = openConnections({ guard: config.guard, lookup: openLookup(config.dnsServers) })
   try {
-    const { ledger } = visit
-    return ledger === undefined
+    return visit.fleet === undefined
       ? await alone(visit, config, connections)
-      : await ofFleet(visit, ledger, config, connections)
+      : await ofFleet(visit, visit.fleet, config, connections)
   } finally {
     await connections.close()
   }
@@ -66,14 +65,18 @@ async function alone({ origin, agent }: RobotsVisit, config: Config, connections
   return answer
 }
 
-async function ofFleet(visit: RobotsVisit, ledger: Ledger, config: Config, connections: LaneConnections) {
+async function ofFleet(
+  visit: RobotsVisit,
+  { ledger, version: before }: { ledger: Ledger; version: number },
+  config: Config,
+  connections: LaneConnections,
+) {
   const { origin, patienceMs } = visit
   const pace = openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf })
   const until = performance.now() + patienceMs
-  const before = await ledger.viewOrigin(origin, [])
   for (;;) {
     const { state, version, now } = await ledger.viewOrigin(origin, [])
-    if (version !== before.version) return undefined
+    if (version !== before) return undefined
     const isAsked = state.question !== undefined && state.question.until > now
     const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, ledger, pace)
     if (!('waitMs' in turn)) return ask(visit, turn, ledger, config, connections)

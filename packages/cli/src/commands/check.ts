@@ -1,7 +1,7 @@
 /** `decorum check URL`: may it be fetched, and why; by a robots.txt from a file, from the fleet that runs, or from the site. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { type Agent, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
 import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
@@ -64,16 +64,21 @@ const TRIES = 3
 async function findRules(origin: string, profiles: ProfileName[], agent: Agent, settings: CliSettings): Promise<Found> {
   const fleet = await fleetToAsk(settings)
   if (fleet === undefined)
-    return asAnswered(await askRobots(origin, { agent, env: process.env, ledger: undefined }), true)
+    return asAnswered(await askRobots(origin, { agent, env: process.env, fleet: undefined }), true)
   const { partitions, leaseMs, quarantineMs } = settings
   const ledger = await openLedger({ redis: fleet.url, partitions, leaseMs, quarantineMs })
   try {
     for (let tries = 0; ; tries++) {
-      const known = await knownToFleet(ledger, origin, profiles, tries > 0)
+      const view = await ledger.viewOrigin(origin, [])
+      const known = await knownToFleet(ledger, view, profiles, tries > 0)
       if (known !== undefined) return known
       if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being asked for: try again`)
       fleet.mayVisit()
-      const answer = await askRobots(origin, { agent, env: { ...process.env, REDIS_URL: fleet.url }, ledger })
+      const answer = await askRobots(origin, {
+        agent,
+        env: { ...process.env, REDIS_URL: fleet.url },
+        fleet: { ledger, version: view.version },
+      })
       if (answer !== undefined && answer.event === undefined) return asAnswered(answer, false) // nothing was sent
     }
   } finally {
@@ -114,11 +119,10 @@ async function fleetToAsk(settings: CliSettings): Promise<{ url: string; mayVisi
 /** undefined: the site has to be asked first. */
 async function knownToFleet(
   ledger: Ledger,
-  origin: string,
+  { origin, state, now }: OriginView,
   profiles: ProfileName[],
   isNew: boolean,
 ): Promise<Found | undefined> {
-  const { state, now } = await ledger.viewOrigin(origin, [])
   const meanings = profiles.map((name) => meaningIn(state, name, now))
   const known = meanings.filter((one) => one !== undefined)
   const { answer, copy } = state

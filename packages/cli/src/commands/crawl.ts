@@ -63,7 +63,10 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       limits,
       interrupt: interrupt.signal,
     })
-    if (ending === 'finished') await folder.finish()
+    if (ending === 'finished') {
+      await local.finish()
+      await folder.finish()
+    }
     display.stop()
     const ms = performance.now() - begun
     const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
@@ -100,6 +103,7 @@ async function start(
   { voice }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
+  const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,
@@ -107,10 +111,11 @@ async function start(
       // The whole list may be of one site, and there is nobody else who would have to be kept out of its lane.
       LANE_LIMIT: String(WHOLE_LIST),
       ...process.env,
-      ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '',
+      ARCHIVE_DIR: pages,
     },
     dataDir: folder.stored,
     whenTaken: 'join',
+    crawl: { run: folder.note.run, out: folder.dir, pages },
     gateways: options.gateways,
     fetchers: options.fetchers,
     log: (line) => voice.say('redis', line),

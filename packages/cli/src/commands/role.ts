@@ -32,9 +32,8 @@ export async function runRole(role: Role): Promise<ExitCode> {
   const cache = await cacheFolder()
   if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
   if (!process.env.REDIS_URL?.trim()) {
-    const { redisOfFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
-    const redis = await redisOfFleet({ redisUrl: undefined }, process.env)
-    if (redis !== undefined) process.env.REDIS_URL = redis // here, and of the process that a fetcher starts
+    const { joinFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
+    Object.assign(process.env, await joinFleet(process.env)) // here, and for the process that a fetcher starts
   }
   const service = await start(role)
   flushCompileCache() // now: a role that is killed flushes nothing

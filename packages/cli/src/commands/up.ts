@@ -29,6 +29,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       env: { ...env, CONSOLE_PASSWORD: login.password },
       dataDir: join(dataDir, 'redis'),
       whenTaken: 'refuse',
+      crawl: { run: 'default', out: dataDir, pages: settings.archiveDir ?? '' },
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
@@ -38,6 +39,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
     introduce(voice, local, settings, dataDir, login)
     await aborted(interrupt.signal)
     voice.say('stopping', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+    await local.finish()
     await local.close()
     voice.say('stopped', local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped', {
       dataDir,
