@@ -50,8 +50,9 @@ export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptio
 }
 
 async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisProcess> {
-  const [program = binary.path, ...before] = [...(options.wrapper ?? []), binary.path]
-  const child = spawn(program, [...before, ...redisArguments(binary, options)], {
+  const [wrapper, ...its] = options.wrapper ?? []
+  const args = redisArguments(binary, options)
+  const child = spawn(wrapper ?? binary.path, wrapper === undefined ? args : [...its, binary.path, ...args], {
     env: redisEnvironment(binary),
     cwd: options.dir,
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -61,7 +61,7 @@ async function alone({ origin, agent }: RobotsVisit, config: Config, connections
     now: Date.now,
     jitter: () => 0,
   })
-  for (const hop of answer.hops) hop.answer.body.discard()
+  await Promise.all(answer.hops.map((hop) => hop.answer.body.discard()))
   return answer
 }
 
