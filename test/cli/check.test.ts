@@ -86,6 +86,30 @@ test('a chain of six redirects counts as no robots.txt, and is not followed to i
   expect(asked).toBe(6)
 })
 
+test('without a fleet it says that it stands alone, and keeps to guard and contact all the same', async () => {
+  const { origin, asked } = await answering(200, 'User-agent: *\nDisallow: /no')
+  expect((await check(`${origin}/x`)).stdout).toContain('No fleet is running here: this request stood alone')
+  expect(json(await check(`${origin}/x`, '--json'))).toMatchObject({ asked: { by: 'alone', status: 200 } })
+  const guarded = { DECORUM_AGENTS: AGENTS, DECORUM_ALLOW_ADDRESSES: '' }
+  asked.length = 0
+  const refused = await decorum(['check', `${origin}/x`], { env: guarded })
+  expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/127\.0\.0\.1[\s\S]*nothing may be fetched/) })
+  expect(asked).toEqual([])
+})
+
+test('redirects of a robots.txt are followed at the pace of the agent', async () => {
+  const at: number[] = []
+  const { origin } = await site((request, response) => {
+    at.push(performance.now())
+    if (request.url === '/robots.txt') response.writeHead(302, { location: '/other' }).end()
+    else response.end('User-agent: *\nDisallow: /no')
+    return true
+  })
+  expect(json(await check(`${origin}/no`, '--json'))).toMatchObject({ verdicts: [{ allowed: false }] })
+  expect(at).toHaveLength(2)
+  expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(500) // minGapMs of the agent
+})
+
 test('nobody there: no verdict, exit code 1', async () => {
   const { code, stdout } = await check('http://127.0.0.1:9999/x')
   expect({ code, stdout }).toEqual({

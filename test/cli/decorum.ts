@@ -1,6 +1,7 @@
 /** The `decorum` command as a process of its own, and a site for it to visit. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Outcome } from '@decorum/protocol'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 
@@ -37,14 +38,29 @@ export type RunOptions = {
 /** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
 const SETTINGS = { DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DEFAULT_GAP_MS: '20', REDIS_URL: '', DECORUM_AGENTS: '' }
 
+const homes = new Map<string, string>()
+/** Where the commands of one test meet; those of another test, and the tester's own, are other users to them. */
+function dataHome(): string {
+  const name = expect.getState().currentTestName ?? ''
+  const known = homes.get(name)
+  if (known !== undefined) return known
+  const made = mkdtempSync(join(tmpdir(), 'decorum-home-'))
+  homes.set(name, made)
+  onTestFinished(async () => {
+    homes.delete(name)
+    await rm(made, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return made
+}
+
 export function startDecorum(args: string[], options: RunOptions = {}): Running {
   const { cwd, env = {}, input, program = MAIN, largestFileKiB, into } = options
-  // dash and POSIX count in blocks of 512 octets
+  // dash and POSIX count in blocks of 512 bytes
   const limit = largestFileKiB === undefined ? '' : `ulimit -f ${largestFileKiB * 2};`
   const script = `${limit} exec "$0" "$@" ${into === undefined ? '' : `>> '${into}'`}`
   const child = spawn('/bin/sh', ['-c', script, process.execPath, program, ...args], {
     ...(cwd === undefined ? {} : { cwd }),
-    env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, ...env },
+    env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, XDG_DATA_HOME: dataHome(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let stdout = ''

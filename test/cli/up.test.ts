@@ -1,5 +1,5 @@
 /** `decorum up` and the commands that talk to what it has started. */
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CANDIDATES, type Outcome, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
@@ -8,7 +8,16 @@ import { expect, test } from 'vitest'
 import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
 
 const TIMEOUT = 60_000
-type Up = { running: Running; env: Record<string, string>; console: string; redis: string; dir: string }
+type Up = {
+  running: Running
+  env: Record<string, string>
+  console: string
+  consolePasswordFile: string
+  /** its address, and the same with its password */
+  redis: string
+  redisUrl: string
+  dir: string
+}
 
 async function up(dir: string, extra: Record<string, string> = {}): Promise<Up> {
   const env = { XDG_DATA_HOME: dir, ...extra }
@@ -16,7 +25,11 @@ async function up(dir: string, extra: Record<string, string> = {}): Promise<Up> 
   await running.hears('"event":"up"')
   const said = running.said().split('\n')
   const line = said.find((text) => text.includes('"event":"up"')) ?? ''
-  return { running, env, dir, ...(JSON.parse(line) as { console: string; redis: string }) }
+  const told = JSON.parse(line) as Omit<Up, 'redisUrl'> & { redisDir: string }
+  const { password } = JSON.parse(await readFile(join(told.redisDir, 'redis.json'), 'utf8')) as { password: string }
+  const redisUrl = told.redis.replace('//', `//:${password}@`)
+  expect(running.said()).not.toContain(password)
+  return { ...told, running, env, dir, redisUrl }
 }
 
 const outcomesIn = ({ stdout }: Result): Outcome[] =>
@@ -78,7 +91,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   fleet.running.child.kill('SIGINT')
   expect((await fleet.running.result).code).toBe(0)
   await expect(fetch(new URL('/livez', fleet.console))).rejects.toThrow()
-  const redis = new Redis(fleet.redis, { lazyConnect: true, retryStrategy: () => null })
+  const redis = new Redis(fleet.redisUrl, { lazyConnect: true, retryStrategy: () => null })
   redis.on('error', () => undefined)
   await expect(redis.connect()).rejects.toThrow()
 })
@@ -90,7 +103,7 @@ test('what was enqueued while nothing ran, and after a crash, is fetched once by
   const { origin, asked } = await site()
   const first = await up(dir)
   const tag = '{decorum:0}'
-  const client = new Redis(first.redis)
+  const client = new Redis(first.redisUrl)
   const queue = new Queue(CANDIDATES, { connection: client, ...queueOptions(tag) })
   const [gateway] = first.running.said().match(/"name":"gateway-1","pid":\d+/) ?? []
   process.kill(Number(/\d+$/.exec(gateway ?? '')?.[0]), 'SIGKILL')
@@ -115,8 +128,35 @@ test('a second `up` on the same data says where the first one is', { timeout: TI
   const second = await decorum(['up', '--port', '0'], { env: { XDG_DATA_HOME: dir } })
   expect(second).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`at ${first.redis}: set REDIS_URL to that address`),
+    stderr: expect.stringContaining(`at ${first.redis}: 'crawl', 'enqueue' and 'check' use it as it is`),
   })
+})
+
+test('other users of the machine get nothing: console and Redis ask for passwords that only the owner can read', {
+  timeout: TIMEOUT,
+}, async () => {
+  const dir = await folder()
+  const fleet = await up(dir)
+  const origins = new URL('/v1/origins', fleet.console)
+  expect((await fetch(origins)).status).toBe(401)
+  const password = (await readFile(fleet.consolePasswordFile, 'utf8')).trim()
+  expect(fleet.running.said()).not.toContain(password)
+  const authorization = `Basic ${Buffer.from(`decorum:${password}`).toString('base64')}`
+  expect((await fetch(origins, { headers: { authorization } })).status).toBe(200)
+  const open = (await readdir(dir, { recursive: true, withFileTypes: true })).map(async (entry) => {
+    const path = join(entry.parentPath, entry.name)
+    return (await stat(path)).mode & 0o077 ? path : undefined
+  })
+  expect((await Promise.all(open)).filter(Boolean)).toEqual([])
+  const redis = new Redis(fleet.redis, { lazyConnect: true, retryStrategy: () => null })
+  redis.on('error', () => undefined)
+  await expect(redis.get('decorum:partitions')).rejects.toThrow('NOAUTH')
+  redis.disconnect()
+  // of the same user, a role needs no address
+  const gateway = startDecorum(['gateway'], { env: { ...fleet.env, PORT: '0' } })
+  await gateway.hears('"msg":"ready"')
+  gateway.child.kill('SIGTERM')
+  expect((await gateway.result).code).toBe(0)
 })
 
 test('role processes end when their parent is killed', { timeout: TIMEOUT }, async () => {

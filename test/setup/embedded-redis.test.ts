@@ -2,14 +2,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { DataFolderTakenError, ensureRedis, type RunningRedis } from '../../packages/cli/src/redis-server.ts'
+import { DataFolderTakenError } from '../../packages/cli/src/redis-errors.ts'
+import { writeNote } from '../../packages/cli/src/redis-note.ts'
+import { spawnRedis } from '../../packages/cli/src/redis-process.ts'
+import { ensureRedis, type RunningRedis } from '../../packages/cli/src/redis-server.ts'
 import { startRedis } from '../support/redis.ts'
 
 vi.setConfig({ testTimeout: 20_000 })
@@ -65,6 +68,9 @@ async function watch(url: string): Promise<{ closed: Promise<unknown> }> {
   return { closed: once(socket.resume(), 'close') }
 }
 
+const parentOf = async (pid: number): Promise<number> =>
+  Number(/^PPid:\s*(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1])
+
 const folder = async () => realpath(await mkdtemp(join(inject('redisFolder'), 'embedded-')))
 
 test('it listens on loopback only, keeps an append-only file and evicts nothing', async () => {
@@ -118,24 +124,60 @@ test('a second start on the same folder is told where the first one runs, and st
   const winner = results.find((result) => result.status === 'fulfilled')
   const loser = results.find((result) => result.status === 'rejected')
   expect(loser?.reason).toBeInstanceOf(DataFolderTakenError)
-  expect(loser?.reason.message).toContain(winner?.value.url)
+  expect(loser?.reason.message).toContain(`at ${winner?.value.place}`)
+  expect(loser?.reason.message).not.toContain(new URL(winner?.value.url ?? '').password)
   await winner?.value.stop()
   await embedded(dir) // free again
 })
 
-test('a Redis that outlived its guardian is found by the next start', async () => {
+test('it asks for a password, which no list of processes shows and only its owner can read', async () => {
   const dir = await folder()
-  const server = await embedded(dir)
-  const guardian = /^PPid:\s*(\d+)/m.exec(await readFile(`/proc/${server.pid}/status`, 'utf8'))?.[1]
-  process.kill(Number(guardian), 'SIGKILL')
-  await server.stop() // nobody is left to stop it
-  try {
-    await expect(embedded(dir)).rejects.toThrow(`a Redis already runs on ${dir}, at ${server.url}`)
-  } finally {
-    const { closed } = await watch(server.url)
-    process.kill(server.pid as number, 'SIGTERM')
-    await closed
+  const { url, place, pid } = await embedded(dir)
+  const { password } = new URL(url)
+  expect(password).toMatch(/^[\w-]{32}$/)
+  expect(place).not.toContain(password)
+  await expect(client(place).set('a', 'b')).rejects.toThrow('NOAUTH')
+  expect((await stat(join(dir, 'redis.json'))).mode & 0o777).toBe(0o600)
+  expect((await stat(dir)).mode & 0o777).toBe(0o700)
+  for (const process of [pid as number, await parentOf(pid as number)]) {
+    expect(await readFile(`/proc/${process}/cmdline`, 'utf8')).not.toContain(password)
   }
+})
+
+test('a guardian that is killed takes its Redis along, and whoever needs it starts both again, with the data', async () => {
+  const said: string[] = []
+  const server = await ensureRedis({ dataDir: await folder(), log: (line) => said.push(line) })
+  open.servers.push(server)
+  const redis = client(server.url)
+  await redis.set('kept', 'yes')
+  process.kill(await parentOf(server.pid as number), 'SIGKILL')
+  await vi.waitFor(() => expect(said).toEqual(['Redis: what kept it had ended; it was started again']), 15_000)
+  expect(await redis.get('kept')).toBe('yes')
+  await server.stop()
+  await expect(watch(server.url)).rejects.toThrow('ECONNREFUSED')
+})
+
+test('parent and guardian killed in the same moment: Redis does not outlive them', async () => {
+  const dir = await folder()
+  const { child, first } = await parentProcess(dir)
+  await client(first.url).set('kept', 'yes')
+  const { closed } = await watch(first.url)
+  const guardian = await parentOf(first.pid)
+  process.kill(child.pid as number, 'SIGKILL')
+  process.kill(guardian, 'SIGKILL')
+  await closed
+  const next = await embedded(dir)
+  expect(await client(next.url).get('kept')).toBe('yes')
+})
+
+test('where the kernel cannot end Redis with its guardian, the next start ends what was left, with its data written', async () => {
+  const dir = await folder()
+  const left = await spawnRedis(inject('redisBinary'), { dir, appendonly: true, password: 'left-over' })
+  await writeNote(dir, { ...left, password: 'left-over' })
+  await client(`redis://:left-over@127.0.0.1:${left.port}`).set('kept', 'yes')
+  const next = await embedded(dir)
+  expect(await left.exited).toBe('exit code 0')
+  expect(await client(next.url).get('kept')).toBe('yes')
 })
 
 test('a Redis that dies is started again at the same address, with what was acknowledged', async () => {

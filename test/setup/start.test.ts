@@ -6,7 +6,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, inject, test } from 'vitest'
-import { missingFrom } from '../../scripts/complete-lock.mjs'
+import { missingFrom, unverifiedIn } from '../../scripts/complete-lock.mjs'
 
 const LOCK = {
   packages: { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/x': { version: '1.0.0', optional: true } },
@@ -100,6 +100,11 @@ test('packages that somebody installed by hand are taken as they are', async () 
 test('the lock file names the optional packages of every platform, or npm ci would refuse it', () => {
   const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
   expect(missingFrom(lock).map(({ name }) => name)).toEqual([]) // mended by: node scripts/complete-lock.mjs
+})
+
+test('the lock file has a hash for every package that any platform could install', () => {
+  const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
+  expect(unverifiedIn(lock)).toEqual([]) // mended by: node scripts/complete-lock.mjs
 })
 
 test.each([

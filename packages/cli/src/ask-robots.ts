@@ -1,78 +1,55 @@
-/** One robots.txt over the network, because a person asked for it: a browser's reach, our bounds. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { ROBOTS_MAX_BYTES } from '@decorum/robots'
-import { Agent, fetch, type Response } from 'undici'
-import { messageOf } from './exit.ts'
+/** One robots.txt for a person who asks: by the fleet that runs, in the turn of its lane, or by this command alone. */
+import type { Ledger } from '@decorum/ledger'
+import type { Agent } from '@decorum/protocol'
+import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
+import { CommandError } from './exit.ts'
 
 export type RobotsAnswer = {
   /** where it was asked, and where the answer was found */
   asked: string
   found: string
   ms: number
+  /** what the origin's state hears; undefined when nothing was sent */
+  event: RobotsEvent | undefined
 } & (
   | { kind: 'answered'; status: number; octets: Uint8Array; cut: boolean }
   | { kind: 'too-many-redirects' }
   | { kind: 'unanswered'; why: string }
 )
 
-const MAX_REDIRECTS = 5
-const DEADLINE_MS = 10_000
+export type Asker = {
+  agent: Agent
+  env: NodeJS.ProcessEnv
+  /** and the version of the origin's rules by which it has to be asked; undefined: no fleet runs */
+  fleet: { ledger: Ledger; version: number } | undefined
+}
 
-/** @param origin  scheme://host[:port] */
-export async function askRobots(origin: string, userAgent: string): Promise<RobotsAnswer> {
-  const asked = `${origin}/robots.txt`
+const TURN_MS = 60_000
+
+/**
+ * @param origin  scheme://host[:port]
+ * @returns undefined when the fleet has asked meanwhile: the ledger knows now
+ * @throws CommandError when the lane's turn does not come in time
+ */
+export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
+  const { visitRobots } = await import('../../../services/fetcher/src/visit-robots.ts')
   const begun = performance.now()
-  const dispatcher = new Agent({ allowH2: false, connectTimeout: DEADLINE_MS })
-  let found = asked
-  const answer = (rest: { kind: 'too-many-redirects' } | { kind: 'unanswered'; why: string }): RobotsAnswer => ({
-    asked,
-    found,
-    ms: performance.now() - begun,
-    ...rest,
-  })
-  const deadline = new AbortController()
-  const ask = async (): Promise<RobotsAnswer> => {
-    for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      const headers = { 'user-agent': userAgent }
-      const response = await fetch(found, { dispatcher, headers, redirect: 'manual', signal: deadline.signal })
-      const to = response.headers.get('location')
-      if (![301, 302, 303, 307, 308].includes(response.status) || to === null) {
-        const { octets, cut } = await readBody(response)
-        return { asked, found, ms: performance.now() - begun, kind: 'answered', status: response.status, octets, cut }
-      }
-      await response.body?.cancel()
-      found = new URL(to, found).href
-    }
-    return answer({ kind: 'too-many-redirects' })
+  const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
+  const asked = `${origin}/robots.txt`
+  if (visited === undefined) {
+    if ((await fleet?.ledger.viewOrigin(origin, []))?.version !== fleet?.version) return undefined
+    throw new CommandError(
+      `the turn of ${origin} did not come within ${TURN_MS / 1_000} s: 'decorum origin ${origin}' says what it waits for`,
+    )
   }
-  // Raced as well: a request that is still connecting does not notice its signal.
-  const late = sleep(DEADLINE_MS, undefined, { ref: false }).then(() => {
-    deadline.abort()
-    return answer({ kind: 'unanswered', why: `no answer in ${DEADLINE_MS / 1_000} s` })
-  })
-  try {
-    return await Promise.race([ask(), late])
-  } catch (error) {
-    return answer({ kind: 'unanswered', why: causeOf(error) })
-  } finally {
-    await dispatcher.destroy()
+  const { event, hops, octets = new Uint8Array(), detail, noContact } = visited
+  const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - begun, event }
+  if (event?.kind === 'answered') {
+    const cut = octets.length > ROBOTS_MAX_BYTES
+    return { ...base, kind: 'answered', status: event.status, octets: octets.subarray(0, ROBOTS_MAX_BYTES), cut }
   }
-}
-
-/** The first 500 KiB of the decoded text: what every profile reads. */
-async function readBody(response: Response): Promise<{ octets: Uint8Array; cut: boolean }> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array)
-    bytes += (chunk as Uint8Array).length
-    if (bytes > ROBOTS_MAX_BYTES) break
-  }
-  return { octets: Buffer.concat(chunks).subarray(0, ROBOTS_MAX_BYTES), cut: bytes > ROBOTS_MAX_BYTES }
-}
-
-/** fetch says 'fetch failed'; what failed is in its cause. */
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause === undefined ? messageOf(error) : messageOf(cause)
+  if (event?.kind === 'unanswered' && event.reason === 'too-many-redirects')
+    return { ...base, kind: 'too-many-redirects' }
+  const why = noContact ? 'nothing was sent: no contact is given, set DECORUM_CONTACT or a User-Agent with one' : detail
+  return { ...base, kind: 'unanswered', why }
 }

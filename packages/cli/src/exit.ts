@@ -34,6 +34,7 @@ const SPOKEN = new Set([
   'NoRedisError',
   'RedisUrlError',
   'DataFolderTakenError',
+  'OtherFleetError',
   'EmbeddedRedisError',
   'LedgerUnavailableError',
   'LedgerUnfitError',

@@ -1,10 +1,10 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { type Ledger, openLedger } from '@decorum/ledger'
-import { messageOf, UsageError } from './exit.ts'
+import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import { type Fleet, type RoleEvent, startFleet } from './fleet.ts'
-import { makeFolder } from './make-folder.ts'
-import { ensureRedis, type RunningRedis } from './redis-server.ts'
-import type { CliSettings } from './settings.ts'
+import { openMeetingPlace } from './meeting-place.ts'
+import { ensureRedis, type Meeting, type RunningRedis } from './redis-server.ts'
+import { type CliSettings, dataFolder, sharedSettings } from './settings.ts'
 
 export type LocalFleetOptions = {
   settings: CliSettings
@@ -12,6 +12,10 @@ export type LocalFleetOptions = {
   env: NodeJS.ProcessEnv
   /** of an embedded Redis, kept */
   dataDir: string
+  /** when a fleet of this user runs already: work on its Redis, or refuse to start */
+  whenTaken: 'join' | 'refuse'
+  /** where the fetchers on this Redis, also those of other commands, keep its pages */
+  crawl: CrawlNote
   gateways: number
   fetchers: number
   console?: number | false
@@ -25,7 +29,9 @@ export type LocalFleet = {
   readonly fleet: Fleet
   /** Nothing new is begun, what is in flight is settled, the role processes end. May be called twice. */
   drain(): Promise<void>
-  /** drain(), then Redis: an embedded one is stopped, its data on disk. */
+  /** Nothing more is to come of its crawl: other fetchers let go of its files. */
+  finish(): Promise<void>
+  /** drain(), then Redis: an embedded one is stopped, its data on disk, unless another command needs it still. */
   close(): Promise<void>
   /** Ends the role processes at once; close() then only stops Redis. */
   kill(): void
@@ -33,22 +39,35 @@ export type LocalFleet = {
 
 /** @throws whatever keeps Redis, the ledger or a role from starting; what had been started is stopped before */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
-  const { settings, dataDir, log } = options
-  if (settings.redisUrl === undefined) await makeDataFolder(dataDir)
-  const redis = await ensureRedis({ url: settings.redisUrl ?? '', dataDir, log })
+  const { settings, dataDir, whenTaken, log } = options
+  const meeting = await meetingOf(options.env, settings, whenTaken, log)
+  const redis = await ensureRedis({
+    url: settings.redisUrl ?? '',
+    dataDir,
+    log,
+    ...(meeting === undefined ? {} : { meeting }),
+  })
   let ledger: Ledger | undefined
   try {
     const { partitions, leaseMs, quarantineMs } = settings
     ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
+    if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
     const fleet = await startFleet({
-      env: { ...options.env, REDIS_URL: redis.url },
+      env: {
+        ...options.env,
+        REDIS_URL: redis.url,
+        DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
+      },
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: options.console ?? false,
       onEvent: options.onEvent,
     })
-    return running(redis, ledger, fleet, settings.drainMs)
+    const finish = async (): Promise<void> => {
+      if (meeting !== undefined) await removeCrawlNote(meeting.place, options.crawl, await redis.isShared())
+    }
+    return { ...running(redis, ledger, fleet, settings.drainMs), finish }
   } catch (error) {
     await ledger?.close()
     await redis.stop()
@@ -56,15 +75,22 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   }
 }
 
-async function makeDataFolder(dataDir: string): Promise<void> {
-  try {
-    await makeFolder(dataDir, 0o700)
-  } catch (error) {
-    throw new UsageError(`no data can be kept in ${dataDir}: ${messageOf(error)}`)
-  }
+/** @returns nothing where this user can have no folder to meet others in: this fleet then knows of no other one */
+async function meetingOf(
+  env: NodeJS.ProcessEnv,
+  settings: CliSettings,
+  whenTaken: 'join' | 'refuse',
+  log: (line: string) => void,
+): Promise<Meeting | undefined> {
+  if (settings.redisUrl !== undefined) return undefined
+  const folder = dataFolder(env)
+  const place = await openMeetingPlace(folder)
+  if (place !== undefined) return { place, whenTaken, shared: sharedSettings(env, settings) }
+  log(`${folder} cannot be used: another fleet on this machine would not be noticed, and would be a second visitor`)
+  return undefined
 }
 
-function running(redis: RunningRedis, ledger: Ledger, fleet: Fleet, drainMs: number): LocalFleet {
+function running(redis: RunningRedis, ledger: Ledger, fleet: Fleet, drainMs: number): Omit<LocalFleet, 'finish'> {
   let draining: Promise<boolean> | undefined
   const drain = (): Promise<boolean> => {
     draining ??= fleet.stop(drainMs)
@@ -77,7 +103,7 @@ function running(redis: RunningRedis, ledger: Ledger, fleet: Fleet, drainMs: num
     drain: async () => void (await drain()),
     async close() {
       // Only when every request has been settled may the next start do without waiting for leases to run out.
-      if ((await drain()) && redis.kind === 'embedded') await ledger.announceRestart().catch(() => undefined)
+      if ((await drain()) && !(await redis.isShared())) await ledger.announceRestart().catch(() => undefined)
       await ledger.close()
       await redis.stop()
     },

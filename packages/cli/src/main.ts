@@ -26,7 +26,11 @@ export async function runCli(args: string[]): Promise<ExitCode> {
 /** What is left open at the end (a keep-alive socket) may hold the process no longer than this. */
 const LINGER_MS = 2_000
 
+/** What these commands write is for their user alone; a single role is set up by an operator, its umask too. */
+const ROLES = new Set(['gateway', 'fetcher', 'console'])
+
 if (import.meta.main) {
+  if (!ROLES.has(process.argv[2] ?? '')) process.umask(0o077)
   for (const stream of [process.stdout, process.stderr]) {
     // `decorum outcomes | head`: the reader has seen enough
     stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? DONE : 1))

@@ -1,5 +1,5 @@
 /** A folder and the ones above it. */
-import { mkdir, stat } from 'node:fs/promises'
+import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
@@ -16,6 +16,33 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
     })
   }
   if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a folder`)
+}
+
+/**
+ * A folder that its owner alone may open: made so, or made so again.
+ * @throws what the file system says, and when the folder belongs to another user
+ */
+export async function privateFolder(path: string): Promise<void> {
+  await makeFolder(path, 0o700)
+  const { uid, mode } = await stat(path)
+  const own = process.getuid?.() ?? uid
+  if (uid !== own) throw new Error(`${path} belongs to another user`)
+  if ((mode & 0o077) !== 0) await chmod(path, 0o700)
+}
+
+/**
+ * The real path of a folder that results are written to, whether it is there already or not. In a place that others can
+ * write to, somebody may have put a link or a folder of their own under this name.
+ * @throws when it, or the link that leads to it, belongs to another user, or when everybody may write to it
+ */
+export async function safeFolder(path: string): Promise<string> {
+  if (!(await exists(path))) return path
+  const [link, folder] = await Promise.all([lstat(path), stat(path)])
+  const own = process.getuid?.() ?? link.uid
+  if (link.uid !== own) throw new Error('it belongs to another user')
+  if (folder.uid !== own) throw new Error('it leads to a folder of another user')
+  if (folder.isDirectory() && (folder.mode & 0o002) !== 0) throw new Error('everybody may write to it')
+  return realpath(path)
 }
 
 async function exists(path: string): Promise<boolean> {

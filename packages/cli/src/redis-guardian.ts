@@ -1,15 +1,19 @@
 /**
- * A process that keeps one embedded Redis as long as its parent lives: `redis-server.ts` starts it with a Task as JSON
- * and holds the other end of its standard input. When that pipe closes, however the parent ended (SIGKILL too), Redis
- * is stopped in order. It stands in a session of its own, so Ctrl-C in the terminal does not take Redis away from a
- * parent that is still settling. It says what happens as one JSON line each on standard output.
+ * A process that keeps one embedded Redis for as long as anybody needs it. `redis-server.ts` starts it with a Task as one
+ * JSON line on its standard input and holds the other end of that pipe. When the pipe closes, however the parent ended
+ * (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then when the last of them
+ * is gone. It stands in a session of its own, so Ctrl-C in the terminal does not take Redis away from a parent that is
+ * still settling. It says what happens as one JSON line each on standard output.
  */
-import { createHash } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
 import type { RedisBinary } from './redis-binary.ts'
-import { redisRunningOn, removeNote, writeNote } from './redis-note.ts'
+import { shutDownRedis, usersOfRedis } from './redis-line.ts'
+import { placeOf, redisRunningOn, removeNote, writeNote } from './redis-note.ts'
 import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {
@@ -18,56 +22,119 @@ export type Task = {
   dir: string
   /** Remove the folder at the end. */
   temporary: boolean
+  /** Whose lock stands between "nobody needs it" and its end; absent: nobody can join. */
+  place?: string
+  /** A guardian has died: its users know Redis by this address and password. */
+  again?: { port: number; password: string }
 }
 
 export type Report =
-  | { kind: 'ready'; url: string; pid: number }
+  | { kind: 'ready'; port: number; password: string; pid: number }
   /** Redis ended by itself and runs again, on the same port with what its append-only file holds. */
   | { kind: 'restarted'; why: string; pid: number }
-  /** Another Redis already runs on this folder; nothing was started. */
-  | { kind: 'taken'; url: string }
+  /** Another guardian keeps the Redis of this folder; nothing was started. */
+  | { kind: 'taken'; place: string }
+  /** The parent is gone or has let go; others need this Redis still. */
+  | { kind: 'kept' }
   | { kind: 'failed'; why: string }
 
 const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; then patience ends
 const RESTARTS = 3
 const CALM_MS = 60_000 // a Redis that ran this long may be restarted afresh
+const LOOK_EVERY_MS = 300
+const RETURN_MS = 3_000 // after a start, those who need Redis may take so long to be connected again
+const SILENT_MS = 15_000 // a Redis that does not answer for so long is needed by nobody
+const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
 
-const task = JSON.parse(process.argv[2] ?? '{}') as Task
-const parentGone = new Promise<'parent gone'>((resolve) => {
-  for (const event of ['end', 'close', 'error']) process.stdin.on(event, () => resolve('parent gone'))
-  process.on('SIGTERM', () => resolve('parent gone'))
-  process.stdin.resume()
-})
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-process.stdout.on('error', () => {}) // nobody listens any more
-
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // nobody listens any more
+const { task, parentGone } = await listen()
 process.exitCode = await guard()
 process.exit()
 
-/** Runs Redis until the parent is gone; answers the exit code. */
+/** The first line of standard input is the task; its end is the end of the parent. */
+async function listen(): Promise<{ task: Task; parentGone: Promise<void> }> {
+  const gone = Promise.withResolvers<void>()
+  process.on('SIGTERM', gone.resolve)
+  for (const event of ['end', 'close', 'error']) process.stdin.on(event, () => gone.resolve())
+  const line = await new Promise<string>((resolve) => {
+    let text = ''
+    process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      if (text.includes('\n')) resolve(text)
+    })
+    void gone.promise.then(() => resolve(''))
+  })
+  if (line === '') process.exit(1)
+  return { task: JSON.parse(line) as Task, parentGone: gone.promise }
+}
+
+/** Runs Redis until nobody needs it; answers the exit code. */
 async function guard(): Promise<number> {
+  let redis: RedisProcess | undefined
+  let startedAt = 0
   try {
-    const other = task.temporary ? undefined : await whoRunsHere()
-    if (other !== undefined) return say({ kind: 'taken', url: other }, 3)
-    let redis = await spawnRedis(task.binary, { dir: task.dir, appendonly: true })
-    await writeNote(task.dir, redis)
-    say({ kind: 'ready', url: redis.url, pid: redis.pid })
+    const other = await otherGuardian()
+    if (other !== undefined) return say({ kind: 'taken', place: other }, 3)
+    const wrapper = await endingWithUs()
+    const password = task.again?.password ?? randomBytes(24).toString('base64url')
+    const start = async (port: number | undefined): Promise<RedisProcess> => {
+      const on = port === undefined ? {} : { port }
+      const begun = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, password, wrapper, ...on })
+      startedAt = performance.now()
+      await writeNote(task.dir, { port: begun.port, pid: begun.pid, password })
+      return begun
+    }
+    redis = await start(task.again?.port)
+    const { port } = redis
+    say({ kind: 'ready', port, password, pid: redis.pid })
+    const unneeded = untilUnneeded({ port, password }, () => performance.now() - startedAt < RETURN_MS)
     for (let restarts = 0; ; restarts++) {
       const since = Date.now()
-      const why = await Promise.race([parentGone, redis.exited])
-      if (why === 'parent gone') break
+      const why = await Promise.race([unneeded, redis.exited])
+      if (typeof why === 'function') {
+        await stop(redis)
+        await why()
+        return 0
+      }
       if (Date.now() - since > CALM_MS) restarts = 0
       if (restarts === RESTARTS) throw new Error(`it ended ${RESTARTS + 1} times, the last time by ${why}`)
-      redis = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, port: redis.port })
-      await writeNote(task.dir, redis)
+      redis = await start(port)
       say({ kind: 'restarted', why, pid: redis.pid })
     }
-    await stop(redis)
-    return 0
   } catch (error) {
     return say({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }, 1)
   } finally {
     if (task.temporary) await rm(task.dir, { recursive: true, force: true })
+  }
+}
+
+/** Resolves, the lock held, when the parent is gone and no other process needs this Redis. @returns what opens the lock */
+async function untilUnneeded(
+  door: { port: number; password: string },
+  isReturning: () => boolean,
+): Promise<() => Promise<void>> {
+  await parentGone
+  let silentSince: number | undefined
+  const isNeeded = async (): Promise<boolean> => {
+    if (task.place === undefined) return false
+    const users = await usersOfRedis(door)
+    if (users !== undefined) {
+      silentSince = undefined
+      return users > 0
+    }
+    silentSince ??= performance.now()
+    return performance.now() - silentSince < SILENT_MS
+  }
+  for (let told = false; ; await sleep(LOOK_EVERY_MS)) {
+    if (!(await isNeeded()) && !(told && isReturning())) {
+      // Looked at again under the lock under which others join
+      const release = task.place === undefined ? async () => {} : await lockPlace(task.place)
+      if (!(await isNeeded())) return release ?? (async () => {})
+      await release?.()
+    }
+    if (!told) say({ kind: 'kept' })
+    told = true
   }
 }
 
@@ -82,28 +149,39 @@ async function stop(redis: RedisProcess): Promise<void> {
 }
 
 /**
- * The URL of the Redis that already runs on our folder, or undefined once the folder is ours alone. Two guardians
- * meet at a name that the Linux kernel gives to one process at a time and takes back however that one ends; a Redis
- * that outlived its guardian is found by the note it left.
+ * Where the Redis is that another guardian keeps on our folder; undefined once the folder is ours alone. A guardian holds
+ * the folder's name as long as it lives. A Redis that outlived its guardian is ended, its file written: nobody would end
+ * it later, nor start it again.
  */
-async function whoRunsHere(): Promise<string | undefined> {
-  const alone = process.platform !== 'linux' || (await takeName())
-  for (let patience = 50; ; patience--) {
-    const url = await redisRunningOn(task.dir)
-    if (url !== undefined) return url
-    if (alone) return undefined
-    if (patience === 0) return 'an address not known yet'
-    await sleep(100) // the other guardian is starting its Redis, or stopping it
+async function otherGuardian(): Promise<string | undefined> {
+  let alone = false
+  for (const until = performance.now() + NAME_MS; !alone && performance.now() < until; ) {
+    alone = (await awaitName('redis', task.dir, LOOK_EVERY_MS)) !== undefined
+    const kept = alone ? undefined : await redisRunningOn(task.dir)
+    if (kept !== undefined) return placeOf(kept.url)
   }
+  if (!alone) return 'an address not known yet'
+  const running = await redisRunningOn(task.dir)
+  if (running === undefined) return undefined
+  if (!canHoldNames) return placeOf(running.url)
+  await shutDownRedis(running)
+  for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+    if ((await redisRunningOn(task.dir)) === undefined) return undefined
+  }
+  return placeOf(running.url)
 }
 
-function takeName(): Promise<boolean> {
-  const name = createHash('sha256').update(task.dir).digest('hex')
-  const server = createServer((socket) => socket.destroy())
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(`\0decorum-redis-${name}`, () => resolve(true))
-  })
+/**
+ * A way to run a program that the kernel ends (SIGTERM) when this process ends, even by SIGKILL: util-linux has one, other
+ * systems may not. There, the processes that need Redis start another guardian, which ends what this one has left.
+ */
+async function endingWithUs(): Promise<readonly string[]> {
+  const wrapper = ['setpriv', '--pdeathsig', 'TERM', '--'] as const
+  const [program, ...args] = wrapper
+  return promisify(execFile)(program, [...args, 'true'], { timeout: 2_000 }).then(
+    () => wrapper,
+    () => [],
+  )
 }
 
 function say(report: Report, code = 0): number {

@@ -1,14 +1,27 @@
-/** What an embedded Redis leaves in its data folder, so that whoever comes later finds it: its port. */
+/**
+ * What an embedded Redis leaves in its data folder for whoever comes later: its port and its password, readable by its
+ * owner alone.
+ */
 import { readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { folderOfRedis } from './redis-process.ts'
+import { folderOfRedis } from './redis-line.ts'
 
 const NAME = 'redis.json'
 
+export type RunningHere = {
+  dir: string
+  port: number
+  password: string
+  /** with the password: for connections, not for people */
+  url: string
+}
+
 /** Notes which server runs on `dir`; never seen half written. */
-export async function writeNote(dir: string, redis: { port: number; pid: number }): Promise<void> {
+export async function writeNote(dir: string, redis: { port: number; pid: number; password: string }): Promise<void> {
   const draft = join(dir, `${NAME}.${process.pid}`)
-  await writeFile(draft, JSON.stringify({ port: redis.port, pid: redis.pid }))
+  const { port, pid, password } = redis
+  await rm(draft, { force: true })
+  await writeFile(draft, JSON.stringify({ port, pid, password }), { mode: 0o600, flag: 'wx' })
   await rename(draft, join(dir, NAME))
 }
 
@@ -17,14 +30,31 @@ export async function removeNote(dir: string): Promise<void> {
 }
 
 /**
- * The URL of the embedded Redis that runs on a data folder now; undefined when none does. The server is asked: an old
- * note may name a port where somebody else's Redis has come to listen.
+ * The embedded Redis that runs on a data folder now; undefined when none does. The server is asked: an old note may name
+ * a port where another program listens by now.
  */
-export async function redisRunningOn(dir: string): Promise<string | undefined> {
+export async function redisRunningOn(folder: string): Promise<RunningHere | undefined> {
   try {
-    const { port } = JSON.parse(await readFile(join(dir, NAME), 'utf8')) as { port: number }
-    return (await folderOfRedis(port)) === (await realpath(dir)) ? `redis://127.0.0.1:${port}` : undefined
+    const dir = await realpath(folder)
+    const { port, password } = JSON.parse(await readFile(join(dir, NAME), 'utf8')) as RunningHere
+    if ((await folderOfRedis({ port, password })) !== dir) return undefined
+    return { dir, port, password, url: redisUrl(port, password) }
   } catch {
-    return undefined // no folder, no note, or none that is ours
+    return undefined // no folder, no note, or none that can be read
   }
+}
+
+export const redisUrl = (port: number, password: string): string => `redis://:${password}@127.0.0.1:${port}`
+
+/** A Redis address without what must be neither printed nor written to files. */
+export function placeOf(address: string): string {
+  return address
+    .split(',')
+    .map((part) => {
+      const url = new URL(part.trim())
+      url.username = ''
+      url.password = ''
+      return url.href
+    })
+    .join(',')
 }

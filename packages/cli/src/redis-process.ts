@@ -1,6 +1,6 @@
-/** One redis-server process as we like it: loopback only, a free port, nothing thrown away when memory ends. */
+/** One redis-server process: loopback only, a free port, nothing evicted when memory is full. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { type RedisBinary, redisEnvironment } from './redis-binary.ts'
 
@@ -21,6 +21,10 @@ export type RedisProcessOptions = {
   port?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
+  /** Asked of every connection. Redis reads it from its standard input: arguments can be seen by every user. */
+  password?: string
+  /** A program and its arguments that run the server as their last argument. */
+  wrapper?: readonly string[]
   /** Settings beside ours, which they may also replace. */
   more?: Record<string, string>
 }
@@ -46,11 +50,15 @@ export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptio
 }
 
 async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisProcess> {
-  const child = spawn(binary.path, redisArguments(binary, options), {
+  const [wrapper, ...its] = options.wrapper ?? []
+  const args = redisArguments(binary, options)
+  const child = spawn(wrapper ?? binary.path, wrapper === undefined ? args : [...its, binary.path, ...args], {
     env: redisEnvironment(binary),
     cwd: options.dir,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}) // it ended at once: `exited` tells
+  child.stdin.end(options.password === undefined ? '' : `requirepass ${options.password}\n`)
   const lastWords: string[] = []
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
@@ -87,7 +95,8 @@ function redisArguments(binary: RedisBinary, options: Started): string[] {
     'set-max-intset-entries': '4096',
     ...options.more,
   }
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const rest = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  return options.password === undefined ? rest : ['-', ...rest] // -: more settings come by standard input
 }
 
 export async function freePort(): Promise<number> {
@@ -100,18 +109,4 @@ export async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   if (address === null || typeof address === 'string') throw new Error('the system gave no port')
   return address.port
-}
-
-/** Asks a server on loopback where its files live; undefined when nothing there speaks Redis. Takes at most 2 s. */
-export async function folderOfRedis(port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect({ host: '127.0.0.1', port }, () => socket.write('CONFIG GET dir\r\nQUIT\r\n'))
-    socket.setTimeout(2_000, () => socket.destroy())
-    socket.on('data', (chunk) => {
-      answer += chunk
-    })
-    socket.on('error', () => {})
-    socket.on('close', () => resolve(/\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec(answer)?.[1]))
-  })
 }

@@ -1,134 +1,100 @@
-/** A Redis for whoever starts Decorum: the one he names, else one of our own that lives and dies with us. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** A Redis for whoever starts Decorum: the one that is named, else one of our own that lives as long as it is needed. */
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
-import { makeFolder } from './make-folder.ts'
+import { keepRedis } from './keep-redis.ts'
+import { privateFolder } from './make-folder.ts'
+import { differing, fleetAt, type Shared, underLock, writeFleet } from './meeting-place.ts'
 import { findRedis } from './redis-binary.ts'
-import type { Report, Task } from './redis-guardian.ts'
+import { DataFolderTakenError, EmbeddedRedisError, OtherFleetError, RedisUrlError } from './redis-errors.ts'
+import { placeOf } from './redis-note.ts'
 
 export type EnsureRedisOptions = {
   /** REDIS_URL as the settings give it; absent or empty: an embedded Redis. */
   url?: string
   /** Data folder of the embedded Redis, made if absent and kept; without one a temporary folder, removed at the end. */
   dataDir?: string
+  /** Whom to share it with; absent: nobody, as it is for a Redis in a temporary folder. */
+  meeting?: Meeting
   /** Told what a person would like to know: a download, a restart. */
   log: (line: string) => void
 }
 
+export type Meeting = {
+  /** see `openMeetingPlace` */
+  place: string
+  /** when a fleet of this user runs already: use its Redis, or refuse to start */
+  whenTaken: 'join' | 'refuse'
+  /** what the processes on one Redis must be told alike */
+  shared: Shared
+}
+
 export type RunningRedis = {
+  /** For connections: holds the password of an embedded Redis. */
   url: string
-  kind: 'given' | 'embedded'
+  /** For people and files: the same without user and password. */
+  place: string
+  /** joined: another process has started it */
+  kind: 'given' | 'embedded' | 'joined'
+  /** Data folder of an embedded Redis. */
+  dir?: string
   /** Process id of the embedded Redis at its start. */
   pid?: number
-  /** Ends the embedded Redis, its data on disk; a given one is left alone. May be called twice. */
+  /** Do other commands need this Redis now? Of a given one: nobody knows, so yes. */
+  isShared(): Promise<boolean>
+  /**
+   * This process does not need it any more. An embedded Redis ends, its data on disk, with the last process that needs it;
+   * a given one is left alone. May be called twice.
+   */
   stop(): Promise<void>
-}
-
-/** REDIS_URL is no Redis URL, or nobody answers there. */
-export class RedisUrlError extends Error {
-  override readonly name = 'RedisUrlError'
-  readonly code = 'REDIS_URL'
-}
-
-/** Another Redis runs on this data folder: share it by its URL, or stop it; two would each lose the other's writes. */
-export class DataFolderTakenError extends Error {
-  override readonly name = 'DataFolderTakenError'
-  readonly code = 'DATA_FOLDER_TAKEN'
-  readonly url: string
-  constructor(dataDir: string, url: string) {
-    super(`a Redis already runs on ${dataDir}, at ${url}: set REDIS_URL to that address to share it, or stop it first`)
-    this.url = url
-  }
-}
-
-/** The embedded Redis did not start, or the settings forbid it. */
-export class EmbeddedRedisError extends Error {
-  override readonly name = 'EmbeddedRedisError'
-  readonly code = 'EMBEDDED_REDIS'
 }
 
 const CONNECT_MS = 5_000
 
 /**
- * A Redis that answers: the given URL; else a server from PATH, from the cache folder, from the distribution's package
- * (see `findRedis`), listening on loopback only. The embedded one stops when this process ends, in whatever way.
- * @throws  RedisUrlError, NoRedisError, DataFolderTakenError, EmbeddedRedisError; each message can be shown as it is
+ * A Redis that answers: the given URL; else the one of the fleet that runs for this user; else a server from PATH, from the
+ * cache folder, from the distribution's package (see `findRedis`), listening on loopback only, with a password.
+ * @throws  RedisUrlError, NoRedisError, DataFolderTakenError, OtherFleetError, EmbeddedRedisError; each message can be
+ *   shown as it is
  */
 export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningRedis> {
-  if (options.url) {
-    await answers(options.url)
-    return { url: options.url, kind: 'given', stop: async () => {} }
+  const { url, meeting, log } = options
+  if (url) {
+    await answers(url)
+    return { url, place: placeOf(url), kind: 'given', isShared: async () => true, stop: async () => {} }
   }
-  const binary = await findRedis(options.log)
-  const temporary = options.dataDir === undefined
-  const dir = await dataFolder(options.dataDir)
-  return guarded({ binary, dir, temporary }, options.log)
+  const binary = await findRedis(log)
+  const start = async (): Promise<RunningRedis & { dir: string }> => {
+    const temporary = options.dataDir === undefined
+    const dir = await dataFolder(options.dataDir)
+    return keepRedis({ binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) }, log)
+  }
+  if (meeting === undefined) return start()
+  const { place, shared, whenTaken } = meeting
+  return underLock(place, async () => {
+    const running = await fleetAt(place)
+    if (running === undefined) {
+      const redis = await start()
+      await writeFleet(place, { dir: redis.dir, shared })
+      return redis
+    }
+    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, placeOf(running.url))
+    const others = differing(running.shared, shared)
+    if (others.length > 0) throw new OtherFleetError(running.dir, others)
+    return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
+  })
 }
 
 async function dataFolder(kept: string | undefined): Promise<string> {
   try {
     if (kept === undefined) return await realpath(await mkdtemp(join(tmpdir(), 'decorum-redis-')))
-    await makeFolder(resolve(kept), 0o700)
+    await privateFolder(resolve(kept))
     return await realpath(kept)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new EmbeddedRedisError(`the data folder of the embedded Redis cannot be made: ${why}`, { cause: error })
-  }
-}
-
-async function guarded(task: Task, log: (line: string) => void): Promise<RunningRedis> {
-  const program = fileURLToPath(new URL('redis-guardian.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(task)], {
-    cwd: task.dir,
-    detached: true, // its own session: the terminal's Ctrl-C is for us alone
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  const complaints: string[] = []
-  child.stderr.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
-  const exited = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      complaints.push(error.message)
-      resolve()
-    })
-    child.once('close', () => resolve())
-  })
-  child.stdin.on('error', () => {}) // it ended by itself: `exited` tells
-
-  const first = await new Promise<Report>((resolve) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const report = JSON.parse(line) as Report
-      resolve(report)
-      if (report.kind === 'restarted') log(`Redis: ended (${report.why}) and was started again`)
-      if (report.kind === 'failed') log(`Redis: ${report.why}`)
-    })
-    void exited.then(() => resolve({ kind: 'failed', why: complaints.join('').trim() || 'its guardian ended' }))
-  })
-  if (first.kind === 'taken') throw new DataFolderTakenError(task.dir, first.url)
-  if (first.kind === 'failed') throw new EmbeddedRedisError(first.why)
-
-  holdLoosely(child)
-  return {
-    url: first.kind === 'ready' ? first.url : '',
-    kind: 'embedded',
-    pid: first.pid,
-    async stop() {
-      child.ref()
-      child.stdin.end()
-      await exited
-    },
-  }
-}
-
-/** A forgotten `stop` shall not keep this process alive: its end stops Redis anyway. */
-function holdLoosely(child: ChildProcess): void {
-  child.unref()
-  for (const stream of [child.stdin, child.stdout, child.stderr]) {
-    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
   }
 }
 

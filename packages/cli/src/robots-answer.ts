@@ -1,31 +1,32 @@
 /** What an answer to robots.txt means before any rule is looked at: spec/robots.md §6, in words. Pure. */
-import { judge, needsRules, type ProfileName, parseRobots, policies, step, unknownOrigin } from '@decorum/robots'
+import {
+  judge,
+  needsRules,
+  type ProfileName,
+  parseRobots,
+  policies,
+  type RobotsState,
+  step,
+  unknownOrigin,
+} from '@decorum/robots'
 import type { RobotsAnswer } from './ask-robots.ts'
 
 /** `obey`: its rules count · `open`: no restriction · `closed`: nothing may be fetched before it answers well */
 export type Meaning = { profile: ProfileName; kind: 'obey' | 'open' | 'closed' }
 
 /** As the very first answer of its site: no earlier copy softens it. */
-export function meaningOf(answer: RobotsAnswer, profile: ProfileName): Meaning {
-  const now = 0
-  const state = step(unknownOrigin, eventOf(answer), now)
+export function meaningOf({ event }: RobotsAnswer, profile: ProfileName): Meaning {
+  if (event === undefined) return { profile, kind: 'closed' }
+  return meaningIn(step(unknownOrigin, event, 0), profile, 0) ?? { profile, kind: 'closed' }
+}
+
+/** What is known of a site, as a profile reads it; undefined: it has to be asked first. */
+export function meaningIn(state: RobotsState, profile: ProfileName, now: number): Meaning | undefined {
   const policy = policies[profile]
   if (needsRules(state, policy, now) !== undefined) return { profile, kind: 'obey' }
   const { kind } = judge({ ...state, rules: parseRobots('') }, '/', '*', policy, now)
+  if (kind === 'ask') return undefined
   return { profile, kind: kind === 'allowed' ? 'open' : 'closed' }
-}
-
-function eventOf(answer: RobotsAnswer): Parameters<typeof step>[1] {
-  switch (answer.kind) {
-    case 'answered':
-      return { kind: 'answered', status: answer.status, hash: 'this one', jitter: 0 }
-    case 'too-many-redirects':
-      return { kind: 'unanswered', reason: 'too-many-redirects', jitter: 0 }
-    case 'unanswered':
-      return { kind: 'unanswered', reason: 'connect', jitter: 0 }
-    default:
-      return answer satisfies never
-  }
 }
 
 export function printMeaning({ profile, kind }: Meaning): string {

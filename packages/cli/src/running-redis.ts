@@ -1,12 +1,19 @@
-/** The Redis of a fleet that runs already: what REDIS_URL names, else the one that `decorum up` has started. */
-import { join } from 'node:path'
+/** The Redis of a fleet that runs already: what REDIS_URL names, else that of the fleet that runs for this user. */
+import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
-import { redisRunningOn } from './redis-note.ts'
+import { fleetAt } from './meeting-place.ts'
 import { type CliSettings, dataFolder } from './settings.ts'
 
 /** @throws CommandError when none is named and none runs */
-export async function runningRedis(settings: CliSettings, env: NodeJS.ProcessEnv): Promise<string> {
-  const url = settings.redisUrl ?? (await redisRunningOn(join(dataFolder(env), 'redis')))
+export async function runningRedis({ redisUrl }: CliSettings, env: NodeJS.ProcessEnv): Promise<string> {
+  const url = redisUrl ?? (await fleetAt(dataFolder(env)))?.url
   if (url !== undefined) return url
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")
+}
+
+/** What a role process must be told to be one more of the fleet that runs for this user; nothing when none does. */
+export async function joinFleet(env: NodeJS.ProcessEnv): Promise<{ REDIS_URL?: string; DECORUM_CRAWLS?: string }> {
+  const folder = dataFolder(env)
+  const fleet = await fleetAt(folder)
+  return fleet === undefined ? {} : { REDIS_URL: fleet.url, DECORUM_CRAWLS: crawlsFolder(folder) }
 }

@@ -83,6 +83,20 @@ export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] 
   ]
 }
 
+/** What the processes of one fleet must be told alike; two commands that differ in it cannot work on one Redis. */
+export function sharedSettings(env: NodeJS.ProcessEnv, settings: CliSettings): Record<string, string> {
+  const { agents, allowAddresses, partitions, leaseMs, quarantineMs } = settings
+  return {
+    'DECORUM_AGENTS, DECORUM_CONTACT, DEFAULT_GAP_MS or MAX_GAP_MS': JSON.stringify(agents.list),
+    DECORUM_ALLOW_ADDRESSES: allowAddresses,
+    DECORUM_ALLOW_PORTS: env.DECORUM_ALLOW_PORTS ?? '',
+    DECORUM_PARTITIONS: String(partitions),
+    PACE_GROUPS: env.PACE_GROUPS ?? '',
+    LEASE_MS: String(leaseMs),
+    QUARANTINE_MS: String(quarantineMs),
+  }
+}
+
 /** Where an embedded Redis keeps its data unless told otherwise: one place per user, so one fleet knows every site. */
 export function dataFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'decorum')

@@ -15,6 +15,7 @@ import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
 import { hopRules } from './hop-rules.ts'
+import type { RobotsAnswer } from './fetch-robots.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
@@ -164,11 +165,24 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
 }
 
 /** Whoever waits for the robots fetch of an origin is woken. One that is not ended so ends by itself. */
-async function endRobotsFetch(origin: string, fence: number, { ledger, agents }: Tools): Promise<void> {
+async function endRobotsFetch(origin: string, fence: number, { ledger, agents }: Pick<Tools, 'ledger' | 'agents'>): Promise<void> {
   await ledger.endRobotsFetch({ origin, fence, agents: agents.list.map(({ key }) => key) }).catch(() => {})
 }
 
-async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
+/** What a robots fetch has to know of itself: an order, or a person's wish (visit-robots.ts). */
+export type RobotsFetch = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'gapMs' | 'id' | 'meta'> & {
+  /** its lane was entered by name: what is learned ends no lease of it */
+  entered?: true
+}
+
+/** The robots fetch of an origin under its lease: the request, its redirects, and what the ledger is told of it. */
+export async function robots(
+  order: RobotsFetch,
+  agent: Agent,
+  lease: Lease,
+  clocks: Clocks,
+  tools: Omit<Tools, 'pace' | 'pageMaxBytes' | 'maxAttempts' | 'fetchDeadlineMs' | 'leaseMs' | 'isStopping'>,
+): Promise<RobotsAnswer> {
   const { agent: key, origin, fence, gapMs } = order
   // rounded up: an answer is never dated before it came, or its retry would come too early
   const now = () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1
@@ -194,14 +208,20 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
   if (lesson !== undefined) {
     crashPoint('learn.before')
     await handBack(lease, answer.endedAt, tools, async (restedMs) => {
-      const told = await tools.ledger.learn({ ...lesson, gapMs: owedMs, restedMs })
+      const owed = { gapMs: owedMs, restedMs, ...(order.entered ? { forAsker: true } : {}) }
+      const told = await tools.ledger.learn({ ...lesson, ...owed })
       if (told !== 'full') return told
       tools.log.warn({ origin }, 'no room for this robots.txt: ROBOTS_BODIES_MAX_BYTES; it is asked for again later')
-      const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), gapMs: owedMs, restedMs })
+      const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), ...owed })
       return parked === 'full' ? 'stale' : parked
     })
     crashPoint('learn.after')
-    return await left
+    if (order.entered) {
+      const lane = { agent: key, origin, fence, gapMs: owedMs, mood: { kind: 'fine' as const }, entered: true as const }
+      await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...lane, restedMs }))
+    }
+    await left
+    return answer
   }
   // Nothing was heard of the site. The waiting head ends when the agent may not go there at all, and otherwise stays as it is:
   // no attempt of it was made. The robots fetch ends, so that the next one need not wait for the end of this lease.
@@ -221,12 +241,13 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
   await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...head, restedMs }))
   await endRobotsFetch(origin, fence, tools)
   await left
+  return answer
 }
 
 type Tell = (restedMs: number) => Promise<SettleResult>
 
 /** Tells the ledger until it hears or the lease is over. Telling twice is safe: the fence makes the second one stale. */
-function handBack(lease: Lease, endedAt: number, tools: Tools, tell: Tell): Promise<void> {
+function handBack(lease: Lease, endedAt: number, tools: Pick<Tools, 'stats'>, tell: Tell): Promise<void> {
   return tell(Math.max(0, performance.now() - endedAt)).then(
     (told) => {
       if (told === 'stale') tools.stats.stale++
@@ -235,7 +256,7 @@ function handBack(lease: Lease, endedAt: number, tools: Tools, tell: Tell): Prom
   )
 }
 
-async function tellAgain(lease: Lease, endedAt: number, { stats }: Tools, tell: Tell, first: unknown): Promise<void> {
+async function tellAgain(lease: Lease, endedAt: number, { stats }: Pick<Tools, 'stats'>, tell: Tell, first: unknown): Promise<void> {
   for (let failure: unknown = first; failure !== undefined; ) {
     if (!(failure instanceof LedgerUnavailableError)) throw failure as Error
     stats.unheard++

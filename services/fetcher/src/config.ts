@@ -39,6 +39,7 @@ const Config = z.object({
   FETCH_PROCESSES: wholeNumber(0, 64).default(1), // under a parent that kills what is silent; 0: none
   PAGE_MAX_BYTES: wholeNumber(1).default(10 * 1024 * 1024), // on the wire; then the body is cut
   ARCHIVE_DIR: z.string().default(''), // folder of WARC files; empty: none
+  DECORUM_CRAWLS: z.string().default(''), // folder of notes, set by `up` and `crawl`: where pages of which crawl are kept
   PAGE_SINK: z.string().default('warc'), // warc, folder, none, or the path of a module: what becomes of pages
   DNS_SERVERS: z.string().default(''), // addresses, separated by commas; empty: as the system resolves
 })

@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client'
 import { carryOut } from './carry-out.ts'
 import type { Config } from './config.ts'
 import { openConnections } from './connections.ts'
+import { openCrawlSinks } from './crawl-sinks.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
 import { openLookup } from './lookup.ts'
 import { openOrdersIn } from './orders-in.ts'
@@ -29,7 +30,13 @@ export type Fetching = {
 /** @throws SettingsError for a sink that is none, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
 export async function startFetching(config: Config, log: Logger): Promise<Fetching> {
   const { agents, guard } = config
-  const sink = await openSink(config.PAGE_SINK, { folder: config.ARCHIVE_DIR, agents })
+  const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents })
+  const own = await open(config.ARCHIVE_DIR)
+  const onError = (error: unknown): void => log.error({ err: error }, 'pages of a crawl')
+  const sink =
+    config.DECORUM_CRAWLS === ''
+      ? own
+      : openCrawlSinks({ folder: config.DECORUM_CRAWLS, own, ownFolder: config.ARCHIVE_DIR, open, onError })
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,

@@ -28,7 +28,12 @@ export type Learned = {
 }
 
 /** @throws LedgerUnavailableError before anything was sent, when the state cannot be read */
-export async function learnRobots(order: Order, agent: Agent, lease: Lease, tools: RobotsTools): Promise<Learned> {
+export async function learnRobots(
+  order: Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'gapMs'>,
+  agent: Agent,
+  lease: Lease,
+  tools: RobotsTools,
+): Promise<Learned> {
   const { agents, ledger, sink } = tools
   const partition = ledger.partitionOf(order.origin)
   const [known] = await ledger.robotsStates(partition, [order.origin])

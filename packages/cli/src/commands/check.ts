@@ -1,13 +1,17 @@
-/** `decorum check URL`: may it be fetched, and why; by a robots.txt from a file or from the site itself. */
+/** `decorum check URL`: may it be fetched, and why; by a robots.txt from a file, from the fleet that runs, or from the site. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { type Agent, printable, readUrl } from '@decorum/protocol'
-import { type ProfileName, policies } from '@decorum/robots'
-import { askRobots } from '../ask-robots.ts'
+import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
+import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
 import { type CheckExplanation, explainCheck, printCheck } from '../check.ts'
-import { DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
-import { type Meaning, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
-import { type CliSettings, readCliSettings } from '../settings.ts'
+import { duration } from '../crawl/status.ts'
+import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
+import { differing, fleetAt } from '../meeting-place.ts'
+import { OtherFleetError } from '../redis-errors.ts'
+import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
+import { type CliSettings, dataFolder, readCliSettings, sharedSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
@@ -37,16 +41,109 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
     say(options.json, explain(await readRobots(options.robots), false, profiles))
     return DONE
   }
-  const answer = await askRobots(at.origin, settings.agents.default.userAgent)
+  const found = await findRules(at.origin, profiles, agent.own, settings)
   // Profiles differ on which answers bring rules at all: a 429, a 206, a redirect too many.
-  const meanings = profiles.map((name) => meaningOf(answer, name))
-  const obeying = meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
-  const explained =
-    answer.kind === 'answered' && obeying.length > 0 ? explain(answer.octets, answer.cut, obeying) : undefined
-  const { octets: _, ...said } = answer.kind === 'answered' ? answer : { ...answer, octets: undefined }
-  const others = meanings.filter(({ kind }) => kind !== 'obey')
-  say(options.json, explained, { sentence: sentenceOf(answer), said, others })
-  return answer.kind === 'unanswered' ? FAILED : DONE
+  const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
+  const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
+  const others = found.meanings.filter(({ kind }) => kind !== 'obey')
+  say(options.json, explained, { sentence: found.sentence, said: found.said, others })
+  return found.isAnswered ? DONE : FAILED
+}
+
+type Found = {
+  meanings: Meaning[]
+  octets: Uint8Array
+  cut: boolean
+  isAnswered: boolean
+  /** for people, and for programs */
+  sentence: string
+  said: object
+}
+
+const TRIES = 3
+
+/** What the fleet that runs knows of the site; else what the site says, asked by the fleet or, without one, by us alone. */
+async function findRules(origin: string, profiles: ProfileName[], agent: Agent, settings: CliSettings): Promise<Found> {
+  const fleet = await fleetToAsk(settings)
+  if (fleet === undefined)
+    return asAnswered(await askRobots(origin, { agent, env: process.env, fleet: undefined }), true)
+  const { partitions, leaseMs, quarantineMs } = settings
+  const ledger = await openLedger({ redis: fleet.url, partitions, leaseMs, quarantineMs })
+  try {
+    for (let tries = 0; ; tries++) {
+      const view = await ledger.viewOrigin(origin, [])
+      const known = await knownToFleet(ledger, view, profiles, tries > 0)
+      if (known !== undefined) return known
+      if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being asked for: try again`)
+      fleet.mayVisit()
+      const answer = await askRobots(origin, {
+        agent,
+        env: { ...process.env, REDIS_URL: fleet.url },
+        fleet: { ledger, version: view.version },
+      })
+      if (answer !== undefined && answer.event === undefined) return asAnswered(answer, false) // nothing was sent
+    }
+  } finally {
+    await ledger.close()
+  }
+
+  function asAnswered(answer: RobotsAnswer | undefined, isAlone: boolean): Found {
+    if (answer === undefined) throw new Error('nobody else could have asked')
+    const isAnswered = answer.kind !== 'unanswered'
+    const {
+      octets = new Uint8Array(),
+      cut = false,
+      event: _,
+      ...said
+    } = { octets: undefined, cut: undefined, ...answer }
+    const told = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
+    const meanings = profiles.map((name) => meaningOf(answer, name))
+    return { meanings, octets, cut, isAnswered, sentence: told, said: { ...said, by: isAlone ? 'alone' : 'fleet' } }
+  }
+}
+
+const ALONE = 'No fleet is running here: this request stood alone, and no lane was asked.'
+
+/** @throws OtherFleetError from `mayVisit` when the fleet was told something else: we would be another visitor */
+async function fleetToAsk(settings: CliSettings): Promise<{ url: string; mayVisit(): void } | undefined> {
+  if (settings.redisUrl !== undefined) return { url: settings.redisUrl, mayVisit: () => {} }
+  const fleet = await fleetAt(dataFolder(process.env))
+  if (fleet === undefined) return undefined
+  const others = differing(fleet.shared, sharedSettings(process.env, settings))
+  return {
+    url: fleet.url,
+    mayVisit() {
+      if (others.length > 0) throw new OtherFleetError(fleet.dir, others)
+    },
+  }
+}
+
+/** undefined: the site has to be asked first. */
+async function knownToFleet(
+  ledger: Ledger,
+  { origin, state, now }: OriginView,
+  profiles: ProfileName[],
+  isNew: boolean,
+): Promise<Found | undefined> {
+  const meanings = profiles.map((name) => meaningIn(state, name, now))
+  const known = meanings.filter((one) => one !== undefined)
+  const { answer, copy } = state
+  if (known.length < meanings.length || answer === undefined) return undefined
+  const hash = profiles.map((name) => needsRules(state, policies[name], now)).find((one) => one !== undefined)
+  const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
+  if (octets === undefined) return undefined // the rules are lost: the fleet would ask again, and so do we
+  const learned = isNew
+    ? 'asked by the fleet, in its turn'
+    : `as the fleet learned ${duration(now - (copy?.at ?? answer.at))} ago`
+  const status = answer.status ?? answer.reason ?? answer.kind
+  return {
+    meanings: known,
+    octets,
+    cut: octets.length > ROBOTS_MAX_BYTES,
+    isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
+    sentence: `${origin}/robots.txt: ${status}, ${learned}`,
+    said: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
+  }
 }
 
 type Asked = { sentence: string; said: object; others: Meaning[] }
@@ -62,14 +159,18 @@ function say(json: boolean | undefined, explained: CheckExplanation | undefined,
   tell(lines.join('\n'))
 }
 
-type Asker = Pick<Agent, 'profile' | 'minGapMs' | 'maxGapMs' | 'honourCrawlDelay'> & { tokens: string | string[] }
+type Asker = Pick<Agent, 'profile' | 'minGapMs' | 'maxGapMs' | 'honourCrawlDelay'> & {
+  tokens: string | string[]
+  /** the one of ours that visits */
+  own: Agent
+}
 
 /** One of our agents by name, or anybody: a product token or a whole User-Agent, judged with our default manners. */
 function whoAsks({ agents }: CliSettings, name: string | undefined): Asker {
   const known = agents.find(name)
   const { profile, minGapMs, maxGapMs, honourCrawlDelay } = known ?? agents.default
   const tokens = known === undefined ? (name ?? '') : [known.name, ...known.fallbacks]
-  return { profile, minGapMs, maxGapMs, honourCrawlDelay, tokens }
+  return { profile, minGapMs, maxGapMs, honourCrawlDelay, tokens, own: known ?? agents.default }
 }
 
 async function readRobots(file: string): Promise<Uint8Array> {

@@ -8,9 +8,10 @@ import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
 import { groupOf, runCrawl } from '../crawl/run.ts'
 import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
 import { Tally } from '../crawl/tally.ts'
-import { DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
+import { holdName } from '../kernel-name.ts'
 import { openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleTeller, voiceOf } from '../say.ts'
@@ -45,7 +46,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
     local = await start(folder, options, settings, display)
-    await folder.begin()
+    await folder.begin(local.redis.dir)
     outcomes = await OutcomeFile.open(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
@@ -67,9 +68,14 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       limits,
       interrupt: interrupt.signal,
     })
-    if (ending === 'finished') await folder.finish()
+    if (ending === 'finished') {
+      await local.finish()
+      await folder.finish()
+    }
     display.stop()
-    summarize(ending, { folder, tally, local, options, ms: performance.now() - begun, fetched: tally.fetched - before })
+    const ms = performance.now() - begun
+    const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
+    summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
     return ending === 'finished' ? DONE : STOPPED
   } finally {
     display.stop()
@@ -96,7 +102,11 @@ async function prepare(file: string | undefined, options: CrawlOptions, settings
     throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
   }
   const input = file === undefined || resume ? undefined : await openInput(file)
-  return { folder: await openOutFolder({ out, file, resume, agent, redis }), input }
+  const folder = await openOutFolder({ out, file, resume, agent, redis })
+  // Held until this process ends: two crawls would write the same files
+  if ((await holdName('out', folder.dir)) === undefined)
+    throw new CommandError(`another crawl is at work in ${folder.dir}: give another --out`)
+  return { folder, input }
 }
 
 async function start(
@@ -108,6 +118,7 @@ async function start(
   const log = createWriteStream(folder.log, { flags: 'a' })
   // The log is beside the crawl: what must not be lost is elsewhere, and says so itself.
   log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
+  const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,
@@ -115,9 +126,11 @@ async function start(
       // The whole list may be of one site, and there is nobody else who would have to be kept out of its lane.
       LANE_LIMIT: String(WHOLE_LIST),
       ...process.env,
-      ARCHIVE_DIR: options.archive ? (settings.archiveDir ?? folder.pages) : '',
+      ARCHIVE_DIR: pages,
     },
-    dataDir: folder.state,
+    dataDir: folder.stored,
+    whenTaken: 'join',
+    crawl: { run: folder.note.run, out: folder.dir, pages },
     gateways: options.gateways,
     fetchers: options.fetchers,
     log: (line) => voice.say('redis', line),
@@ -126,6 +139,8 @@ async function start(
       tellTrouble(event)
     },
   })
+  if (local.redis.kind === 'joined')
+    voice.say('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
   for (const line of whatIsOpened(settings)) voice.say('opened', line)
   return local
 }
@@ -137,11 +152,18 @@ type Finished = {
   options: CrawlOptions
   ms: number
   fetched: number
+  /** other commands work on the same embedded Redis */
+  isShared: boolean
 }
 
-function summarize(ending: Ending, { folder, tally, local, options, ms, fetched }: Finished): void {
+function summarize(
+  ending: Ending,
+  { folder, tally, local, options, ms, fetched, isShared }: Finished,
+  { voice }: Display,
+): void {
+  const goesOn = isShared ? '; the fleet that runs there goes on with it' : ''
   const place = (path: string): string => relative('', path) || '.'
-  const embedded = local.redis.kind === 'embedded'
+  const { kind, dir } = local.redis
   const summary = summaryOf({
     ending,
     counts: tally.counts,
@@ -149,10 +171,12 @@ function summarize(ending: Ending, { folder, tally, local, options, ms, fetched 
     ms,
     outcomes: place(folder.outcomes),
     pages: options.archive ? place(folder.pages) : undefined,
-    stored: embedded ? `stored in ${place(folder.state)}` : `stored in Redis at ${folder.note.redis ?? ''}`,
+    stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
-    giveUp: embedded ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder, local)} --forget`,
+    giveUp: kind === 'embedded' ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder)} --forget`,
   })
+  if (isShared && kind === 'embedded' && dir !== undefined)
+    voice.say('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
   if (options.json) tellJson({ event: 'summary', ...summary })
   else tell(printSummary(printableAll(summary)))
 }

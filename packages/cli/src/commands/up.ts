@@ -1,10 +1,12 @@
 /** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
+import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
+import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
+import { privateFolder } from '../make-folder.ts'
 import { called, troubleTeller, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
 
@@ -21,19 +23,23 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   let local: LocalFleet | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
+    const login = await loginIn(dataDir, env)
     local = await openLocalFleet({
       settings,
-      env,
+      env: { ...env, CONSOLE_PASSWORD: login.password },
       dataDir: join(dataDir, 'redis'),
+      whenTaken: 'refuse',
+      crawl: { run: 'default', out: dataDir, pages: settings.archiveDir ?? '' },
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
       onEvent: listener(voice),
       log: (line) => voice.say('redis', line),
     })
-    introduce(voice, local, settings, dataDir)
+    introduce(voice, local, settings, dataDir, login)
     await aborted(interrupt.signal)
     voice.say('stopping', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+    await local.finish()
     await local.close()
     voice.say('stopped', local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped', {
       dataDir,
@@ -52,23 +58,47 @@ function listener(voice: Voice): (event: RoleEvent) => void {
   }
 }
 
-function introduce(voice: Voice, { redis, fleet }: LocalFleet, settings: CliSettings, dataDir: string): void {
+async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<ConsoleLogin> {
+  try {
+    await privateFolder(dataDir)
+    return await consoleLogin(env, dataDir)
+  } catch (error) {
+    throw new UsageError(`no data can be kept in ${dataDir}: ${messageOf(error)}`)
+  }
+}
+
+function introduce(
+  voice: Voice,
+  { redis, fleet }: LocalFleet,
+  settings: CliSettings,
+  dataDir: string,
+  { user, password, file }: ConsoleLogin,
+): void {
   const [board] = fleet.of('console')
   const consoleUrl = `http://127.0.0.1:${board?.port ?? 0}/`
   const decorum = called(process.env)
-  const kept = redis.kind === 'embedded' ? `, data in ${dataDir}` : ''
+  const embedded = redis.kind === 'embedded'
   const count = (role: 'gateway' | 'fetcher'): string =>
     `${fleet.of(role).length} ${role}${fleet.of(role).length === 1 ? '' : 's'}`
+  // A terminal may show the password, a log that stderr is written to may not.
+  const secret = process.stderr.isTTY ? password : `in ${file}`
   const lines = [
     'Decorum is up.',
-    `  console   ${consoleUrl}`,
-    `  Redis     ${redis.url}${kept}`,
-    `  fleet     ${count('gateway')}, ${count('fetcher')}; more: REDIS_URL=${redis.url} ${decorum} fetcher`,
+    `  console   ${consoleUrl}   user ${user}, password ${file === undefined ? 'as CONSOLE_PASSWORD says' : secret}`,
+    `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}, its password in ${join(redis.dir ?? dataDir, 'redis.json')}` : ''}`,
+    `  fleet     ${count('gateway')}, ${count('fetcher')}; more: ${embedded ? '' : `REDIS_URL=${redis.place} `}${decorum} fetcher`,
     `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]
-  voice.say('up', lines.join('\n'), { console: consoleUrl, redis: redis.url, dataDir })
+  voice.say('up', lines.join('\n'), {
+    console: consoleUrl,
+    consoleUser: user,
+    ...(file === undefined ? {} : { consolePasswordFile: file }),
+    redis: redis.place,
+    ...(redis.dir === undefined ? {} : { redisDir: redis.dir }),
+    dataDir,
+  })
 }
 
 /**

@@ -3,11 +3,13 @@
  * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
  */
 import { randomBytes } from 'node:crypto'
+import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
-import { makeFolder } from '../make-folder.ts'
+import { makeFolder, safeFolder } from '../make-folder.ts'
+import { placeOf } from '../redis-note.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */
@@ -22,6 +24,8 @@ const Note = z.object({
   agent: z.string().optional(),
   /** the Redis that was named, without password; absent: an embedded one */
   redis: z.string().optional(),
+  /** data folder of the embedded Redis that holds what is left, when that is not the folder's own `state/` */
+  stored: z.string().optional(),
   startedAt: z.string(),
   finishedAt: z.string().optional(),
 })
@@ -36,9 +40,14 @@ export type OutFolder = {
   outcomes: string
   pages: string
   state: string
+  /** data folder of the embedded Redis in which this crawl was stored last; `state` unless it joined another one */
+  stored: string
   log: string
-  /** From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside. */
-  begin(): Promise<void>
+  /**
+   * From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside.
+   * @param redisDir  data folder of the embedded Redis it is stored in; absent: a given one
+   */
+  begin(redisDir?: string): Promise<void>
   /** The copy of standard input has all of it. */
   listIsWhole(): Promise<void>
   finish(): Promise<void>
@@ -57,7 +66,9 @@ export type OutFolderRequest = {
 /** @throws UsageError when the folder holds another unfinished crawl, or none to go on with */
 export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
   const request = { ...asked, redis: asked.redis === undefined ? undefined : placeOf(asked.redis) }
-  const dir = resolve(request.out)
+  const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
+    throw new UsageError(`${request.out} cannot be used for --out: ${messageOf(error)}`)
+  })
   const path = join(dir, 'crawl.json')
   const before = await readNote(path)
   const unfinished = before !== undefined && before.finishedAt === undefined
@@ -81,16 +92,17 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
 }
 
 /** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this very one */
-function folder(dir: string, note: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
+function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
   const path = join(dir, 'crawl.json')
-  let latest = note
+  const state = join(dir, 'state')
+  let note = asked
   /** Whole on the disk, or as it was before. @throws CommandError with what the file system says */
   const write = async (text: CrawlNote): Promise<void> => {
     const draft = `${path}.${process.pid}`
     try {
       await writeFile(draft, `${JSON.stringify(text, undefined, 2)}\n`, { flush: true })
       await rename(draft, path)
-      latest = text
+      note = text
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined)
       throw new CommandError(`${path} cannot be written: ${messageOf(error)}`)
@@ -98,20 +110,27 @@ function folder(dir: string, note: CrawlNote, before: CrawlNote | 'resumed' | un
   }
   return {
     dir,
-    note,
+    get note() {
+      return note
+    },
     resumed: before === 'resumed',
     list: note.file === '-' ? join(dir, 'urls.txt') : note.file,
     outcomes: join(dir, 'outcomes.ndjson'),
     pages: join(dir, 'pages'),
-    state: join(dir, 'state'),
+    state,
+    // A folder that somebody has removed since took what was left with it: the list is read again
+    stored: asked.stored !== undefined && existsSync(asked.stored) ? asked.stored : state,
     log: join(dir, 'crawl.log'),
-    async begin() {
-      if (before === 'resumed') return
-      if (before !== undefined) await setAside(dir, before)
+    async begin(redisDir) {
+      const { stored, ...rest } = note
+      const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
+      if (before === 'resumed' && elsewhere === stored) return
+      if (before !== 'resumed' && before !== undefined) await setAside(dir, before)
+      note = { ...rest, ...(elsewhere === undefined ? {} : { stored: elsewhere }) }
       await write(note)
     },
-    listIsWhole: () => write({ ...latest, whole: true }),
-    finish: () => write({ ...latest, finishedAt: new Date().toISOString() }),
+    listIsWhole: () => write({ ...note, whole: true }),
+    finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
   }
 }
 
@@ -164,18 +183,8 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
   return note
 }
 
-/** A Redis address without what must not lie about in files. */
-function placeOf(redisUrl: string): string {
-  return redisUrl
-    .split(',')
-    .map((part) => {
-      const url = new URL(part.trim())
-      url.username = ''
-      url.password = ''
-      return url.href
-    })
-    .join(',')
-}
+const isSameFolder = (one: string, other: string): boolean =>
+  one === other || (existsSync(other) && realpathSync(other) === one)
 
 /** The outcomes of a finished crawl stay, under the name of their run. */
 async function setAside(dir: string, note: CrawlNote): Promise<void> {

@@ -47,7 +47,7 @@ const CONSUMER = 'crawl'
  */
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
-  const group = groupOf(folder, local)
+  const group = groupOf(folder)
   const frontier = await openFrontier({ redis: local.redis.url, patienceMs: Number.POSITIVE_INFINITY })
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
@@ -123,13 +123,8 @@ function writer(
   }
 }
 
-/**
- * The crawl's consumer group. In a Redis of our own it stays, so that what is read can be dropped; in a shared one it goes
- * with the crawl.
- */
-export function groupOf({ note }: OutFolder, { redis }: LocalFleet): string {
-  return redis.kind === 'embedded' ? 'crawl' : `crawl-${note.run}`
-}
+/** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */
+export const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {
   try {
@@ -150,13 +145,13 @@ async function catchUp(crawl: Crawl, frontier: Frontier, group: string): Promise
  * @throws CommandError when they cannot be written
  */
 async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<void> {
-  const { tally, local, folder } = crawl
+  const { tally, local } = crawl
   try {
     const frontier = await openFrontier({ redis: local.redis.url })
     try {
       await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl))
       const done = fed && tally.left === 0
-      if (done && folder.note.redis !== undefined) await frontier.removeGroup(group)
+      if (done) await frontier.removeGroup(group)
     } finally {
       await frontier.close()
     }

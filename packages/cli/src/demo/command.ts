@@ -78,7 +78,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   // Never the user's own: a fleet there would take these URLs, and refuse them.
   const redis = await ensureRedis({ log: (line) => screen.line(line) })
   try {
-    screen.fact('Redis', `${redis.url}, its data in a temporary folder`)
+    screen.fact('Redis', `${redis.place}, its data in a temporary folder`)
     const started = performance.now()
     const troubles: string[] = []
     const fleet = await startFleet({

@@ -1,0 +1,41 @@
+/** What a crawl tells the fetchers of other commands that work on the same Redis: where its pages are kept. */
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type CrawlNote = {
+  /** prefix of the ids of its candidates; 'default': all that belong to no crawl */
+  run: string
+  /** the crawl's folder; when it is gone, the note is worth nothing */
+  out: string
+  /** '': pages are not kept */
+  pages: string
+}
+
+export const crawlsFolder = (place: string): string => join(place, 'crawls')
+
+/** Writes it, and removes notes of crawls whose folder is gone. */
+export async function writeCrawlNote(place: string, { run, ...note }: CrawlNote): Promise<void> {
+  const folder = crawlsFolder(place)
+  for (const name of await readdir(folder)) {
+    const other = await readFile(join(folder, name), 'utf8').then(JSON.parse, () => undefined)
+    if (other === undefined || !existsSync((other as CrawlNote).out)) await rm(join(folder, name), { force: true })
+  }
+  const draft = join(folder, `${run}.${process.pid}.draft`)
+  await writeFile(draft, JSON.stringify(note), { mode: 0o600 })
+  await rename(draft, join(folder, `${run}.json`))
+}
+
+const CLOSING_MS = 3_000
+const LOOK_EVERY_MS = 100
+
+/** The crawl is finished. Resolves when other fetchers have closed their files in its folder, or after 3 s. */
+export async function removeCrawlNote(place: string, { run, pages }: CrawlNote, isShared: boolean): Promise<void> {
+  await rm(join(crawlsFolder(place), `${run}.json`), { force: true })
+  if (!isShared || pages === '') return
+  for (const until = performance.now() + CLOSING_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+    const names = await readdir(pages).catch(() => [])
+    if (!names.some((name) => name.endsWith('.open'))) return
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * One embedded Redis as a process that needs it sees it: started or found, held, and given another guardian when the one
+ * that kept it has died. Whoever needs it looks after it, so that the death of its starter harms nobody else.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { canHoldNames, holdName } from './kernel-name.ts'
+import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
+import type { Report, Task } from './redis-guardian.ts'
+import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
+import { placeOf, redisUrl } from './redis-note.ts'
+import type { RunningRedis } from './redis-server.ts'
+
+const LOOK_EVERY_MS = 1_000
+/** Guardians that did not start, one after the other, until no more are tried. */
+const FAILURES = 5
+
+type Guardian = {
+  first: Report
+  isAlive(): boolean
+  /** Lets go; resolves when Redis has ended, or others keep it. */
+  release(): Promise<void>
+}
+
+/**
+ * @param running  it runs already; absent: it is started
+ * @throws DataFolderTakenError, EmbeddedRedisError
+ */
+export async function keepRedis(
+  task: Task,
+  log: (line: string) => void,
+  running?: { port: number; password: string },
+): Promise<RunningRedis & { dir: string }> {
+  const guardians: Guardian[] = []
+  const start = async (again?: Task['again']): Promise<Guardian> => {
+    const guardian = await guard({ ...task, ...(again === undefined ? {} : { again }) }, log)
+    guardians.push(guardian)
+    return guardian
+  }
+  const first = running === undefined ? (await start()).first : undefined
+  if (first?.kind === 'taken') throw new DataFolderTakenError(task.dir, first.place)
+  if (first?.kind === 'failed') throw new EmbeddedRedisError(first.why)
+  const door = running ?? (first as Extract<Report, { kind: 'ready' }>)
+
+  let hold: Hold | undefined = await holdRedis(door)
+  if (hold === undefined) throw new EmbeddedRedisError('it has started, but does not answer')
+  let looking: Promise<void> | undefined
+  let failures = 0
+  const look = async (): Promise<void> => {
+    if (!(await isUnguarded(task.dir, guardians))) return
+    const { first } = await start({ port: door.port, password: door.password })
+    if (first.kind === 'ready') log('Redis: what kept it had ended; it was started again')
+    if (first.kind !== 'failed') failures = 0
+    else if (++failures === FAILURES) throw new EmbeddedRedisError(`it cannot be started again: ${first.why}`)
+  }
+  const watch = setInterval(() => {
+    looking ??= look()
+      .catch((error: unknown) => {
+        clearInterval(watch)
+        log(`Redis: ${error instanceof Error ? error.message : String(error)}`)
+      })
+      .finally(() => {
+        looking = undefined
+      })
+  }, LOOK_EVERY_MS).unref()
+
+  const url = redisUrl(door.port, door.password)
+  let stopping: Promise<void> | undefined
+  return {
+    url,
+    place: placeOf(url),
+    kind: running === undefined ? 'embedded' : 'joined',
+    dir: task.dir,
+    ...(first?.kind === 'ready' ? { pid: first.pid } : {}),
+    isShared: async () => task.place !== undefined && (await usersOfRedis(door)) !== 1,
+    stop() {
+      stopping ??= (async () => {
+        clearInterval(watch)
+        await looking
+        hold?.release()
+        hold = undefined
+        await Promise.all(guardians.map((guardian) => guardian.release()))
+      })()
+      return stopping
+    },
+  }
+}
+
+async function isUnguarded(dir: string, guardians: Guardian[]): Promise<boolean> {
+  if (!canHoldNames) return guardians.length > 0 && !guardians.some((guardian) => guardian.isAlive())
+  const release = await holdName('redis', dir)
+  await release?.()
+  return release !== undefined
+}
+
+async function guard(task: Task, log: (line: string) => void): Promise<Guardian> {
+  const program = fileURLToPath(new URL('redis-guardian.ts', import.meta.url))
+  const child = spawn(process.execPath, [program], {
+    cwd: task.dir,
+    detached: true, // its own session: the terminal's Ctrl-C is for us alone
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const complaints: string[] = []
+  child.stderr.setEncoding('utf8').on('data', (text: string) => complaints.push(text))
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      complaints.push(error.message)
+      resolve()
+    })
+    child.once('close', () => resolve())
+  })
+  child.stdin.on('error', () => {}) // it ended by itself: `exited` tells
+  child.stdin.write(`${JSON.stringify(task)}\n`)
+
+  const kept = Promise.withResolvers<void>()
+  const first = await new Promise<Report>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const report = JSON.parse(line) as Report
+      resolve(report)
+      if (report.kind === 'kept') kept.resolve()
+      if (report.kind === 'restarted') log(`Redis: ended (${report.why}) and was started again`)
+      if (report.kind === 'failed') log(`Redis: ${report.why}`)
+    })
+    void exited.then(() => resolve({ kind: 'failed', why: complaints.join('').trim() || 'its guardian ended' }))
+  })
+  holdLoosely(child)
+  return {
+    first,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    async release() {
+      child.ref()
+      child.stdin.end()
+      await Promise.race([exited, kept.promise])
+      child.unref()
+    },
+  }
+}
+
+/** A forgotten `stop` shall not keep this process alive: its end lets go of Redis anyway. */
+function holdLoosely(child: ChildProcess): void {
+  child.unref()
+  for (const stream of [child.stdin, child.stdout, child.stderr]) {
+    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
+  }
+}

@@ -1,0 +1,41 @@
+/** Why there is no Redis to start with; each message can be shown as it is. */
+
+/** REDIS_URL is no Redis URL, or nobody answers there. */
+export class RedisUrlError extends Error {
+  override readonly name = 'RedisUrlError'
+  readonly code = 'REDIS_URL'
+}
+
+/** A fleet with a Redis of its own runs for this user, or on this data folder: two would be two visitors to every site. */
+export class DataFolderTakenError extends Error {
+  override readonly name = 'DataFolderTakenError'
+  readonly code = 'DATA_FOLDER_TAKEN'
+  readonly place: string
+  /** @param place  its address, without password */
+  constructor(dataDir: string, place: string) {
+    super(
+      `a fleet runs here already, its Redis on ${dataDir}, at ${place}: 'crawl', 'enqueue' and 'check' use it as it is; ` +
+        'stop it before another one is started',
+    )
+    this.place = place
+  }
+}
+
+/** A fleet runs for this user that was told something else than this command. */
+export class OtherFleetError extends Error {
+  override readonly name = 'OtherFleetError'
+  readonly code = 'OTHER_FLEET'
+  /** @param settings  the names in which they differ */
+  constructor(dataDir: string, settings: string[]) {
+    super(
+      `a fleet with other settings runs here already (its Redis on ${dataDir}); different: ${settings.join(', ')}. ` +
+        'Two would be two visitors to every site: give the same settings, or wait until it has ended',
+    )
+  }
+}
+
+/** The embedded Redis did not start, or the settings forbid it. */
+export class EmbeddedRedisError extends Error {
+  override readonly name = 'EmbeddedRedisError'
+  readonly code = 'EMBEDDED_REDIS'
+}

@@ -1,0 +1,160 @@
+/**
+ * One robots.txt because a person asks for it (`decorum check`), outside of any order: guarded, bounded and named like
+ * every request. With a ledger it is a visit of the fleet, in the turn of its lane and of every clock above it; without
+ * one it keeps the agent's own delay between its hops, and knows of nobody else.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Entry, Ledger } from '@decorum/ledger'
+import type { Agent } from '@decorum/protocol'
+import { robots } from './carry-out.ts'
+import { type Config, readConfig } from './config.ts'
+import { type LaneConnections, openConnections } from './connections.ts'
+import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
+import { type Lease, later } from './lease.ts'
+import { SEND_WINDOW_MS } from './limits.ts'
+import { openLookup } from './lookup.ts'
+import { type Clocks, openPace } from './pace.ts'
+import { noSink } from './sink.ts'
+import { siteAnswers } from './site-answers.ts'
+import { openStats } from './stats.ts'
+
+export type { RobotsAnswer } from './fetch-robots.ts'
+
+export type RobotsVisit = {
+  origin: string
+  agent: Agent
+  /** settings of a fetcher */
+  env: Record<string, string | undefined>
+  /** of the fleet that runs, and the version of the origin's rules by which it has to be asked; undefined: nobody is asked */
+  fleet: { ledger: Ledger; version: number } | undefined
+  /** how long the lane's turn is waited for, ms */
+  patienceMs: number
+}
+
+const ROBOTS = '/robots.txt'
+/** A robots.txt that somebody else asks for is looked at again after this. */
+const AGAIN_MS = 250
+
+/** @returns undefined when the lane's turn did not come in time, or when the fleet has asked meanwhile */
+export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | undefined> {
+  const config = readConfig({ ...visit.env, REDIS_URL: visit.env.REDIS_URL || 'redis://127.0.0.1' }) // no connection is made by it
+  const connections = openConnections({ guard: config.guard, lookup: openLookup(config.dnsServers) })
+  try {
+    return visit.fleet === undefined
+      ? await alone(visit, config, connections)
+      : await ofFleet(visit, visit.fleet, config, connections)
+  } finally {
+    await connections.close()
+  }
+}
+
+async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
+  const restMs = agent.minGapMs
+  const answer = await fetchRobots(origin, ROBOTS, agent, {}, leaseOf(config), {
+    connections,
+    astray: () => undefined,
+    enterHop: async ({ deadlineMs }) => {
+      if (restMs >= deadlineMs) return 'late'
+      await later(restMs)
+      return { fence: 0, shared: false, astray: () => undefined, leave: async () => {}, release: async () => {} }
+    },
+    endRobotsFetch: async () => {},
+    forbidsHop: async () => undefined, // no rules are known
+    now: Date.now,
+    jitter: () => 0,
+  })
+  await Promise.all(answer.hops.map((hop) => hop.answer.body.discard()))
+  return answer
+}
+
+async function ofFleet(
+  visit: RobotsVisit,
+  { ledger, version: before }: { ledger: Ledger; version: number },
+  config: Config,
+  connections: LaneConnections,
+) {
+  const { origin, patienceMs } = visit
+  const pace = openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf })
+  const until = performance.now() + patienceMs
+  for (;;) {
+    const { state, version, now } = await ledger.viewOrigin(origin, [])
+    if (version !== before) return undefined
+    const isAsked = state.question !== undefined && state.question.until > now
+    const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, ledger, pace)
+    if (!('waitMs' in turn)) return ask(visit, turn, ledger, config, connections)
+    if (performance.now() + turn.waitMs > until) return undefined
+    await sleep(turn.waitMs)
+  }
+}
+
+/** The visit itself, and what the fleet learns by it. */
+async function ask(
+  { origin, agent }: RobotsVisit,
+  { clocks, lane: { fence, gapMs } }: Turn,
+  ledger: Ledger,
+  config: Config,
+  connections: LaneConnections,
+): Promise<RobotsAnswer> {
+  const { agents } = config
+  const fetch = { agent: agent.key, origin, path: ROBOTS, fence, gapMs, id: '', entered: true as const }
+  return await robots(fetch, agent, leaseOf(config), clocks, {
+    ledger,
+    connections,
+    agents,
+    sink: noSink,
+    siteAnswers: siteAnswers(agents),
+    stats: openStats({ size: 1, used: () => 1, waiting: () => 0 }),
+    log: { warn: () => {}, error: () => {} },
+  })
+}
+
+type Turn = { clocks: Clocks; lane: { fence: number; gapMs: number } }
+
+/** The origin's lane with all clocks above it, or how long to wait; what was entered before a shut one is given back. */
+async function enter(
+  { origin, agent }: RobotsVisit,
+  ledger: Ledger,
+  pace: ReturnType<typeof openPace>,
+): Promise<Turn | { waitMs: number }> {
+  const clocks = await pace.enter(agent, origin, agent.minGapMs)
+  if ('waitMs' in clocks) return clocks
+  const own = { agent: agent.key, origin }
+  const asked = { gapMs: agent.minGapMs, of: own }
+  if (clocks.hostLane !== undefined) {
+    const host = await ledger.enter({ ...asked, lanes: [clocks.hostLane], kind: 'clock' })
+    if (host.kind !== 'granted') {
+      await clocks.release()
+      return notNow(host)
+    }
+    clocks.begun(host)
+  }
+  const lane = await ledger.enter({ ...asked, lanes: [own], kind: 'hop', isRobots: true })
+  if (lane.kind === 'granted') return { clocks, lane }
+  await clocks.release()
+  return notNow(lane)
+}
+
+/** @throws OriginBlockedError when an operator has blocked the origin: no turn will come */
+function notNow(entry: Exclude<Entry, { kind: 'granted' }>): { waitMs: number } {
+  if (entry.kind === 'blocked') throw new OriginBlockedError()
+  return entry
+}
+
+/** An operator has blocked the origin: nobody of this fleet visits it, for whatever reason. */
+export class OriginBlockedError extends Error {
+  override readonly name = 'OriginBlockedError'
+  readonly code = 'ORIGIN_BLOCKED'
+  constructor() {
+    super('an operator has blocked this origin: it is not visited')
+  }
+}
+
+function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config): Lease {
+  const since = performance.now()
+  const age = (): number => performance.now() - since
+  const deadlineMs = (): number => FETCH_DEADLINE_MS - age()
+  const stillHeld = (): string | undefined => (deadlineMs() <= 0 ? 'the deadline is over' : undefined)
+  const lastCheck = (): string | undefined =>
+    age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : stillHeld()
+  return { deadlineMs, lastCheck, stillHeld, age, leaseMs: LEASE_MS }
+}

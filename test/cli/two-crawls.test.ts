@@ -1,0 +1,193 @@
+/** Commands of one user on one machine are one visitor: crawls beside each other, beside `up`, and when one is killed. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, onTestFinished, test } from 'vitest'
+import { judgeRecord, visitorsOf } from '../../packages/cli/src/audit/index.ts'
+import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
+import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
+
+const TIMEOUT = 120_000
+const GAP_MS = 300
+const AGENTS = JSON.stringify([
+  { name: 'twobot', userAgent: 'Mozilla/5.0 (compatible; twobot/1.0; +https://example.com/bot)' },
+])
+/** A lease that is lost comes back within seconds. */
+const TIMES = { FETCH_DEADLINE_MS: '1500', LEASE_MS: '2500', QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
+
+type Ground = { web: RecordedWeb; env: Record<string, string>; list(name: string, pages: number): Promise<Crawl> }
+type Crawl = { dir: string; file: string; urls: string[]; outcomes(): Promise<string[]> }
+
+/** Five recording sites, a user with nothing running, and lists of URLs of all five. */
+async function ground(): Promise<Ground> {
+  const web = await recordedWeb(
+    Array.from({ length: 5 }, (_, n) => ({
+      name: `site-${n}`,
+      robots: { body: 'User-agent: *\nDisallow: /private/' },
+    })),
+  )
+  onTestFinished(() => web.close())
+  const env = { XDG_DATA_HOME: await folder(), DEFAULT_GAP_MS: String(GAP_MS), DECORUM_AGENTS: AGENTS, ...TIMES }
+  return {
+    web,
+    env,
+    async list(name, pages) {
+      const dir = await folder()
+      const urls = Array.from({ length: pages }, (_, n) =>
+        Object.values(web.origins).map((origin) => `${origin}/${name}-${n}`),
+      ).flat()
+      const file = join(dir, 'urls.txt')
+      await writeFile(file, `${urls.join('\n')}\n`)
+      const outcomes = async (): Promise<string[]> =>
+        (await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))).map(({ url, kind }) => `${kind} ${url}`).sort()
+      return { dir, file, urls, outcomes }
+    },
+  }
+}
+
+const begin = ({ env }: Ground, { dir }: Crawl): Running =>
+  startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
+const allFetched = ({ urls }: Crawl): string[] => urls.map((url) => `fetched ${url}`).sort()
+
+async function audit({ web }: Ground) {
+  return judgeRecord(await web.evidence(), {
+    visitors: visitorsOf({ agent: 'twobot', profile: 'decorum', floorMs: GAP_MS, capMs: 10_000 }),
+    robotsRetryMs: 1_000,
+  })
+}
+
+test('two crawls started at the same instant are one fleet, one visitor, and each has its own outcomes alone', {
+  timeout: TIMEOUT,
+}, async () => {
+  const here = await ground()
+  const [a, b] = [await here.list('a', 8), await here.list('b', 12)]
+  const results = await Promise.all([begin(here, a).result, begin(here, b).result])
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+  ])
+  expect(results.filter(({ stdout }) => stdout.includes('"event":"joined"'))).toHaveLength(1)
+  expect(await a.outcomes()).toEqual(allFetched(a))
+  expect(await b.outcomes()).toEqual(allFetched(b))
+  expect(await audit(here)).toMatchObject({ total: 0, examples: [], robotsFetches: { all: 5, most: 1 } })
+  // pages too, whichever fetcher got them
+  expect(await pagesIn(a)).toEqual(a.urls.toSorted())
+  expect(await pagesIn(b)).toEqual(b.urls.toSorted())
+  expect(await noFleet(here)).toBe(true)
+})
+
+test('the crawl that started the fleet is killed in the middle: the other one ends well, and both are one visitor', {
+  timeout: TIMEOUT,
+}, async () => {
+  const here = await ground()
+  const crawls = [await here.list('a', 40), await here.list('b', 40)] as const
+  const running = crawls.map((crawl) => begin(here, crawl))
+  const joined = await Promise.race(
+    running.map(async (one, at) =>
+      one.hears('"event":"joined"').then(
+        () => at as 0 | 1,
+        () => new Promise<never>(() => {}),
+      ),
+    ),
+  )
+  const [starter, other] = joined === 1 ? crawls : [crawls[1], crawls[0]]
+  await running[joined]?.hears('"event":"progress"')
+  running[1 - joined]?.child.kill('SIGKILL')
+  expect((await running[joined]?.result)?.code).toBe(0)
+  expect(await other.outcomes()).toEqual(allFetched(other))
+  const resumed = await decorum(['crawl', '--resume', '--json'], { cwd: starter.dir, env: here.env })
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
+  expect(await starter.outcomes()).toEqual(allFetched(starter))
+  expect((await audit(here)).examples).toEqual([])
+})
+
+test('a crawl beside `up` works on its Redis; what `up` was given stays its own', { timeout: TIMEOUT }, async () => {
+  const here = await ground()
+  const [a, b] = [await here.list('a', 4), await here.list('b', 4)]
+  const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
+  await up.hears('"event":"up"')
+  await decorum(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
+  await decorum(['enqueue', a.file], { env: here.env })
+  const { code, stdout } = await begin(here, b).result
+  expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
+  expect(await b.outcomes()).toEqual(allFetched(b))
+  const others = await decorum(['outcomes'], { env: here.env })
+  for (const url of a.urls) expect(others.stdout).toContain(url)
+  up.child.kill('SIGTERM')
+  expect((await up.result).code).toBe(0)
+  expect((await audit(here)).examples).toEqual([])
+})
+
+test('a crawl with other manners than the fleet that runs is told what differs, and visits nobody', {
+  timeout: TIMEOUT,
+}, async () => {
+  const here = await ground()
+  const [a, b] = [await here.list('a', 300), await here.list('b', 1)]
+  const first = begin(here, a)
+  await first.hears('"event":"progress"')
+  const other = await decorum(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_GAP_MS: '20' } })
+  expect(other).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/a fleet with other settings runs here already.*DEFAULT_GAP_MS/),
+  })
+  const up = await decorum(['up', '--port', '0'], { env: here.env })
+  expect(up).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet runs here already') })
+  const twice = await decorum(['crawl', '--resume'], { cwd: a.dir, env: here.env })
+  expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('another crawl is at work in') })
+  first.child.kill('SIGINT')
+  expect((await first.result).code).toBe(3)
+  expect((await audit(here)).requests).toBeGreaterThan(0)
+  expect(await readFile(here.web.record, 'utf8')).not.toContain('/b-')
+})
+
+test('`check` beside a fleet: what the fleet knows is not asked for again, what it does not know is asked in turn', {
+  timeout: TIMEOUT,
+}, async () => {
+  const here = await ground()
+  const a = await here.list('a', 6)
+  const [known, unknown] = [Object.values(here.web.origins)[0], Object.values(here.web.origins)[4]]
+  await writeFile(a.file, `${a.urls.filter((url) => !url.startsWith(`${unknown}/`)).join('\n')}\n`)
+  const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
+  await up.hears('"event":"up"')
+  await decorum(['outcomes'], { env: here.env })
+  await decorum(['enqueue', a.file], { env: here.env })
+  const check = async (url: string) => {
+    const { code, stdout, stderr } = await decorum(['check', url, '--json'], { env: here.env })
+    expect([code, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout) as { asked: { by: string }; verdicts: { allowed: boolean }[] }
+  }
+  const outcome = startDecorum(['outcomes', '--follow'], { env: here.env })
+  await outcome.hears(`${known}/a-0`)
+  const asked = await Promise.all([known, unknown, unknown, unknown].map((origin) => check(`${origin}/private/x`)))
+  expect(asked.map(({ verdicts }) => verdicts[0]?.allowed)).toEqual([false, false, false, false])
+  expect(asked[0]?.asked.by).toBe('known')
+  const nobody = 'http://127.40.0.77:1'
+  const other = await decorum(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_GAP_MS: '20' } })
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet with other settings') })
+  await decorum(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
+  const paused = await decorum(['check', `${nobody}/x`], { env: here.env })
+  expect(paused).toMatchObject({ code: 1, stderr: expect.stringContaining('did not come within 60 s') })
+  expect(await audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
+})
+
+/** URLs of the pages in the archive of a crawl, from whole files only. */
+async function pagesIn({ dir }: Crawl): Promise<string[]> {
+  const pages = join(dir, 'decorum-out/pages')
+  const files = (await readdir(pages)).filter((name) => name.endsWith('.warc.gz'))
+  const texts = await Promise.all(
+    files.map(async (name) => gunzipSync(await readFile(join(pages, name))).toString('latin1')),
+  )
+  const responses = texts
+    .flatMap((text) => text.split('WARC/1.1\r\n'))
+    .filter((one) => one.includes('WARC-Type: response'))
+  const urls = responses.map((one) => /WARC-Target-URI: (\S+)/.exec(one)?.[1] ?? '')
+  return urls.filter((url) => !url.endsWith('/robots.txt')).sort()
+}
+
+/** The embedded Redis ends with the last who needs it. */
+async function noFleet({ env }: Ground): Promise<boolean> {
+  await expect
+    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 20_000 })
+    .toContain('no fleet')
+  return true
+}
