@@ -182,7 +182,10 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
     await handBack(lease, answer.endedAt, tools, async (restedMs) => {
       const told = await tools.ledger.learn({ ...lesson, gapMs: owedMs, restedMs })
       if (told !== 'full') return told
-      tools.log.warn({ origin }, 'no room for this robots.txt: ROBOTS_BODIES_MAX_BYTES; it is asked for again later')
+      tools.log.warn(
+        { origin },
+        'no room for this robots.txt (ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES): it is asked for again later',
+      )
       const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), gapMs: owedMs, restedMs })
       return parked === 'full' ? 'stale' : parked
     })
