@@ -420,6 +420,8 @@ test('a 304 to that is no answer, waits for its retry, and keeps the delay that 
   expect(lost?.state.copy).toBeUndefined() // a copy without its body is none
   expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 30_000)).toMatchObject({ kind: 'wait' })
   expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 90_000)).toMatchObject({ kind: 'ask' })
+  const [again] = await askedBy(site, async () => undefined, lost?.state)
+  expect(again?.gaps).toEqual([{ agent: 'decorum' }])
   const [unread] = await askedBy(site, () => Promise.reject(new Error('away')))
   expect(unread?.state).toMatchObject({ answer: { reason: 'protocol' }, copy: { hash: 'h' } })
   for (const lesson of [lost, unread]) {

@@ -116,8 +116,9 @@ test('beyond the budget of its registrable domain a large body lives for an hour
   const bench = await emptyLedger(redis, { bodies })
   const sub = (n: number) => `http://s${n}.wild.example`
   for (const n of [1, 2, 3]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isLong)
-  for (const n of [4, 5]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isShort)
-  expect(await learnBody(bench, sub(6), 3 * KIB), 'of usual size').toSatisfy(isLong)
+  for (const n of [4, 5, 6]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isShort)
+  expect(await learnBody(bench, sub(7), 12 * KIB), 'as much as for long lives').toMatchObject({ told: 'full' })
+  expect(await learnBody(bench, sub(8), 3 * KIB), 'of usual size').toSatisfy(isLong)
   expect(await learnBody(bench, 'http://www.else.example', 12 * KIB), 'another domain').toSatisfy(isLong)
   expect(await knows(bench, sub(4))).toBe(true)
   bench.clock.pass(HOUR + 1_000)

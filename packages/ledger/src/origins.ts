@@ -29,9 +29,9 @@ const ORIGIN_LIFE_MS = 31 * 86_400_000
  * counts; so what is there at once is at most twice a budget.
  */
 export type BodyBudget = {
-  /** of the origins of one registrable domain, bytes */
+  /** of the origins of one registrable domain, bytes; and as much again for short lives */
   domainBytes: number
-  /** of all; and as much again for short lives */
+  /** of all, bytes; likewise */
   allBytes: number
   /** life beyond the budget, ms */
   beyondLifeMs: number

@@ -211,7 +211,10 @@ export async function robots(
       const owed = { gapMs: owedMs, restedMs, ...(order.entered ? { forAsker: true } : {}) }
       const told = await tools.ledger.learn({ ...lesson, ...owed })
       if (told !== 'full') return told
-      tools.log.warn({ origin }, 'no room for this robots.txt: ROBOTS_BODIES_MAX_BYTES; it is asked for again later')
+      tools.log.warn(
+        { origin },
+        'no room for this robots.txt (ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES): it is asked for again later',
+      )
       const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), ...owed })
       return parked === 'full' ? 'stale' : parked
     })

@@ -83,15 +83,15 @@ async function atHand(
 
 /**
  * Each agent's delay under its own policy; one file is compiled once per profile. Through an outage the last copy's delay
- * holds, whether or not the copy's rules do, and where its body cannot be read the delay that is known: slower, never ruder.
+ * holds, whether or not the copy's rules do, and without its body the delay that is known: slower, never ruder.
  */
 function gapsOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent: string } & Partial<Gap>)[] {
   const compiled = new Map<string, RobotsTxt>()
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
     const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
-    if (isOpen || body === undefined) return { agent: agent.key, ...gapFor(agent, undefined) }
-    if (!(body instanceof Uint8Array)) return { agent: agent.key }
+    if (isOpen) return { agent: agent.key, ...gapFor(agent, undefined) }
+    if (!(body instanceof Uint8Array)) return { agent: agent.key } // what is known stays
     const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
     compiled.set(agent.profile, rules)
     return { agent: agent.key, ...gapFor(agent, rules) }

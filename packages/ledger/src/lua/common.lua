@@ -29,7 +29,7 @@
                         (ms, until, reason), rf version at which a refetch was asked for, g:<agent> gap, w:<agent> clamped
   {tag}:ids:<n>   set   ids that are stored, as numbers, in 4096 buckets
   {tag}:outcomes  stream · {tag}:outbox stream of candidates born from redirects · {tag}:counts hash
-  {tag}:b:<hash>  robots.txt body · {tag}:spent, {tag}:spent:<domain>, {tag}:spent:beyond what was spent of the budget of bodies (learn.lua) · {tag}:mark:<…> what was already parked · {tag}:wake channel
+  {tag}:b:<hash>  robots.txt body · {tag}:spent, {tag}:spent-beyond, each also with :<domain>: what was spent of the budgets of bodies (learn.lua) · {tag}:mark:<…> what was already parked · {tag}:wake channel
 
   Reads of a whole batch are one command where Redis offers it, and so are its writes: they are gathered and flushed at the
   end, for a redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md).

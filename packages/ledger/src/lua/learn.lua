@@ -30,24 +30,24 @@ end
 -- given is spent, of its domain and of all, until as long a time is over. Beyond it lives are short, and these have a budget, too.
 local FREE_BYTES, DAY_MS = 4096, 86400000
 local longest, short = tonumber(ARGV[8]), tonumber(ARGV[11])
-local SPENT = P .. 'spent'
+-- spends it of both budgets, of the domain and of all, if both have room; the counters end after that life
 local function spend(counter, bytes, life)
-  if call('INCRBY', counter, bytes) == bytes then call('PEXPIRE', counter, life) end
+  local counters = { [counter .. ':' .. ARGV[14]] = tonumber(ARGV[15]), [counter] = tonumber(ARGV[16]) }
+  for name, budget in pairs(counters) do
+    if tonumber(call('GET', name) or '0') + bytes > budget then return false end
+  end
+  for name in pairs(counters) do
+    if call('INCRBY', name, bytes) == bytes then call('PEXPIRE', name, life) end
+  end
+  return true
 end
-local function hasRoom(counter, bytes, budget) return tonumber(call('GET', counter) or '0') + bytes <= tonumber(budget) end
 -- how long a body of this size lives from now on; nil when there is no room for it
 local function grant(bytes, left)
   if bytes <= FREE_BYTES then return longest end
   if left >= longest - DAY_MS then return left end -- spent less than a day ago
-  if hasRoom(SPENT .. ':' .. ARGV[14], bytes, ARGV[15]) and hasRoom(SPENT, bytes, ARGV[16]) then
-    spend(SPENT .. ':' .. ARGV[14], bytes, longest)
-    spend(SPENT, bytes, longest)
-    return longest
-  end
+  if spend(P .. 'spent', bytes, longest) then return longest end
   if left >= short / 2 then return left end
-  if not hasRoom(SPENT .. ':beyond', bytes, ARGV[16]) then return nil end
-  spend(SPENT .. ':beyond', bytes, short)
-  return short
+  return spend(P .. 'spent-beyond', bytes, short) and short or nil
 end
 -- writes the body if it is given, and lengthens the life of one that is there; nil when there is no room for it
 local function keepBody(hash, body)
