@@ -11,7 +11,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadAgents, loadPaceGroups, MAX_ORDERS_PER_JOB, OrdersJob } from '@decorum/protocol'
+import { loadAgents, loadPaceGroups, MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
 import { Agent, buildConnector, request } from 'undici'
 import { addressGuard } from '../services/fetcher/src/address-guard.ts'
 import { openArchive } from '../services/fetcher/src/archive.ts'
@@ -163,7 +163,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, MAX_ORDERS_PER_JOB)
       const text = `{"orders":[${batch.map(({ origin }) => orderText(origin, fence++)).join()}]}`
-      const { orders } = OrdersJob.parse(JSON.parse(text))
+      const orders = (ordersIn(JSON.parse(text)) ?? []).flatMap((read) => (read.ok ? [read.order] : []))
       for (const [at, order] of orders.entries()) void slots.place(() => carryOut(order, tools).then(batch[at]?.done))
     }
   }

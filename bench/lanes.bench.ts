@@ -109,7 +109,7 @@ const originOf = (lane: number): string => `https://www.host-${lane}.example`
 
 /** As a frontier writes them, which are looked up, and as a gateway assigns them: hundred to a job. */
 const chosenFor = (n: number): string => `f3a9-${n.toString(36)}`
-const assignedTo = (n: number): string => assignedId('0', `${Math.floor(n / 100) + 1}`, n % 100)
+const assignedTo = (n: number): string => assignedId('0', { id: `${Math.floor(n / 100) + 1}`, timestamp: 0 }, n % 100)
 
 function item(n: number, lanes: number, idOf: (n: number) => string): ParkItem {
   const origin = originOf(n % lanes)

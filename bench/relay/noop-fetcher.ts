@@ -83,7 +83,16 @@ function robotsOf(origin: string): string {
   return `${lines.join('\n')}\n`
 }
 
-openOrdersIn({ tags: ledger.tags, connection: linkTo(url, { away: 'wait' }), slots, stats, carryOut, log })
+const endUnreadable = async (): Promise<void> => undefined
+openOrdersIn({
+  tags: ledger.tags,
+  connection: linkTo(url, { away: 'wait' }),
+  slots,
+  stats,
+  carryOut,
+  endUnreadable,
+  log,
+})
 await announce()
 setInterval(() => void announce(), 1_000)
 const counter = answerParent((width) => {

@@ -1,6 +1,6 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
 import { LedgerUnavailableError, type Lesson, type Permit, type Resolution, type Settlement } from '@decorum/ledger'
-import { loadPaceGroups } from '@decorum/protocol'
+import { loadPaceGroups, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
@@ -92,6 +92,18 @@ test('an order whose lane opens much later than it said gives the lane back, and
   await run(pageOrder('http://127.0.0.1:1'))
   expect([begun.length, settled.length]).toEqual([1, 0])
   expect(released).toMatchObject([{ next: { kind: 'release' } }])
+})
+
+test('an agent that this fetcher does not know: the lane is given back at once, for a bounded while, with the reason', async () => {
+  const { run, begun, released, settled, problems, stats } = rig()
+  const order = pageOrder('http://127.0.0.1:1', '/', { agent: 'new-bot', fence: 8 })
+  await run(order)
+  await run(order)
+  expect([begun, settled]).toEqual([[], []])
+  const next = { kind: 'defer', until: NOW + UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' }
+  expect(released).toEqual(Array(2).fill({ agent: 'new-bot', origin: order.origin, fence: 8, dropped: [], next }))
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="unknown-agent"} 2'])
+  expect(problems, 'said once').toHaveLength(1)
 })
 
 test('a page: begun in the instant before, settled with the silence kept since its last byte', async () => {

@@ -1,5 +1,5 @@
 /** The orders queue on a real Redis: jobs into slots. */
-import { MAX_ORDERS_PER_JOB, ORDERS, type Order, queueOptions } from '@decorum/protocol'
+import { ORDERS, type Order, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -19,12 +19,14 @@ function rig(slotCount: number, tag = `{t${Math.random().toString(36).slice(2)}}
   const slots = openSlots(slotCount)
   const stats = openStats({ size: slotCount, used: () => slots.taken, waiting: () => slots.waiting })
   const warnings: object[] = []
+  const ended: { order: UnreadableOrder; why: string }[] = []
   const orders = openOrdersIn({
     tags: [tag],
     connection: { url: redis.url, maxRetriesPerRequest: null },
     slots,
     stats,
     carryOut: (order) => new Promise((end) => inSlots.push({ order, end: () => end() })),
+    endUnreadable: async (order, why) => void ended.push({ order, why }),
     log: { warn: (fields) => warnings.push(fields) },
   })
   onTestFinished(async () => {
@@ -41,6 +43,7 @@ function rig(slotCount: number, tag = `{t${Math.random().toString(36).slice(2)}}
     inSlots,
     stats,
     warnings,
+    ended,
     add,
     connection,
     tag,
@@ -74,16 +77,7 @@ test('while all slots are taken jobs wait in the queue, and the fetcher holds tw
 
 test('what cannot be read is set aside once and holds nothing up', async () => {
   const { queue, add, inSlots, stats, counts, connection, tag, warnings } = rig(5)
-  const bad = [
-    {},
-    [],
-    7,
-    null,
-    { orders: [] },
-    { orders: [{}] },
-    { orders: numbered(1, MAX_ORDERS_PER_JOB + 1) },
-    { orders: [{ ...pageOrder('http://a.example'), fence: 'x' }] },
-  ]
+  const bad = [{}, [], 7, null, { orders: [] }, { orders: {} }]
   for (const data of bad) await queue.add('orders', data)
   const broken = await queue.add('orders', { orders: numbered(1, 1) })
   await connection.hset(`${tag}:${ORDERS}:${broken.id}`, 'data', '{not json')
@@ -92,6 +86,22 @@ test('what cannot be read is set aside once and holds nothing up', async () => {
   expect(stats.badJobs).toBeGreaterThanOrEqual(bad.length)
   await expect.poll(counts, { timeout: 5_000 }).toMatchObject({ completed: 0, failed: 0 })
   expect(warnings.length).toBeGreaterThanOrEqual(bad.length)
+})
+
+test('an order that cannot be read ends its candidate; its companions are carried out', async () => {
+  const { queue, inSlots, ended, stats, warnings } = rig(5)
+  const [first, poisoned, nameless, last] = numbered(1, 4)
+  const orders = [first, { ...poisoned, expiresAt: null, meta: { a: 1 } }, { ...nameless, fence: 'x' }, last]
+  await queue.add('orders', { orders })
+  await expect.poll(() => inSlots.map(({ order }) => order.id)).toEqual(['o1', 'o4'])
+  const { agent, origin, fence, path } = poisoned as Order
+  expect(ended).toEqual([
+    {
+      order: { agent, origin, fence, path, id: 'o2', attempt: 1, meta: { a: 1 } },
+      why: expect.stringMatching(/^expiresAt: /),
+    },
+  ])
+  expect([stats.badOrders, stats.badJobs, warnings.length]).toEqual([2, 0, 2])
 })
 
 test('stop takes no more jobs and resolves when every order that was placed has ended', async () => {

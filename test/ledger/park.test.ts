@@ -1,10 +1,22 @@
 /** park: URLs into lanes, idempotent, bounded, and never at the cost of a silence. */
+import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
+
+/** A job as BullMQ keeps it while a worker has it in hand. @returns the mark of its first chunk */
+async function jobInHand(
+  raw: Redis,
+  job: string,
+  token = 'worker:0',
+): Promise<{ job: string; token: string; chunk: 0 }> {
+  const key = `${TAG}:candidates:${job}`
+  await raw.multi().hset(key, 'data', '{}').set(`${key}:lock`, token).exec()
+  return { job, token, chunk: 0 }
+}
 
 test('parked URLs leave in the order in which they came', async () => {
   const { ledger, takeOne } = await emptyLedger(redis)
@@ -39,8 +51,7 @@ test('an id is free again once it has its outcome', async () => {
 
 test('the same job delivered again parks nothing, even when its URLs have left meanwhile', async () => {
   const { ledger, raw, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
-  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
-  const mark = { job: 'j1', chunk: 0 }
+  const mark = await jobInHand(raw, 'j1')
   expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
   const lane = await takeOne()
   await beginPage(lane)
@@ -52,10 +63,9 @@ test('the same job delivered again parks nothing, even when its URLs have left m
 
 test('a frontier adds its job again, never having heard that it was taken: parked once, though its job has left', async () => {
   const { ledger, raw } = await emptyLedger(redis)
-  const mark = { job: 'f0123456789abcdef-7', chunk: 0 }
-  const added = () => raw.hset(`${TAG}:candidates:${mark.job}`, 'data', '{}')
+  const added = () => jobInHand(raw, 'f0123456789abcdef-7')
+  const mark = await added()
   const assigned = () => ledger.park(0, urls('#:f0123456789abcdef-7.0', '#:f0123456789abcdef-7.1'), mark)
-  await added()
   expect(await assigned()).toMatchObject({ parked: 2, absorbed: 0 })
   await raw.del(`${TAG}:candidates:${mark.job}`)
   await added()
@@ -80,15 +90,27 @@ test('assigned ids are unique where they come from: none is stored beside its UR
 
 test('each chunk of a job has its own mark', async () => {
   const { ledger, raw } = await emptyLedger(redis)
-  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
-  await ledger.park(0, urls('a'), { job: 'j1', chunk: 0 })
-  expect(await ledger.park(0, urls('b'), { job: 'j1', chunk: 1 })).toMatchObject({ parked: 1 })
+  const mark = await jobInHand(raw, 'j1')
+  await ledger.park(0, urls('a'), mark)
+  expect(await ledger.park(0, urls('b'), { ...mark, chunk: 1 })).toMatchObject({ parked: 1 })
 })
 
 test('a job that is gone was done by somebody else: a worker that wakes late parks nothing for it', async () => {
   const { ledger, raw } = await emptyLedger(redis)
-  expect(await ledger.park(0, urls('a'), { job: 'gone', chunk: 0 })).toEqual({ parked: 0, absorbed: 1, outcomes: 0 })
+  const mark = { job: 'gone', token: 'late', chunk: 0 }
+  expect(await ledger.park(0, urls('a'), mark)).toEqual({ parked: 0, absorbed: 1, outcomes: 0 })
   expect(await raw.exists(`${TAG}:candidates:gone`), 'and no job is made up').toBe(0)
+})
+
+test('a worker that wakes late neither stores nor marks anything in a later job of the same name', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  const yesterday = await jobInHand(raw, 'nightly', 'frozen worker')
+  await raw.del(`${TAG}:candidates:nightly`, `${TAG}:candidates:nightly:lock`) // another gateway has finished it
+  await raw.hset(`${TAG}:candidates:nightly`, 'data', '{}') // today's, waiting in the queue
+  expect(await ledger.park(0, urls('old'), yesterday)).toEqual({ parked: 0, absorbed: 1, outcomes: 0 })
+  const today = await jobInHand(raw, 'nightly', 'another worker')
+  expect(await ledger.park(0, urls('old'), yesterday)).toEqual({ parked: 0, absorbed: 1, outcomes: 0 })
+  expect(await ledger.park(0, urls('new'), today)).toMatchObject({ parked: 1 })
 })
 
 test('a chunk marked by a key is parked once, also for a gateway that comes with it when its job is done', async () => {
@@ -159,8 +181,8 @@ test('a full lane absorbs what it already holds instead of refusing it', async (
 
 test('a refused chunk spends its mark: delivered again it writes no second outcome', async () => {
   const { ledger, raw, outcomes } = await emptyLedger(redis, { laneLimit: 1 })
-  await raw.hset(`${TAG}:candidates:j1`, 'data', '{}')
-  for (let i = 0; i < 2; i++) await ledger.park(0, urls('a', 'b'), { job: 'j1', chunk: 0 })
+  const mark = await jobInHand(raw, 'j1')
+  for (let i = 0; i < 2; i++) await ledger.park(0, urls('a', 'b'), mark)
   expect(await outcomes()).toHaveLength(1)
 })
 

@@ -300,6 +300,25 @@ test('a hold is waited for; retired queues are looked at, and their serial numbe
   for (const tag of ['{decorum:0}', ...retired]) expect(await raw.get(`${tag}:candidates:id`)).toBe('40')
 })
 
+test.each(['delayed', 'prioritized', 'wait', 'paused'])(
+  'a job half way in is seen where it waits for its next turn: %s',
+  async (where) => {
+    const raw = await empty()
+    await open(1)
+    await raw.hset('{decorum:0}:epoch', 'hold', 0)
+    const queue = '{decorum:0}:candidates'
+    const put = (id: number) =>
+      where === 'wait' || where === 'paused'
+        ? raw.lpush(`${queue}:${where}`, id)
+        : raw.zadd(`${queue}:${where}`, id, String(id))
+    for (let id = 1; id <= 600; id++) await put(id) // more than one page, and nobody has had them in hand yet
+    await raw.hset(`${queue}:577`, 'ats', 1)
+    await expect(change(2)).rejects.toThrow('half way in (1 in {decorum:0})')
+    await raw.hdel(`${queue}:577`, 'ats')
+    expect(await change(2)).toMatchObject({ from: 1, to: 2 })
+  },
+)
+
 test('a job that is begun right before the gate is shut is seen: the gate opens again', async () => {
   const raw = await empty()
   const ledger = await open(1)

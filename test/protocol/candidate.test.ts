@@ -6,6 +6,7 @@ import {
   candidatesOf,
   frontierJob,
   isAssigned,
+  LAST_INSTANT,
   MAX_BATCH,
   MAX_ID_CHARS,
   MAX_META_BYTES,
@@ -42,6 +43,46 @@ test.each([
   ['an agent of 65 characters', { ...good, agent: 'x'.repeat(65) }, 'bad-candidate', /^agent: /],
   ['another priority', { ...good, priority: 'urgent' }, 'bad-candidate', /^priority: /],
   ['an expiry that is no number', { ...good, expiresAt: '2026' }, 'bad-candidate', /^expiresAt: /],
+  [
+    'an expiry that JSON cannot carry on',
+    { ...good, expiresAt: Number.MAX_VALUE },
+    'bad-candidate',
+    /^expiresAt: .*from 0 to 8640000000000000/,
+  ],
+  [
+    'an expiry one ms beyond what a date can be',
+    { ...good, expiresAt: LAST_INSTANT + 1 },
+    'bad-candidate',
+    /^expiresAt: /,
+  ],
+  ['an expiry before time began', { ...good, expiresAt: -1 }, 'bad-candidate', /^expiresAt: /],
+  ['an id with half of a surrogate pair', { ...good, id: 'x\ud800' }, 'bad-candidate', /^id: .*well-formed/],
+  ['an agent with half of a surrogate pair', { ...good, agent: 'x\udfff' }, 'bad-candidate', /^agent: .*well-formed/],
+  ['a url with half of a surrogate pair', { url: 'http://a.test/\ud800' }, 'not-well-formed', undefined],
+  [
+    'meta with half of a pair in a value',
+    { ...good, meta: { a: [{ b: '\udc00' }] } },
+    'bad-candidate',
+    /^meta: .*well-formed/,
+  ],
+  [
+    'meta with half of a pair in a key',
+    { ...good, meta: { a: { '\ud83d': 1 } } },
+    'bad-candidate',
+    /^meta: .*well-formed/,
+  ],
+  [
+    'meta with a number beyond all',
+    { ...good, meta: JSON.parse('{"a":[1e999]}') as object },
+    'bad-candidate',
+    /^meta: a number beyond/,
+  ],
+  [
+    'meta with 2^53 + 1',
+    { ...good, meta: JSON.parse('{"id":9007199254740993}') as object },
+    'bad-candidate',
+    /^meta: .*write it as text/,
+  ],
   ['an expiry without end', { ...good, expiresAt: Number.POSITIVE_INFINITY }, 'bad-candidate', /^expiresAt: /],
   ['meta that is a list', { ...good, meta: [1] }, 'bad-candidate', /^meta: /],
   ['an eleventh hop', { ...good, hops: 11 }, 'bad-candidate', /^hops: /],
@@ -55,20 +96,41 @@ test.each([
   if (!read.ok && detail !== undefined) expect(read.refusal.detail).toMatch(detail)
 })
 
+test.each([0, 1.5, 1_700_000_000_000, LAST_INSTANT])(
+  'an expiry of %d is an instant, past or fractional as it may be',
+  (expiresAt) => {
+    expect(readCandidate({ ...good, expiresAt })).toMatchObject({ ok: true, candidate: { expiresAt } })
+  },
+)
+
+test('a refusal echoes nothing that would not come out as it went in', () => {
+  const broken = { url: 3, id: 'x\ud800', agent: '\ud800', meta: { a: '\ud800' } }
+  expect(readCandidate(broken)).toEqual({ ok: false, refusal: expect.anything(), url: '' })
+})
+
 test('a candidate that claims an assigned id does not keep it: its outcome must not be taken for the true one', () => {
   expect(readCandidate({ ...good, id: '#:12.0' })).not.toHaveProperty('id')
 })
 
-test('assigned ids say job and place; only where job ids are used once do they stand for themselves', () => {
+test('assigned ids say job and place, and the time of a job whose name its producer chose', () => {
   const run = '0123456789abcdef'
-  expect(assignedId('0', '12', 3)).toBe('#:12.3')
-  expect(assignedId('5-11', '12', 3)).toBe('#:5-11/12.3')
-  expect(assignedId('0', frontierJob(run, 7), 99)).toBe(`#:f${run}-7.99`)
-  for (const chosen of ['daily', 'f12-7', `${run}-7`, '1e3']) expect(isAssigned(assignedId('0', chosen, 0))).toBe(false)
+  const assigned = (id: string, index: number, queue = '0') => assignedId(queue, { id, timestamp: 1_700 }, index)
+  expect(assigned('12', 3)).toBe('#:12.3')
+  expect(assigned('12', 3, '5-11')).toBe('#:5-11/12.3')
+  expect(assigned(frontierJob(run, 7), 99)).toBe(`#:f${run}-7.99`)
+  for (const chosen of ['daily', 'f12-7', `${run}-7`, '1e3']) expect(assigned(chosen, 0)).toBe(`#:${chosen}@1700.0`)
+})
+
+test('no id that we assign can be a frontier’s own, and none needs to be looked up', () => {
+  for (const job of ['12', 'daily', frontierJob('0123456789abcdef', 7)]) {
+    const id = assignedId('0', { id: job, timestamp: 1_700 }, 0)
+    expect(isAssigned(id)).toBe(true)
+    expect(readCandidate({ ...good, id })).toMatchObject({ ok: false, refusal: { reason: 'reserved-id' } })
+  }
 })
 
 test('members of a job with an endless name have ids of their own, none too long', () => {
-  const ids = [0, 999].map((index) => assignedId('11', 'n'.repeat(500), index))
+  const ids = [0, 999].map((index) => assignedId('11', { id: 'n'.repeat(500), timestamp: Date.now() }, index))
   expect(new Set(ids).size).toBe(2)
   for (const id of ids) expect(id.length).toBeLessThanOrEqual(MAX_ID_CHARS)
 })
@@ -116,7 +178,9 @@ test('whatever a stranger sends, reading it never throws and every refusal has a
 
 test('keys that mean something to JavaScript do no harm', () => {
   const data = JSON.parse('{"url":"http://a.test/","__proto__":{"id":"x"},"meta":{"__proto__":{"evil":1}}}') as unknown
-  expect(readCandidate(data)).toMatchObject({ ok: true })
+  const read = readCandidate(data)
+  expect(read.ok && read.candidate.id).toBeUndefined()
+  expect(JSON.stringify(read.ok && read.candidate.meta), 'and meta is echoed whole').toBe('{"__proto__":{"evil":1}}')
   expect(({} as Record<string, unknown>).evil).toBeUndefined()
 })
 

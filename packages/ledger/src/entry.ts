@@ -3,6 +3,7 @@
  * beside the path (measured: `bench/lanes.bench.ts`). Expiry in seconds, base 36, rounded up.
  */
 import { hash } from 'node:crypto'
+import { LAST_INSTANT } from '@decorum/protocol'
 import type { Parked } from './types.ts'
 
 export function encodeEntry(parked: Parked): string {
@@ -18,7 +19,8 @@ export function decodeEntry(entry: string, priority: Parked['priority']): Parked
   const d = entry.indexOf(' ', c + 1)
   return {
     path: entry.slice(0, a),
-    expiresAt: Number.parseInt(entry.slice(a + 1, b), 36) * 1_000,
+    // Earlier versions accepted any number: an instant that no order could carry is read as the last one that can be.
+    expiresAt: Math.min(Number.parseInt(entry.slice(a + 1, b), 36) * 1_000, LAST_INSTANT),
     hops: Number.parseInt(entry.slice(b + 1, c), 36),
     id: unescapeId(d < 0 ? entry.slice(c + 1) : entry.slice(c + 1, d)),
     priority,

@@ -98,7 +98,11 @@ async function park(scripts: Scripts, settings: LaneSettings, items: ParkItem[],
     const answer = await scripts.call(
       'park',
       settings.laneLimit,
-      ...(mark === undefined ? ['', '', ''] : 'job' in mark ? ['job', mark.job, mark.chunk] : ['key', mark.key, 0]),
+      ...(mark === undefined
+        ? ['', '', '']
+        : 'job' in mark
+          ? [mark.token, mark.job, mark.chunk]
+          : ['key', mark.key, 0]),
       MARK_MS,
       mark !== undefined && 'job' in mark && isFrontierJob(mark.job) ? DONE_MARK_MS : 0,
       singles.length,

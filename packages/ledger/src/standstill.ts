@@ -51,12 +51,21 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
     const answers = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])
     begun.push(...ids.filter((_, n) => Number(answers[n]?.[1] ?? 0) > 0))
   }
-  await look(await redis.zrange(`${queue}:delayed`, '0', '-1'))
-  for (let at = 0; ; at += PAGE) {
-    const ids = await redis.lrange(`${queue}:wait`, at, at + PAGE - 1)
-    await look(ids)
-    if (ids.length < PAGE) return begun
+  // A job that was put off comes back by way of these; one with a priority of BullMQ's own, by `prioritized`.
+  const pages: ((at: number) => Promise<string[]>)[] = [
+    ...['delayed', 'prioritized'].map(
+      (set) => (at: number) => redis.zrange(`${queue}:${set}`, String(at), String(at + PAGE - 1)),
+    ),
+    ...['wait', 'paused'].map((list) => (at: number) => redis.lrange(`${queue}:${list}`, at, at + PAGE - 1)),
+  ]
+  for (const page of pages) {
+    for (let at = 0; ; at += PAGE) {
+      const ids = await page(at)
+      await look(ids)
+      if (ids.length < PAGE) break
+    }
   }
+  return begun
 }
 
 /**

@@ -2,6 +2,12 @@
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 
+/**
+ * A lane whose agent a process does not know is left alone for this long: long enough that such lanes cost little, short
+ * enough that they go on soon after a rolling deploy has ended.
+ */
+export const UNKNOWN_AGENT_WAIT_MS = 10_000
+
 const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc'] as const
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')

@@ -1,8 +1,11 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { isHopId } from './hop-id.ts'
+import { isRecord, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { type CrawlUrl, readUrl } from './origin.ts'
 import { FIRST_NAME } from './partition.ts'
+import { LAST_INSTANT } from './time.ts'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000
@@ -11,9 +14,11 @@ export const MAX_ID_CHARS = 128
 /** Largest meta, as JSON in UTF-8, octets. */
 export const MAX_META_BYTES = 4_096
 
-/** What ids begin with that a gateway has assigned to candidates of jobs whose id is never used again. */
+/** What ids begin with that a gateway has assigned. Each is given once, so nobody needs to look whether it is stored. */
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
+/** Of a form that only the fleet itself gives, so that no candidate of ours is ever taken for one of a frontier's. */
+const isReserved = (id: string): boolean => isAssigned(id) || isHopId(id)
 
 /** A job id that is used once: BullMQ's own numbers, and those of a frontier's run. */
 const SERIAL = /^\d{1,16}$/
@@ -23,24 +28,29 @@ export const isFrontierJob = (jobId: string): boolean => FRONTIER_JOB.test(jobId
 export const frontierJob = (run: string, serial: number): string => `f${run}-${serial}`
 
 /**
- * What a candidate is called that does not say: by its job and its place in it. Unique for ever where job ids are; a name
- * that its producer gave to the job may come again, and what it carries is told apart by looking ids up.
+ * What a candidate is called that does not say: by its job and its place in it. A name that its producer gave to the job
+ * may come again with other candidates, so the id names the job's own time as well.
  * @param queue  tagName of the partition whose queue the job came by
+ * @param job    its id, and the instant at which it was added, ms
  */
-export function assignedId(queue: string, jobId: string, index: number): string {
-  const job = jobId.length <= MAX_ID_CHARS / 2 ? jobId : hash('sha1', jobId)
-  const place = `${queue === FIRST_NAME ? '' : `${queue}/`}${job}.${index}`
-  return SERIAL.test(jobId) || isFrontierJob(jobId) ? ASSIGNED + place : place
+export function assignedId(queue: string, job: { id: string; timestamp: number }, index: number): string {
+  const name = job.id.length <= MAX_ID_CHARS / 2 ? job.id : hash('sha1', job.id)
+  const isGivenOnce = SERIAL.test(job.id) || isFrontierJob(job.id)
+  const place = `${queue === FIRST_NAME ? '' : `${queue}/`}${name}${isGivenOnce ? '' : `@${job.timestamp}`}`
+  return `${ASSIGNED}${place}.${index}`
 }
+
+const isWellFormed = (text: string): boolean => text.isWellFormed()
+const INSTANT = `an instant in ms since 1970 UTC is needed, from 0 to ${LAST_INSTANT}`
 
 /** A candidate as a frontier writes it: design §5. */
 export const Candidate = z.object({
   url: z.string(),
-  id: z.string().min(1).max(MAX_ID_CHARS).optional(),
-  agent: z.string().max(64).optional(),
+  id: z.string().min(1).max(MAX_ID_CHARS).refine(isWellFormed, NOT_WELL_FORMED).optional(),
+  agent: z.string().max(64).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   priority: z.enum(['high', 'normal']).optional(),
-  expiresAt: z.number().finite().optional(),
-  meta: z.record(z.string(), z.unknown()).optional(),
+  expiresAt: z.number(INSTANT).min(0, INSTANT).max(LAST_INSTANT, INSTANT).optional(),
+  meta: z.custom<Record<string, unknown>>(isRecord, 'an object is needed').optional(),
   /** How many redirects led here; set by the fetcher alone. */
   hops: z.number().int().min(0).max(10).optional(),
 })
@@ -65,21 +75,16 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   const candidate = parsed.data
-  if (candidate.id !== undefined && isAssigned(candidate.id)) {
-    return refuse(
-      { ...candidate, id: undefined },
-      {
-        reason: 'reserved-id',
-        detail: `id: '${ASSIGNED}…' is how assigned ids begin; leave it out, or choose another`,
-      },
-    )
+  if (candidate.id !== undefined && isReserved(candidate.id)) {
+    return refuse(data, {
+      reason: 'reserved-id',
+      detail: `id: '${ASSIGNED}…' and '…~1~…' are ids that the fleet itself gives; leave it out, or choose another`,
+    })
   }
-  if (candidate.meta !== undefined && !isSmall(candidate.meta)) {
-    return refuse(
-      { ...candidate, meta: undefined },
-      { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} octets` },
-    )
-  }
+  if (candidate.meta !== undefined && !isSmall(candidate.meta))
+    return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} octets` })
+  const lost = lostInJson(candidate.meta)
+  if (lost !== undefined) return refuse(data, { reason: 'bad-candidate', detail: `meta: ${lost}` })
   const at = readUrl(candidate.url)
   if ('refused' in at) return refuse(candidate, { reason: at.refused })
   return { ok: true, candidate, at }
@@ -92,14 +97,10 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
     ok: false,
     refusal,
     url: typeof url === 'string' ? url : '',
-    ...(typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_CHARS ? { id } : {}),
-    ...(typeof agent === 'string' && agent.length <= 64 ? { agent } : {}),
-    ...(isSmallRecord(meta) ? { meta } : {}),
+    ...(Candidate.shape.id.safeParse(id).success && typeof id === 'string' && !isReserved(id) ? { id } : {}),
+    ...(Candidate.shape.agent.safeParse(agent).success && typeof agent === 'string' ? { agent } : {}),
+    ...(isRecord(meta) && isSmall(meta) && lostInJson(meta) === undefined ? { meta } : {}),
   }
-}
-
-function isSmallRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && isSmall(value)
 }
 
 /** JSON.stringify gives up on what is nested some thousand levels deep; JSON.parse does not. */

@@ -1,5 +1,12 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
-export { type AdaptiveGap, type Agent, type AgentSettings, type Agents, loadAgents } from './agents.ts'
+export {
+  type AdaptiveGap,
+  type Agent,
+  type AgentSettings,
+  type Agents,
+  loadAgents,
+  UNKNOWN_AGENT_WAIT_MS,
+} from './agents.ts'
 export {
   assignedId,
   Candidate,
@@ -14,7 +21,16 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
-export { MAX_ORDERS_PER_JOB, Order, OrdersJob, orderUrl, writtenOrder } from './order.ts'
+export { hopId } from './hop-id.ts'
+export {
+  MAX_ORDERS_PER_JOB,
+  type Order,
+  ordersIn,
+  orderUrl,
+  type ReadOrder,
+  type UnreadableOrder,
+  writtenOrder,
+} from './order.ts'
 export {
   type CrawlUrl,
   hostOf,
@@ -47,4 +63,4 @@ export {
   redisPlaces,
 } from './redis-address.ts'
 export { checkRelations, common, readSettings, SettingsError } from './settings.ts'
-export { DAY, HOUR, type Instant, MINUTE, SECOND } from './time.ts'
+export { DAY, HOUR, type Instant, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

@@ -1,10 +1,11 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 import { z } from 'zod'
+import { isRecord } from './json.ts'
 
 /** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: queue-lab §3). */
 export const MAX_ORDERS_PER_JOB = 20
 
-export const Order = z.object({
+const Order = z.object({
   kind: z.enum(['page', 'robots']).default('page'),
   /** the product token of the agent, lower case */
   agent: z.string(),
@@ -26,12 +27,36 @@ export const Order = z.object({
   hops: z.number().int().default(0),
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
-  meta: z.record(z.string(), z.unknown()).optional(),
+  meta: z.custom<Record<string, unknown>>(isRecord, 'an object is needed').optional(),
 })
 export type Order = z.infer<typeof Order>
 
-export const OrdersJob = z.object({ orders: z.array(Order).min(1).max(MAX_ORDERS_PER_JOB) })
-export type OrdersJob = z.infer<typeof OrdersJob>
+const Lane = Order.pick({ agent: true, origin: true, fence: true, id: true }).extend({
+  path: z.string().catch(''),
+  attempt: z.number().int().min(1).catch(1),
+  meta: Order.shape.meta.catch(undefined),
+})
+/** What could be read of an order that cannot be carried out: all that is needed to end its candidate. */
+export type UnreadableOrder = z.output<typeof Lane>
+export type ReadOrder =
+  | { ok: true; order: Order }
+  /** `lane` is absent when not even the lane, its fence and the candidate can be read: that reservation ends by itself */
+  | { ok: false; why: string; lane?: UnreadableOrder }
+
+/** The orders of a job, each read by itself; undefined when the job is none of orders. Never throws. */
+export function ordersIn(job: unknown): ReadOrder[] | undefined {
+  if (!isRecord(job) || !Array.isArray(job.orders) || job.orders.length === 0) return undefined
+  return job.orders.map(readOrder)
+}
+
+function readOrder(data: unknown): ReadOrder {
+  const read = Order.safeParse(data)
+  if (read.success) return { ok: true, order: read.data }
+  const [issue] = read.error.issues
+  const why = `${issue?.path.join('.') || 'order'}: ${issue?.message ?? ''}`
+  const lane = Lane.safeParse(data)
+  return lane.success ? { ok: false, why, lane: lane.data } : { ok: false, why }
+}
 
 /**
  * An order as its job carries it: without what reading it puts there anyway. Every octet of a job passes through Redis's

@@ -10,6 +10,7 @@ export const MAX_URL_CHARS = 8_192
 
 export type UrlRefusal =
   | 'not-a-url'
+  | 'not-well-formed' // half of a surrogate pair: what it stood for is lost, so another page would be fetched
   | 'url-too-long'
   | 'scheme-not-supported'
   | 'user-info'
@@ -28,6 +29,7 @@ export type CrawlUrl = {
 /** Reads what somebody would like fetched. A refusal names its reason; never throws. */
 export function readUrl(text: string): CrawlUrl | { refused: UrlRefusal } {
   if (text.length > MAX_URL_CHARS) return { refused: 'url-too-long' }
+  if (!text.isWellFormed()) return { refused: 'not-well-formed' }
   const url = URL.parse(text)
   if (url === null) return { refused: 'not-a-url' }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

@@ -19,7 +19,14 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /** Which gate held a candidate until it expired. */
-export type Gate = 'robots-unreachable' | 'robots-being-asked' | 'back-off' | 'lane-busy' | 'paused' | 'pace-group'
+export type Gate =
+  | 'robots-unreachable'
+  | 'robots-being-asked'
+  | 'back-off'
+  | 'lane-busy'
+  | 'paused'
+  | 'pace-group'
+  | 'unknown-agent' // the process that was to handle the lane has no agent of that name in its DECORUM_AGENTS
 
 export type RuleRef = { rule: string; line: number; group: string[] }
 /** Where the archive holds the exchange; the range alone is a readable gzip member. Bytes. */

@@ -3,6 +3,9 @@
 /** Milliseconds since 1970 UTC; fractions are microseconds of Redis's clock. */
 export type Instant = number
 
+/** The last instant that is understood: the last one that a Date can hold, in the year 275760. */
+export const LAST_INSTANT: Instant = 8_640_000_000_000_000
+
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE

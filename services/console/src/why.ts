@@ -86,6 +86,11 @@ function held(gate: Gate): Why {
       return { state: 'silence', sentence: 'waits for its turn' }
     case 'pace-group':
       return { state: 'silence', sentence: 'waits for its turn in its pace group' }
+    case 'unknown-agent':
+      return {
+        state: 'held',
+        sentence: 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
+      }
     default:
       return { state: 'held', sentence: gate satisfies never }
   }

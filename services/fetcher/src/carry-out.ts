@@ -10,7 +10,7 @@ import {
   type Settlement,
   type SettleResult,
 } from '@decorum/ledger'
-import type { Agent, Agents, Order } from '@decorum/protocol'
+import { type Agent, type Agents, type Order, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
@@ -53,12 +53,12 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
   try {
     const agent = agents.find(order.agent)
     if (agent === undefined) {
-      stats.refused('unknown-agent')
-      log.error(
-        { agent: order.agent, origin: order.origin },
-        'an order of an agent that this fetcher does not know: DECORUM_AGENTS differs within the fleet',
-      )
-      return
+      if (isFirstOf(agents, order.agent))
+        log.error(
+          { agent: order.agent, origin: order.origin },
+          'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
+        )
+      return await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS)
     }
     const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
@@ -88,11 +88,21 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
   }
 }
 
+/** Names that a fetcher has complained about: once each, for their orders come again and again. */
+const unknownNames = new WeakMap<Agents, Set<string>>()
+function isFirstOf(agents: Agents, name: string): boolean {
+  const said = unknownNames.get(agents) ?? new Set<string>()
+  unknownNames.set(agents, said)
+  if (said.has(name)) return false
+  said.add(name)
+  return true
+}
+
 /** A lane that was reserved for us and that we shall not begin: whoever is left takes it, at once or in so many ms. */
 async function giveBack(
   { agent, origin, fence }: Order,
   { ledger, stats }: Tools,
-  why: 'stopping' | 'paced' | 'too-early',
+  why: 'stopping' | 'paced' | 'too-early' | 'unknown-agent',
   waitMs?: number,
 ): Promise<void> {
   stats.refused(why)
@@ -100,7 +110,11 @@ async function giveBack(
   const next: Resolution['next'] =
     waitMs === undefined
       ? { kind: 'release' }
-      : { kind: 'defer', until: ledger.now(partition) + waitMs, why: 'pace-group' }
+      : {
+          kind: 'defer',
+          until: ledger.now(partition) + waitMs,
+          why: why === 'unknown-agent' ? why : 'pace-group',
+        }
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {}) // a reservation ends by itself, too
 }
 

@@ -16,6 +16,7 @@ import { openSink } from './sink.ts'
 import { siteAnswers } from './site-answers.ts'
 import { openSlots } from './slots.ts'
 import { openStats } from './stats.ts'
+import { endUnreadable } from './unreadable-order.ts'
 
 export type Fetching = {
   registry: Registry
@@ -75,6 +76,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     slots,
     stats,
     carryOut: (order) => carryOut(order, tools),
+    endUnreadable: (order, why) => endUnreadable(order, why, { ledger, agents }),
     log,
   })
   return {

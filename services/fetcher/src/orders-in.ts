@@ -3,7 +3,7 @@
  * lease is the authority, and BullMQ neither retries nor repeats anything. While all slots are taken the job waits,
  * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
  */
-import { MAX_ORDERS_PER_JOB, ORDERS, type Order, OrdersJob, queueOptions } from '@decorum/protocol'
+import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { closeWithin, crashPoint } from '@decorum/service'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { Slots } from './slots.ts'
@@ -20,6 +20,8 @@ export type OrdersInOptions = {
   stats: Stats
   /** never rejects */
   carryOut: (order: Order) => Promise<void>
+  /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
+  endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
 }
 
@@ -29,20 +31,26 @@ export type OrdersInOptions = {
  */
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
-export function openOrdersIn({ tags, connection, slots, stats, carryOut, log }: OrdersInOptions): OrdersIn {
+export function openOrdersIn(options: OrdersInOptions): OrdersIn {
+  const { tags, connection, slots, stats, carryOut, endUnreadable, log } = options
   const workers = tags.map((tag) => {
     const worker = new Worker(
       ORDERS,
       async (job) => {
-        const read = OrdersJob.safeParse(job.data)
-        if (!read.success) {
+        const orders = ordersIn(job.data)
+        if (orders === undefined) {
           stats.badJobs++
-          const [issue] = read.error.issues
-          throw new UnrecoverableError(`not orders: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`)
+          throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
         }
         crashPoint('orders.received')
         worker.concurrency = jobsAtOnce(slots.size) // the slots may have become more or fewer
-        const placed = read.data.orders.map((order) => slots.place(() => carryOut(order)))
+        const placed = orders.map((read) => {
+          if (read.ok) return slots.place(() => carryOut(read.order))
+          stats.badOrders++
+          const { why, lane } = read
+          log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')
+          return lane === undefined ? undefined : endUnreadable(lane, why)
+        })
         await Promise.all(placed.filter((placing) => placing !== undefined))
         crashPoint('orders.placed')
       },

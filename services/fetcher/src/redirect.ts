@@ -1,10 +1,9 @@
 /** Where an answer points: the Location header as browsers read it, and the candidate that it becomes. */
 import { isUtf8 } from 'node:buffer'
-import { hash } from 'node:crypto'
 import {
   type Candidate,
   type CrawlUrl,
-  MAX_ID_CHARS,
+  hopId,
   MAX_URL_CHARS,
   type Order,
   printableUrl,
@@ -40,7 +39,7 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
 /** The candidate that a redirect's target becomes: the same wish, one hop on. */
 export function candidateOf(order: Order, agent: string, url: string): Candidate & { id: string } {
   return {
-    id: hopId(order.id, order.hops),
+    id: hopId(order.id, order.hops, order.fence),
     url,
     agent,
     hops: order.hops + 1,
@@ -48,12 +47,4 @@ export function candidateOf(order: Order, agent: string, url: string): Candidate
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
     ...(order.meta === undefined ? {} : { meta: order.meta }),
   }
-}
-
-/** `a` → `a~1` → `a~2`; a digest stands in for an id that would grow too long. */
-export function hopId(id: string, hops: number): string {
-  const suffix = `~${hops}`
-  const root = hops > 0 && id.endsWith(suffix) ? id.slice(0, -suffix.length) : id
-  const next = `${root}~${hops + 1}`
-  return next.length <= MAX_ID_CHARS ? next : `${hash('sha256', root, 'hex')}~${hops + 1}`
 }

@@ -11,6 +11,7 @@ export type Stats = {
   exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
   sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
   badJobs: number
+  badOrders: number
   readonly registry: Registry
 }
 
@@ -29,6 +30,7 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
     unheard: 0,
     broken: 0,
     badJobs: 0,
+    badOrders: 0,
     registry,
     refused: (why) => void refusals.set(why, (refusals.get(why) ?? 0) + 1),
     exchanged(kind, what, size) {
@@ -71,6 +73,7 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
   counter('decorum_fetcher_ledger_unheard_total', 'words to the ledger that had to be said again', () => stats.unheard)
   counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
   counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
+  counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
   counter('decorum_fetcher_body_bytes_total', 'octets of bodies, as on the wire', () => bytes)
   counter('decorum_fetcher_sink_failures_total', 'pages that could not be kept', () => sinkFailures)
   const table = (

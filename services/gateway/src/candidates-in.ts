@@ -42,9 +42,9 @@ export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, tag, connection, metrics, log, concurrency, lockMs } = options
   let closing = false
   /** Whether all of it is stored. */
-  const store = async (job: Job<unknown>): Promise<boolean> => {
+  const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
-    for (const { target, items, mark } of chunksOf(options, job)) {
+    for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
       crashPoint('intake.before-park')
       const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
@@ -61,8 +61,8 @@ export function startIntake(options: IntakeOptions): Worker {
     crashPoint('intake.done')
     return away.size === 0
   }
-  const work = async (job: Job<unknown>, token?: string): Promise<void> => {
-    const isStored = await store(job).catch((err: Error) => {
+  const work = async (job: Job<unknown>, token = 'no lock'): Promise<void> => {
+    const isStored = await store(job, token).catch((err: Error) => {
       log.error({ err, job: job.id }, 'candidates could not be taken in: a fault of ours; the job comes again')
       return false
     })
@@ -111,10 +111,10 @@ export function startIntake(options: IntakeOptions): Worker {
 type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
 
 /** The members of a job by partition, in chunks that are the same whenever the job is delivered. */
-function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unknown>): Chunk[] {
+function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unknown>, token: string): Chunk[] {
   const jobId = String(job.id)
   const queue = tagName(tag)
-  const idOf = (index: number): string => assignedId(queue, jobId, index)
+  const idOf = (index: number): string => assignedId(queue, { id: jobId, timestamp: job.timestamp }, index)
   const members = candidatesOf(job.data)
   if (!Array.isArray(members)) {
     const outcome: Outcome = {
@@ -126,7 +126,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
       at: Date.now(),
       attempts: 0,
     }
-    return [{ target: partition, items: [{ outcome }], mark: { job: jobId, chunk: 0 } }]
+    return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }
   const byTarget = new Map<number, ParkItem[]>()
   for (const [index, member] of members.entries()) {
@@ -139,7 +139,8 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   return [...byTarget].flatMap(([target, items]) => {
     const chunks: Chunk[] = []
     for (let chunk = 0; chunk * MAX_ITEMS < items.length; chunk++) {
-      const mark: ParkMark = target === partition ? { job: jobId, chunk } : { key: foreignMark(queue, job, chunk) }
+      const mark: ParkMark =
+        target === partition ? { job: jobId, token, chunk } : { key: foreignMark(queue, job, chunk) }
       chunks.push({ target, items: items.slice(chunk * MAX_ITEMS, (chunk + 1) * MAX_ITEMS), mark })
     }
     return chunks

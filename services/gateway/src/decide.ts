@@ -4,7 +4,15 @@
  * until when.
  */
 import { type Gap, gapFor, type Resolution, type TakenLane } from '@decorum/ledger'
-import type { Agent, FailureReason, Gate, Order, Outcome, OutcomeBody } from '@decorum/protocol'
+import {
+  type Agent,
+  type FailureReason,
+  type Gate,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  UNKNOWN_AGENT_WAIT_MS,
+} from '@decorum/protocol'
 import type { Judgement, RobotsState, RobotsTxt } from '@decorum/robots'
 import { disallowed } from './robots-gate.ts'
 
@@ -103,6 +111,34 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
     }
   }
   return leave({ kind: 'release' }) // everything shown has left: the lane comes again with what is next, or empty
+}
+
+/**
+ * A lane whose agent is not among ours: a deploy is under way, or the agent was removed from DECORUM_AGENTS. It waits for a
+ * gateway that knows the agent; what has expired meanwhile ends.
+ */
+export function decideUnknown(lane: TakenLane, wallNow: () => number): Decision {
+  const { agent, origin, fence, heads, now } = lane
+  const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
+  const expired = waiting < 0 ? heads : heads.slice(0, waiting)
+  const dropped = expired.map(
+    ({ id, path, meta }, index): Outcome => ({
+      id,
+      url: origin + path,
+      agent,
+      kind: 'expired',
+      reason: 'unknown-agent',
+      at: wallNow(),
+      attempts: index === 0 ? lane.tries : 0,
+      ...(meta === undefined ? {} : { meta }),
+    }),
+  )
+  const head = heads[expired.length]
+  const next: Resolution['next'] =
+    head === undefined
+      ? { kind: 'release' }
+      : { kind: 'defer', until: Math.min(now + UNKNOWN_AGENT_WAIT_MS, head.expiresAt), why: 'unknown-agent' }
+  return { resolution: { agent, origin, fence, dropped, next } }
 }
 
 const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>

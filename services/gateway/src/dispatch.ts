@@ -2,13 +2,13 @@
  * ③④ The journey on one screen: lanes that are due → the gate → orders. One loop per partition; it sleeps until the next
  * lane opens, or until the ledger says that one has become due earlier.
  */
-import { type Ledger, MAX_ITEMS, type Resolution, type TakenLane } from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, type TakenLane, type TakeResult } from '@decorum/ledger'
 import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
-import { type Decision, decide } from './decide.ts'
+import { type Decision, decide, decideUnknown } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { RobotsGate } from './robots-gate.ts'
 import { shareOf } from './shares.ts'
@@ -26,6 +26,8 @@ const TROUBLE_MS = 500
 /** URLs shown per lane: one as long as nothing leaves without a request, more when many do. */
 const PEEK = 1
 const PEEK_DEEP = 50
+/** A take that had no answer in time is tried again with so many times fewer lanes, and then with as many times more. */
+const SHRINK = 4
 
 export type DispatchOptions = {
   ledger: Ledger
@@ -48,6 +50,20 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let running = true
   let troubled = false
   let peek = PEEK
+  let limit = MAX_ITEMS
+
+  /** What the link cannot carry in time is asked for in smaller pieces, until they arrive. */
+  const take = async (inFlightLimit: number): Promise<TakeResult> => {
+    try {
+      const taken = await ledger.take(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
+      limit = Math.min(MAX_ITEMS, limit * SHRINK)
+      return taken
+    } catch (error) {
+      limit = Math.max(1, Math.floor(limit / SHRINK))
+      peek = PEEK
+      throw error
+    }
+  }
 
   /** Orders go out while the next lanes are taken: one batch on its way; resolves with the error that stopped it. */
   let goingOut: Promise<Error | undefined> = Promise.resolve(undefined)
@@ -56,7 +72,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     const { slots } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // nobody could fetch: an order would only grow old
     const inFlightLimit = shareOf(slots * 2, partition, ledger.inFlight())
-    const taken = await ledger.take(partition, { limit: MAX_ITEMS, aheadMs: AHEAD_MS, inFlightLimit, peek })
+    const taken = await take(inFlightLimit)
     if (taken.kind === 'wait') {
       metrics.waits.inc({ why: taken.why })
       if (taken.why === 'slots-full') return SLOTS_FULL_MS
@@ -121,11 +137,7 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
-  if (agent === undefined) {
-    // Its agents file is not ours (a deploy under way): whoever knows the agent takes it later.
-    const next: Resolution['next'] = { kind: 'defer', until: now + 10_000, why: 'lane-busy' }
-    return { resolution: { agent: lane.agent, origin, fence: lane.fence, dropped: [], next } }
-  }
+  if (agent === undefined) return decideUnknown(lane, Date.now)
   gate.note(origin, state, now)
   const opens = Math.max(now, lane.notBefore)
   const found = gate.rules(agent, origin, state, opens)

@@ -79,6 +79,7 @@ test.each([
   ['back-off', 'back-off'],
   ['paused', 'paused'],
   ['lane-busy', 'silence'],
+  ['unknown-agent', 'held'],
 ] as const)('a lane deferred by %s shows as %s until its due time', (heldBy, state) => {
   const why = whyItWaits({ ...lane, heldBy, due: now + 700 }, origin, part)
   expect(why).toMatchObject({ state, until: now + 700 })

@@ -1,6 +1,6 @@
 /** A fetcher that the test plays by hand: it announces slots, receives real orders and answers through the real ledger. */
 import { type Ledger, openLedger } from '@decorum/ledger'
-import { ORDERS, type Order, OrdersJob, type Outcome, queueOptions } from '@decorum/protocol'
+import { ORDERS, type Order, type Outcome, ordersIn, queueOptions } from '@decorum/protocol'
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -33,7 +33,9 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       new Worker(
         ORDERS,
         async ({ data }) => {
-          for (const order of OrdersJob.parse(data).orders) {
+          for (const read of ordersIn(data) ?? []) {
+            if (!read.ok) throw new Error(read.why)
+            const { order } = read
             const asker = listener ?? askers.shift()
             if (asker === undefined) waiting.push(order)
             else asker(order)

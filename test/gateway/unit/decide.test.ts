@@ -1,9 +1,9 @@
 /** What becomes of a lane that was taken, case by case. */
 import type { TakenLane } from '@decorum/ledger'
-import { loadAgents } from '@decorum/protocol'
+import { loadAgents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, parseRobots, policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { decide } from '../../../services/gateway/src/decide.ts'
+import { decide, decideUnknown } from '../../../services/gateway/src/decide.ts'
 
 const NOW = 1_800_000_000_000
 const agent = loadAgents({ defaultGapMs: 1_000, maxGapMs: 10_000, contact: 'https://bot.example/' }).default
@@ -153,4 +153,31 @@ test("an operator's refetch comes before the verdict, allowed or not", () => {
   const { order, resolution } = decided(lane(state, { refetch: true }), 'user-agent: *\ndisallow: /')
   expect(order).toMatchObject({ kind: 'robots' })
   expect(resolution.dropped).toEqual([])
+})
+
+test('an agent that is not ours: what has expired ends as expired, the next head waits a while, no longer than it lives', () => {
+  const gone = (...heads: TakenLane['heads']) =>
+    decideUnknown(lane(unknownOrigin, { agent: 'gone-bot', tries: 2, heads }), () => NOW)
+  const past = { expiresAt: NOW }
+  const { resolution, order } = gone(
+    head('/a', past),
+    head('/b', { ...past, meta: { n: 1 } }),
+    head('/c'),
+    head('/d', past),
+  )
+  expect(order).toBeUndefined()
+  const common = { agent: 'gone-bot', kind: 'expired', reason: 'unknown-agent', at: NOW }
+  expect(resolution).toEqual({
+    agent: 'gone-bot',
+    origin: 'http://site.example',
+    fence: 7,
+    dropped: [
+      { ...common, id: 'a', url: 'http://site.example/a', attempts: 2 },
+      { ...common, id: 'b', url: 'http://site.example/b', attempts: 0, meta: { n: 1 } },
+    ],
+    next: { kind: 'defer', until: NOW + UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' },
+  })
+  const brief = gone(head('/a', { expiresAt: NOW + 10 })).resolution
+  expect(brief).toMatchObject({ dropped: [], next: { kind: 'defer', until: NOW + 10 } })
+  expect(gone(head('/a', past)).resolution.next).toEqual({ kind: 'release' })
 })

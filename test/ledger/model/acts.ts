@@ -21,6 +21,7 @@ import {
   someHolders,
 } from './play.ts'
 import * as rules from './rules.ts'
+import { JOB_TOKEN } from './world.ts'
 
 export const park: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
@@ -28,8 +29,8 @@ export const park: Act = async (play, dice) => {
     undefined,
     undefined,
     { key: 'k' },
-    { job: 'j', chunk: 0 },
-    { job: 'j', chunk: 1 },
+    { job: 'j', token: JOB_TOKEN, chunk: 0 },
+    { job: 'j', token: JOB_TOKEN, chunk: 1 },
     undefined,
   ])
   const real: ParkItem[] = []

@@ -22,7 +22,7 @@ const { reserveMs, laneLimit, outcomesLimit } = SETTINGS
 export type Item =
   | { lane: string; list: List; id: string; expiresAt: number; mark?: string }
   | { outcome: string; id: string; mark?: string }
-export type Mark = { job: string; chunk: number } | { key: string } | undefined
+export type Mark = { job: string; token: string; chunk: number } | { key: string } | undefined
 
 export function park(
   m: Model,

@@ -12,6 +12,9 @@ import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts
 import { behind } from '../../support/lane-urls.ts'
 import { SETTINGS } from './rules.ts'
 
+/** Under which the lock of a job is held, as long as the job is there. */
+export const JOB_TOKEN = 'holder'
+
 export type Process = { lanes: Lanes; origins: Origins; operations: Operations }
 export type World = {
   tag: string
@@ -101,8 +104,11 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     },
     forgetAll: async () => void (await copies.world_copy('', `${tag}:`)),
     announce: async () => void (await redis.hset(keys.epoch, 'planned', '1')),
-    job: async (id, there) =>
-      void (await (there ? redis.hset(`${tag}:candidates:${id}`, 'data', '{}') : redis.del(`${tag}:candidates:${id}`))),
+    job: async (id, there) => {
+      const key = `${tag}:candidates:${id}`
+      if (there) await redis.multi().hset(key, 'data', '{}').set(`${key}:lock`, JOB_TOKEN).exec()
+      else await redis.del(key, `${key}:lock`)
+    },
     drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
     inspect: (lanes, ids) => inspect(redis, tag, lanes, ids),
     async dispose() {

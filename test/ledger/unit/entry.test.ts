@@ -1,4 +1,6 @@
 /** How a URL lies in its lane's list, and where an id is remembered. */
+
+import { LAST_INSTANT } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeEntry, encodeEntry, idSlot } from '../../../packages/ledger/src/entry.ts'
@@ -11,7 +13,7 @@ test('what goes in comes out, whatever the id and meta are made of', () => {
     {
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }).filter((id) => id.isWellFormed()),
       path: fc.webPath().map((path) => `/${path.replace(/^\//, '')}`),
-      expiresAt: fc.nat(4_000_000_000).map((seconds) => seconds * 1_000),
+      expiresAt: fc.nat(LAST_INSTANT / 1_000).map((seconds) => seconds * 1_000),
       hops: fc.nat(10),
       priority: fc.constantFrom('high' as const, 'normal' as const),
       meta: fc.dictionary(fc.string(), fc.jsonValue()),
@@ -37,6 +39,21 @@ test('an entry costs about twenty octets beside its path and id', () => {
 test('expiry is kept in seconds, rounded up: a URL never expires early', () => {
   expect(decodeEntry(encodeEntry({ ...parked, expiresAt: 1_800_000_000_001 }), 'normal').expiresAt).toBe(
     1_800_000_001_000,
+  )
+})
+
+test('an expiry that an earlier version stored beyond all instants is read as the last one', () => {
+  const entry = encodeEntry({ ...parked, expiresAt: Number.MAX_VALUE })
+  expect(decodeEntry(entry, 'normal').expiresAt).toBe(LAST_INSTANT)
+})
+
+test('any expiry that intake accepts is read as an instant no earlier, at most a second later', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: LAST_INSTANT, noNaN: true }), (expiresAt) => {
+      const read = decodeEntry(encodeEntry({ ...parked, expiresAt }), 'normal').expiresAt
+      expect(read).toBeGreaterThanOrEqual(expiresAt)
+      expect(read).toBeLessThan(expiresAt + 1_000 + 1)
+    }),
   )
 })
 

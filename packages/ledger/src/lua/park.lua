@@ -1,7 +1,8 @@
 --[[
   park: URLs into their lanes, and outcomes that are already known into the stream; idempotent.
   ARGV[4] laneLimit
-  ARGV[5] mark: 'job' (a field of the BullMQ job that carried the chunk: gone with it) · 'key' (a key of its own) · ''
+  ARGV[5] mark: 'key' (a key of its own) · '' · any other text: the token under which the caller holds the lock of the BullMQ job
+          that carried the chunk; the mark is a field of that job and vanishes with it
   ARGV[6] job or key name, ARGV[7] chunk number, ARGV[8] life of marks in ms
   ARGV[9] life in ms of what is remembered of a job beyond itself, '0' for nothing: a producer who never heard that it was
           taken adds it again under its name
@@ -16,12 +17,14 @@
   Keeps   a lane with URLs is in due or in inflight; adding a URL never lowers a running clock.
 ]]
 local limit = tonumber(ARGV[4])
-local markKey = ARGV[5] == 'job' and P .. 'candidates:' .. ARGV[6] or P .. 'mark:' .. ARGV[6]
+local byJob = ARGV[5] ~= '' and ARGV[5] ~= 'key'
+local markKey = byJob and P .. 'candidates:' .. ARGV[6] or P .. 'mark:' .. ARGV[6]
 local markField = 'parked:' .. ARGV[7]
 local markable = ARGV[5] ~= ''
 local beyond = ARGV[9] ~= '0' and P .. 'mark:' .. ARGV[6] .. ':' .. ARGV[7]
--- a job that is gone was finished by somebody else, while this caller was away
-if (ARGV[5] == 'job' and call('EXISTS', markKey) == 0) or (markable and call('HEXISTS', markKey, markField) == 1)
+-- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has
+-- finished it, and a job that is there under its name now may be a later one. It cannot complete the job either.
+if (byJob and call('GET', markKey .. ':lock') ~= ARGV[5]) or (markable and call('HEXISTS', markKey, markField) == 1)
   or (beyond and call('EXISTS', beyond) == 1) then
   return { epochId, ms(now), '0', 'again', '0' }
 end

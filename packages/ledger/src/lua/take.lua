@@ -43,6 +43,13 @@ local fence = math.max(tonumber(call('HGET', KEYS[1], 'fence') or '0'), math.flo
 local gone, taken = {}, {}
 local ends = ms(now + tonumber(ARGV[6]))
 local last = tonumber(ARGV[9]) - 1
+-- What one answer carries is bounded: once so many bytes of URLs are in it, the lanes that follow show their head alone.
+local ROOM_BYTES = 1048576
+local shown = 0
+local function countShown(urls)
+  for i = 1, #urls do shown = shown + #urls[i] end
+  if shown > ROOM_BYTES then last = 0 end
+end
 local function urlsOf(list, lane)
   if list == 'h' then return call('LRANGE', P .. 'h:' .. lane, 0, last) end
   local head, more = headOf(lane)
@@ -71,6 +78,7 @@ for i = 1, #lanes do
     end
   end
   local n = #heads
+  countShown(heads)
   if n == 0 then
     if opens <= now then gone[#gone + 1] = lane; forgetMem(lane) end
   else

@@ -11,6 +11,7 @@ export const GATES = [
   'lane-busy',
   'paused',
   'pace-group',
+  'unknown-agent',
 ] as const
 export const meta = z.record(z.string(), z.unknown())
 

@@ -1,0 +1,32 @@
+/** What crosses a border as JSON and has to come out as it went in. */
+
+export const NOT_WELL_FORMED = 'text with half of a surrogate pair: only well-formed Unicode is kept'
+
+/** An object with members, as JSON means it. A check, not a copy: a copy would lose a member that is called `__proto__`. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Beyond this an integer is more likely meant as a floating-point number than as an identifier of 64 bits. */
+const MAX_UINT64 = 2 ** 64
+
+/**
+ * Why a value would not come out of JSON as it went in, or undefined when it would.
+ * @param value  out of JSON.parse, and small enough for JSON.stringify: its nesting is bounded by that
+ */
+export function lostInJson(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : NOT_WELL_FORMED
+  if (typeof value === 'number') return lostNumber(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, member] of Object.entries(value)) {
+    const lost = lostInJson(key) ?? lostInJson(member)
+    if (lost !== undefined) return lost
+  }
+  return undefined
+}
+
+function lostNumber(value: number): string | undefined {
+  if (!Number.isFinite(value)) return 'a number beyond 1.8e308 is not kept'
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= MAX_UINT64)
+    return 'an integer of more than 53 bits is not kept to the last digit: write it as text'
+  return undefined
+}

@@ -1,0 +1,190 @@
+/**
+ * Whatever JSON comes as a candidate, it ends in exactly one outcome, and holds nothing else up. The whole way on a real
+ * Redis: BullMQ, intake, lanes, dispatch, orders and their reading; only the exchange with the site is left out.
+ */
+import { linkTo, openLedger } from '@decorum/ledger'
+import {
+  assignedId,
+  CANDIDATES,
+  loadAgents,
+  ORDERS,
+  type Order,
+  type Outcome,
+  partitionTags,
+  queueOptions,
+} from '@decorum/protocol'
+import { step } from '@decorum/robots'
+import { queueConnection } from '@decorum/service'
+import { Queue } from 'bullmq'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { afterAll, expect, test } from 'vitest'
+import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/slots.ts'
+import { openStats } from '../../services/fetcher/src/stats.ts'
+import { endUnreadable } from '../../services/fetcher/src/unreadable-order.ts'
+import { admitter } from '../../services/gateway/src/admit.ts'
+import { startIntake } from '../../services/gateway/src/candidates-in.ts'
+import { startDispatch } from '../../services/gateway/src/dispatch.ts'
+import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
+import { robotsGate } from '../../services/gateway/src/robots-gate.ts'
+import { redisForTest } from '../support/redis.ts'
+import { anyCandidate } from './support/any-candidate.ts'
+
+const COUNT = 100_000
+const PER_JOB = 1_000
+const SLOTS = 200
+const LOOK_MS = 100
+const QUIET_LOOKS = 150
+
+const redis = await redisForTest()
+const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
+const [TAG] = partitionTags(1) as [string]
+const queues = [CANDIDATES, ORDERS].map((name) => new Queue(name, { connection: raw, ...queueOptions(TAG) }))
+const [candidates, orders] = queues as [Queue, Queue]
+const agents = loadAgents({
+  agents: JSON.stringify(['bot', 'other'].map((name) => ({ name, userAgent: `${name} (+https://bot.example/)` }))),
+  defaultGapMs: 0,
+  maxGapMs: 0,
+})
+const gatewayLedger = await openLedger({ redis: redis.url, partitions: 1, reserveMs: 5_000 })
+const fetcherLedger = await openLedger({ redis: redis.url, partitions: 1 })
+const stops: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const stop of stops.reverse()) await stop()
+  await Promise.all([...queues.map((queue) => queue.close()), gatewayLedger.close(), fetcherLedger.close()])
+  raw.disconnect()
+})
+
+const log = pino({ level: 'error' })
+const metrics = gatewayMetrics()
+const gate = robotsGate(gatewayLedger, undefined)
+
+function startGateway(): void {
+  const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
+  const admit = admitter(agents, '', gate, () => gatewayLedger.now())
+  const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
+  const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
+  const fleet = () => ({ slots: SLOTS, fetchers: 1 })
+  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, fleet })
+  stops.push(async () => {
+    await intake.close()
+    await dispatch.stop()
+    connection.disconnect()
+  })
+}
+
+/** Orders as a fetcher reads them; in place of the request there is nothing. */
+const slots = openSlots(SLOTS)
+const stats = openStats({ size: SLOTS, used: () => slots.taken, waiting: () => slots.waiting })
+const complaints: unknown[] = []
+function startFetcher(): void {
+  const connection = linkTo(redis.url, { away: 'wait' })
+  const ordersIn = openOrdersIn({
+    tags: [TAG],
+    connection,
+    slots,
+    stats,
+    carryOut: (order) => carryOut(order).catch((error: unknown) => void complaints.push(error)),
+    endUnreadable: (order, why) => endUnreadable(order, why, { ledger: fetcherLedger, agents }),
+    log: { warn: (...said) => complaints.push(said) },
+  })
+  stops.push(async () => {
+    await ordersIn.stop()
+    connection.disconnect()
+  })
+}
+
+async function carryOut(order: Order): Promise<void> {
+  for (;;) {
+    const permit = await fetcherLedger.begin(order)
+    if (permit.kind === 'refused') return
+    if (permit.kind === 'granted') break
+    await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
+  }
+  const { agent, origin, fence, gapMs, id, path, attempt, meta } = order
+  if (order.kind === 'robots') {
+    const [known] = await fetcherLedger.robotsStates(0, [origin])
+    const now = Math.ceil(fetcherLedger.now()) + 1
+    const state = step(known?.state ?? {}, { kind: 'answered', status: 404, jitter: 0 }, now)
+    await fetcherLedger.learn({ agent, origin, fence, state, gaps: [], gapMs, restedMs: 0 })
+    return
+  }
+  const outcome: Outcome = {
+    id,
+    url: origin + path,
+    agent,
+    at: 0,
+    attempts: attempt,
+    ...(meta === undefined ? {} : { meta }),
+    kind: 'failed',
+    reason: 'connect',
+    detail: 'no request is made here',
+  }
+  await fetcherLedger.settle({ agent, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs: 0, outcome })
+}
+
+/** Jobs as they would lie in Redis: BullMQ would write other JSON than is meant. @returns ids of the jobs, in order */
+async function addJobs(texts: string[]): Promise<{ id: string; timestamp: number }[]> {
+  const chunks = Array.from({ length: Math.ceil(texts.length / PER_JOB) }, (_, n) =>
+    texts.slice(n * PER_JOB, (n + 1) * PER_JOB),
+  )
+  const jobs = await candidates.addBulk(chunks.map(() => ({ name: CANDIDATES, data: {} })))
+  for (const [n, job] of jobs.entries())
+    await raw.hset(`${TAG}:${CANDIDATES}:${job.id}`, 'data', `{"candidates":[${chunks[n]?.join(',')}]}`)
+  return jobs.map(({ id, timestamp }) => ({ id: String(id), timestamp }))
+}
+
+async function allOutcomes(): Promise<Outcome[]> {
+  const all: Outcome[] = []
+  for (let after = '-'; ; ) {
+    const page = await raw.xrange(`${TAG}:outcomes`, after, '+', 'COUNT', 5_000)
+    if (page.length === 0) return all
+    for (const [, fields] of page) all.push(JSON.parse(fields[1] as string) as Outcome)
+    after = `(${page.at(-1)?.[0]}`
+  }
+}
+
+test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be read, no lane that stands still`, {
+  timeout: 180_000,
+}, async () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+  console.log(`any-candidate: SEED=${seed}`)
+  const texts = fc.sample(anyCandidate, { seed, numRuns: COUNT }).map((write, index) => write(index))
+  const jobs = await addJobs(texts)
+  startFetcher()
+  startGateway()
+
+  const written = () => raw.xlen(`${TAG}:outcomes`)
+  const view = () => gatewayLedger.viewPartition(0)
+  // As long as more of them come, they are waited for.
+  for (let [last, quiet] = [0, 0]; last < COUNT && quiet < QUIET_LOOKS; ) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    const now = await written()
+    quiet = now === last ? quiet + 1 : 0
+    last = now
+  }
+
+  const byId = Map.groupBy(await allOutcomes(), ({ id }) => id)
+  const wrong = texts.flatMap((text, index) => {
+    const given = JSON.parse(text) as { id?: unknown; meta?: unknown } | null
+    const job = jobs[Math.floor(index / PER_JOB)] as { id: string; timestamp: number }
+    const ids = new Set([given?.id, assignedId('0', job, index % PER_JOB)])
+    const its = [...ids].flatMap((one) => (typeof one === 'string' ? (byId.get(one) ?? []) : []))
+    const isEchoed = its.every(({ kind, meta }) => kind === 'invalid' || sameJson(meta, given?.meta))
+    return its.length === 1 && isEchoed ? [] : [{ text: text.slice(0, 500), outcomes: its }]
+  })
+  expect(wrong.slice(0, 5), `${wrong.length} candidates, seed ${seed}`).toEqual([])
+  expect(await written()).toBe(COUNT)
+  expect(complaints).toEqual([])
+  expect(stats.badOrders + stats.badJobs).toBe(0)
+  await expect.poll(view, { timeout: 10_000 }).toMatchObject({ waiting: 0, inFlight: 0 })
+
+  const kinds = Map.groupBy([...byId.values()].flat(), ({ kind }) => kind)
+  const counts = Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]))
+  console.log(`any-candidate: ${JSON.stringify(counts)}`)
+  expect(counts.failed, 'most get as far as a request').toBeGreaterThan(COUNT / 5)
+})
+
+const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -1,0 +1,148 @@
+/**
+ * Candidates as anybody could write them, as JSON text: what JSON.stringify would not write is among them (1e999, members
+ * called `__proto__`, halves of surrogate pairs, numbers of 64 bits). Most are nearly right, so that they get far.
+ */
+import fc from 'fast-check'
+
+/** The text of one candidate. @param index  makes the ids that are its own unique */
+export type Written = (index: number) => string
+
+const HOSTS = 64
+const text = (value: unknown): string => JSON.stringify(value)
+
+const oddNumber = fc.constantFrom(
+  '1e999',
+  '-1e999',
+  '1.7976931348623157e308',
+  '9007199254740993',
+  '18446744073709551615',
+  '1e300',
+  '5e-324',
+  '-0',
+  '-1',
+  '0',
+  '1.5',
+  '8640000000000000',
+  '8640000000000001',
+  '1e21',
+)
+const oddText = fc.constantFrom(
+  '"\\ud800"',
+  '"\\udfff\\ud800"',
+  '"\\u0000"',
+  '""',
+  '"%"',
+  '"%ZZ"',
+  '"|+ \\t|"',
+  '"\\u2028"',
+  '"__proto__"',
+  text('\u{1f600}'.repeat(40)),
+  text('x'.repeat(129)),
+)
+const oddValue = fc.oneof(
+  oddNumber,
+  oddText,
+  fc.constantFrom('null', 'true', '[]', '{}', '[[]]', '{"a":1}', '"2026-01-01"'),
+  fc.json({ maxDepth: 3 }),
+)
+const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+const meta = fc.oneof(
+  { weight: 6, arbitrary: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }).map(text) },
+  { weight: 2, arbitrary: fc.tuple(oddText, oddValue).map(([key, value]) => `{${key}:${value}}`) },
+  { weight: 1, arbitrary: oddValue },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      `{"deep":${deep(1_500)}}`,
+      `{"deep":${deep(5_000)}}`,
+      text({ a: 'é'.repeat(2_000) }),
+      text({ a: 'é'.repeat(2_100) }),
+      '{"__proto__":{"a":1},"toJSON":1,"constructor":null}',
+      '{"a":1,"a":2}',
+    ),
+  },
+)
+
+const path = fc.oneof(
+  fc.webPath(),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.constantFrom('', 'a b', '%', '?q=1&q=2', '#f', '\\', '..', '\ud800', 'x'.repeat(2_100), '/'),
+)
+const url = fc.oneof(
+  { weight: 30, arbitrary: fc.tuple(fc.nat(HOSTS - 1), path).map(([n, rest]) => text(`http://h${n}.test/${rest}`)) },
+  { weight: 2, arbitrary: fc.nat(7).map((n) => text(`https://h${n}.test:8443/`)) },
+  { weight: 1, arbitrary: fc.webUrl().map(text) },
+  { weight: 2, arbitrary: oddValue },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('ftp://a.test/', 'http://u:p@a.test/', 'http://a..b/', 'http://[::1]/', '//x').map(text),
+  },
+)
+
+/** Own ids begin with their index, so that no two are the same; those that are refused are told by their assigned one. */
+const id: fc.Arbitrary<Written> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.string({ unit: 'binary', maxLength: 40 }).map(
+      (rest): Written =>
+        (index) =>
+          text(`${index}:${rest.toWellFormed()}`),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('#:1.0', 'x~1~0123456789', '').map(
+      (one): Written =>
+        () =>
+          text(one),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: oddValue.map(
+      (one): Written =>
+        (index) =>
+          one.startsWith('"') ? `"${index}\\ud800"` : one,
+    ),
+  },
+)
+
+const HOUR = 3_600_000
+const instant = fc.oneof(
+  fc.nat(1_000 * HOUR).map((ahead) => String(Date.now() + HOUR + ahead)),
+  fc.double({ min: 0, max: 1e12, noNaN: true }).map(String),
+  oddNumber,
+  oddValue,
+)
+
+/** A member that is left out as often as `often` says. */
+const maybe = <T>(often: number, arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: often })
+
+const nearlyRight = fc
+  .record({
+    url: maybe(30, url),
+    id: maybe(2, id),
+    agent: maybe(1, fc.constantFrom('"bot"', '"OTHER"', '"bot"', '"other"', '"nobody"', '"\\ud800"', '7')),
+    priority: maybe(1, fc.constantFrom('"high"', '"normal"', '"high"', '"urgent"', 'null')),
+    expiresAt: maybe(1, instant),
+    meta: maybe(1, meta),
+    hops: maybe(1, fc.constantFrom('0', '1', '10', '11', '-0', '1.5', '"1"')),
+    more: maybe(1, fc.tuple(oddText, oddValue)),
+  })
+  .map(({ id: own, more, ...members }): Written => {
+    const rest = Object.entries(members).flatMap(([name, value]) => (value === null ? [] : [`"${name}":${value}`]))
+    if (more !== null) rest.push(`${more[0]}:${more[1]}`)
+    return (index) => `{${[...rest, ...(own === null ? [] : [`"id":${own(index)}`])].join(',')}}`
+  })
+
+export const anyCandidate: fc.Arbitrary<Written> = fc.oneof(
+  { weight: 30, arbitrary: nearlyRight },
+  {
+    weight: 1,
+    arbitrary: oddValue.map(
+      (one): Written =>
+        () =>
+          one,
+    ),
+  },
+)
