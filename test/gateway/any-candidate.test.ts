@@ -34,7 +34,7 @@ import { anyCandidate } from './support/any-candidate.ts'
 
 const COUNT = 100_000
 const PER_JOB = 1_000
-const SLOTS = 200
+const SLOTS = 400
 const LOOK_MS = 100
 const QUIET_LOOKS = 150
 
@@ -61,13 +61,14 @@ const log = pino({ level: 'error' })
 const metrics = gatewayMetrics()
 const gate = robotsGate(gatewayLedger, undefined)
 
-function startGateway(): void {
+async function startGateway(): Promise<void> {
   const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
   const admit = admitter(agents, '', gate, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
   const fleet = () => ({ slots: SLOTS, fetchers: 1 })
   const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, fleet })
+  await gatewayLedger.onWake(() => dispatch.wake())
   stops.push(async () => {
     await intake.close()
     await dispatch.stop()
@@ -108,7 +109,8 @@ async function carryOut(order: Order): Promise<void> {
     const [known] = await fetcherLedger.robotsStates(0, [origin])
     const now = Math.ceil(fetcherLedger.now()) + 1
     const state = step(known?.state ?? {}, { kind: 'answered', status: 404, jitter: 0 }, now)
-    await fetcherLedger.learn({ agent, origin, fence, state, gaps: [], gapMs, restedMs: 0 })
+    const gaps = agents.list.map(({ key }) => ({ agent: key, gapMs: 0 }))
+    await fetcherLedger.learn({ agent, origin, fence, state, gaps, gapMs, restedMs: 0 })
     return
   }
   const outcome: Outcome = {
@@ -154,7 +156,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   const texts = fc.sample(anyCandidate, { seed, numRuns: COUNT }).map((write, index) => write(index))
   const jobs = await addJobs(texts)
   startFetcher()
-  startGateway()
+  await startGateway()
 
   const written = () => raw.xlen(`${TAG}:outcomes`)
   const view = () => gatewayLedger.viewPartition(0)
@@ -184,7 +186,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   const kinds = Map.groupBy([...byId.values()].flat(), ({ kind }) => kind)
   const counts = Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]))
   console.log(`any-candidate: ${JSON.stringify(counts)}`)
-  expect(counts.failed, 'most get as far as a request').toBeGreaterThan(COUNT / 5)
+  expect(counts.failed, 'most get as far as a request').toBeGreaterThan(COUNT / 4)
 })
 
 const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
