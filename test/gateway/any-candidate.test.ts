@@ -149,7 +149,7 @@ async function allOutcomes(): Promise<Outcome[]> {
 }
 
 test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be read, no lane that stands still`, {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
   console.log(`any-candidate: SEED=${seed}`)

@@ -9,6 +9,7 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { startIntake } from '../../services/gateway/src/candidates-in.ts'
 import { main } from '../../services/gateway/src/main.ts'
 import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
+import { sweepUndecodable } from '../../services/gateway/src/sweeper.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 
@@ -110,4 +111,60 @@ test('a job of a frontier that never heard of its being taken, added again: noth
   for (const _ of ['first', 'again']) await carryOut(name, [{ url: `${HERE}/1` }, { url: `${THERE}/1` }])
   expect(await waiting(0, HERE)).toBe(1)
   expect(await waiting(1, THERE)).toBe(1)
+})
+
+test('ids that differ in half of a surrogate pair are refused, each with an outcome; no id is taken for another', async () => {
+  await gateway()
+  const ids = ['x\ud800', 'x\ud801', 'x\udfff', 'plain']
+  await carryOut(
+    'odd',
+    ids.map((id, n) => ({ id, url: `${HERE}/${n}` })),
+  )
+  expect(await waiting(0, HERE)).toBe(1)
+  const outcomes = (await raw.xrange(`${TAGS[0]}:outcomes`, '-', '+')).map(([, [, json]]) => JSON.parse(json as string))
+  expect(outcomes).toMatchObject(
+    [0, 1, 2].map((n) => ({
+      kind: 'invalid',
+      reason: 'bad-candidate',
+      url: `${HERE}/${n}`,
+      id: expect.stringMatching(`^#:odd@\\d+\\.${n}$`),
+    })),
+  )
+})
+
+test('a job under a name used before, whose URLs have no ids, brings its own while the first ones still wait', async () => {
+  await gateway()
+  for (const night of [1, 2]) await carryOut('nightly', [{ url: `${HERE}/${night}` }, { url: `${THERE}/${night}` }])
+  expect(await waiting(0, HERE)).toBe(2)
+  expect(await waiting(1, THERE)).toBe(2)
+})
+
+/** A job whose data is not JSON, as a careless producer in another language may write it. */
+async function addBroken(jobId: string, timestamp: number): Promise<void> {
+  await queue.add('candidates', { url: HERE }, { jobId, timestamp, delay: 0 })
+  await raw.hset(`${TAGS[0]}:candidates:${jobId}`, 'data', '{broken')
+}
+const sweep = (over: Partial<typeof ledger> = {}) => sweepUndecodable(raw, { ...ledger, ...over }, 0, TAGS[0] as string)
+
+test('a job that is not JSON, under a name used before, has an outcome of its own', async () => {
+  for (const day of [1, 2]) {
+    await addBroken('nightly', day)
+    expect(await sweep()).toEqual(['nightly'])
+  }
+  expect(await raw.xlen(`${TAGS[0]}:outcomes`)).toBe(2)
+})
+
+test('a sweeper that wakes late leaves a later job of the same name alone', async () => {
+  await addBroken('nightly', 1)
+  const replaced = sweep({
+    park: async (...args) => {
+      const result = await ledger.park(...args)
+      await queue.remove('nightly') // another gateway has swept it, and today's comes
+      await queue.add('candidates', { url: `${HERE}/today` }, { jobId: 'nightly', timestamp: 2 })
+      return result
+    },
+  })
+  expect(await replaced).toEqual([])
+  expect((await queue.getJob('nightly'))?.data).toEqual({ url: `${HERE}/today` })
+  expect(await queue.getJobCounts('wait')).toEqual({ wait: 1 })
 })

@@ -279,3 +279,21 @@ test('a lane whose lease ended is taken only after reap, and then owes its quara
   clock.pass(1)
   expect(await takeOne()).toMatchObject({ tries: 1 })
 })
+
+test('what one answer carries is bounded: once it is large, lanes show their head alone', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  const [LANES, URLS, META] = [60, 20, 'm'.repeat(4_000)]
+  for (let lane = 0; lane < LANES; lane++) {
+    const origin = `http://s${lane}.test`
+    await ledger.park(
+      0,
+      Array.from({ length: URLS }, (_, n) => url(`${lane}-${n}`, { origin, meta: { m: META } })),
+    )
+  }
+  const lanes = await take({ limit: 200, peek: URLS })
+  expect(lanes, 'all of them are taken').toHaveLength(LANES)
+  const bytes = lanes.reduce((sum, { heads }) => sum + heads.length * META.length, 0)
+  expect(bytes).toBeLessThan(1_048_576 + (URLS + LANES) * 4_200)
+  expect(lanes[0]?.heads).toHaveLength(URLS)
+  expect(lanes.at(-1)?.heads).toHaveLength(1)
+})

@@ -75,7 +75,11 @@ test.each([
   ['a factor of nothing', { ...bot, adaptiveGap: { factor: 0 } }, /adaptiveGap.factor/],
   ['a factor in words', { ...bot, adaptiveGap: { factor: 'five' } }, /adaptiveGap.factor/],
   ['half a millisecond', { ...bot, adaptiveGap: { factor: 1, floorMs: 0.5 } }, /adaptiveGap.floorMs/],
-  ['a misspelt field of the adaptive gap', { ...bot, adaptiveGap: { factor: 5, cap: 5 } }, /"cap"/],
+  [
+    'a misspelt field of the adaptive gap',
+    { ...bot, adaptiveGap: { factor: 5, cap: 5 } },
+    /adaptiveGap\.cap: there is no such member/,
+  ],
   ['an adaptive gap that is switched on', { ...bot, adaptiveGap: true }, /adaptiveGap/],
 ])('refused: %s', (_, entry, message) => {
   expect(() => load(entry)).toThrow(message)

@@ -1,7 +1,15 @@
 /** What the command itself reads of the environment; the roles read the rest, and complain about it, themselves. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type Agents, checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import {
+  type Agents,
+  checkRelations,
+  common,
+  loadAgents,
+  readSettings,
+  SettingsError,
+  wholeNumber,
+} from '@decorum/protocol'
 import { z } from 'zod'
 import { messageOf } from './exit.ts'
 
@@ -17,7 +25,7 @@ const Settings = z.object({
   LEASE_MS: common.LEASE_MS,
   QUARANTINE_MS: common.QUARANTINE_MS,
   ARCHIVE_DIR: z.string().optional(),
-  PORT: z.coerce.number().int().min(0).max(65_535).optional(),
+  PORT: wholeNumber(0, 65_535).optional(),
 })
 
 export type CliSettings = {

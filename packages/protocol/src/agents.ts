@@ -1,6 +1,7 @@
 /** Crawler identities: who we say we are, whose rules we read, how fast we may be. */
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
+import { wrongValues } from './wrong-value.ts'
 
 /**
  * A lane whose agent a process does not know is left alone for this long: long enough that such lanes cost little, short
@@ -90,7 +91,7 @@ export function loadAgents(settings: AgentSettings): Agents {
 function fromText(text: string, settings: AgentSettings): Agent[] {
   const json = readJsonSetting('DECORUM_AGENTS', '[', text)
   const parsed = z.array(AgentEntry).min(1).max(64).safeParse(json)
-  if (!parsed.success) throw new Error(`DECORUM_AGENTS: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS').join('\n  '))
   return parsed.data.map((entry) => {
     const minGapMs = entry.minGapMs ?? settings.defaultGapMs
     const maxGapMs = entry.maxGapMs ?? Math.max(settings.maxGapMs, minGapMs)
@@ -126,7 +127,7 @@ function adaptiveGapOf({ name, adaptiveGap }: z.infer<typeof AgentEntry>, maxGap
 
 function builtIn({ contact, defaultGapMs, maxGapMs }: AgentSettings): Agent {
   if (contact && (!CONTACT.test(contact) || !/^[\x21-\x7e]+$/.test(contact))) {
-    throw new Error('DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed')
+    throw new Error(`DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed, not '${contact}'`)
   }
   return {
     name: 'decorum',

@@ -1,4 +1,5 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
+export { type AddressRange, addressRanges, entriesOf } from './address-ranges.ts'
 export {
   type AdaptiveGap,
   type Agent,
@@ -62,5 +63,5 @@ export {
   readRedisAddress,
   redisPlaces,
 } from './redis-address.ts'
-export { checkRelations, common, readSettings, SettingsError } from './settings.ts'
+export { checkRelations, common, readingSettings, readSettings, SettingsError, wholeNumber } from './settings.ts'
 export { DAY, HOUR, type Instant, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

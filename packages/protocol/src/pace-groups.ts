@@ -6,6 +6,7 @@ import { getDomain } from 'tldts'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { hostOf } from './origin.ts'
+import { wrongValues } from './wrong-value.ts'
 
 const gapMs = z.int().min(0).max(86_400_000)
 const Group = z.strictObject({
@@ -67,8 +68,9 @@ const EVERYBODY = '*'
  * @throws      Error with a message for people when it cannot be read or does not hold what it should
  */
 export function loadPaceGroups(text: string | undefined): PaceGroups {
-  const parsed = Settings.safeParse(text ? readJsonSetting('PACE_GROUPS', '{', text) : {})
-  if (!parsed.success) throw new Error(`PACE_GROUPS: ${z.prettifyError(parsed.error)}`)
+  const given = text ? readJsonSetting('PACE_GROUPS', '{', text) : {}
+  const parsed = Settings.safeParse(given)
+  if (!parsed.success) throw new Error(wrongValues(parsed.error, given, 'PACE_GROUPS').join('\n  '))
   const { host, domain, address, lists } = parsed.data
   const names = lists.map(({ name }) => name)
   const twice = names.find((name, at) => names.indexOf(name) !== at)

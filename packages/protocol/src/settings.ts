@@ -4,9 +4,15 @@
  */
 import { z } from 'zod'
 import { readRedisAddress } from './redis-address.ts'
+import { wrongValues } from './wrong-value.ts'
 
-/** An empty variable counts as absent: compose files and shells write `X=` for "not set". */
-const whole = (fallback: number, min = 0) => z.coerce.number().int().min(min).default(fallback)
+/** A whole number within bounds. Every numeric setting is one of these, so that each says alike what is right. */
+export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  const most = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  const needed = `a whole number ${most} is needed`
+  return z.coerce.number(needed).int(needed).min(min, needed).max(max, needed)
+}
+const whole = (fallback: number, min = 0) => wholeNumber(min).default(fallback)
 
 /** Kept as the text it is; `readRedisAddress` says what it names. */
 const redisUrl = () =>
@@ -20,7 +26,7 @@ const redisUrl = () =>
 
 export const common = {
   REDIS_URL: redisUrl(),
-  DECORUM_PARTITIONS: whole(1, 1).pipe(z.number().max(1024)),
+  DECORUM_PARTITIONS: wholeNumber(1, 1024).default(1),
   DECORUM_AGENTS: z.string().optional(), //  path of a JSON file, or inline JSON
   DECORUM_CONTACT: z.string().optional(), // contact of the built-in agent
   DECORUM_ALLOW_ADDRESSES: z.string().default(''), // CIDRs exempt from the address guard, separated by commas
@@ -32,10 +38,10 @@ export const common = {
   LEASE_MS: whole(45_000, 1), //       the deadline, plus the send window and time to settle
   QUARANTINE_MS: whole(10_000), //     added after an expired lease
   BACK_OFF_MS: whole(60_000, 1), //    first back-off after 429/503 without Retry-After; doubles per incident
-  ROBOTS_RETRY_MS: z.coerce.number().int().min(1).optional(), // first retry; by policy when absent
+  ROBOTS_RETRY_MS: wholeNumber(1).optional(), // first retry; by policy when absent
   LANE_LIMIT: whole(100_000, 1),
   OUTCOMES_LIMIT: whole(1_000_000, 1),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(0), // 0: any free port
+  PORT: wholeNumber(0, 65_535).default(0), // 0: any free port
   LOG_LEVEL: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
 }
 
@@ -45,15 +51,30 @@ export class SettingsError extends Error {
   readonly code = 'SETTINGS'
 }
 
-/** Environment → values, once. @throws SettingsError naming each wrong variable and what is expected. */
+/**
+ * Environment → values, once. An empty variable counts as absent: compose files and shells write `X=` for "not set".
+ * @throws SettingsError naming each wrong variable, what is right and what was given
+ */
 export function readSettings<T extends z.ZodType>(schema: T, env: Record<string, string | undefined>): z.output<T> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   )
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
-  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'settings'}: ${issue.message}`)
-  throw new SettingsError(`wrong settings:\n${lines.join('\n')}`)
+  throw new SettingsError(wrongSettings(wrongValues(parsed.error, given)))
+}
+
+/** The message of a SettingsError. */
+const wrongSettings = (lines: string[]): string => ['wrong settings:', ...lines.map((line) => `  ${line}`)].join('\n')
+
+/** Whatever a reader of settings throws, the person who set them hears it as such. @param variable  for errors that do not name it */
+export function readingSettings<T>(read: () => T, variable?: string): T {
+  try {
+    return read()
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new SettingsError(wrongSettings([variable === undefined ? message : `${variable}: ${message}`]))
+  }
 }
 
 /** Relations that hold for the whole fleet: a lease outlives its deadline, the floor lies under the cap. */
@@ -64,7 +85,15 @@ export function checkRelations(c: {
   MAX_GAP_MS: number
 }): void {
   if (c.FETCH_DEADLINE_MS >= c.LEASE_MS)
-    throw new SettingsError('wrong settings:\n  FETCH_DEADLINE_MS: a fetch must end inside its lease (LEASE_MS)')
+    throw new SettingsError(
+      wrongSettings([
+        `FETCH_DEADLINE_MS: a fetch must end inside its lease, and ${c.FETCH_DEADLINE_MS} is not under LEASE_MS=${c.LEASE_MS}`,
+      ]),
+    )
   if (c.DEFAULT_GAP_MS > c.MAX_GAP_MS)
-    throw new SettingsError('wrong settings:\n  DEFAULT_GAP_MS: the floor of the gap lies under its cap (MAX_GAP_MS)')
+    throw new SettingsError(
+      wrongSettings([
+        `DEFAULT_GAP_MS: the floor of the gap lies under its cap, and ${c.DEFAULT_GAP_MS} is above MAX_GAP_MS=${c.MAX_GAP_MS}`,
+      ]),
+    )
 }

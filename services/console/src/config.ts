@@ -1,5 +1,13 @@
 /** What the console is told by its environment, read once. */
-import { type Agents, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import {
+  type Agents,
+  common,
+  loadAgents,
+  readingSettings,
+  readSettings,
+  SettingsError,
+  wholeNumber,
+} from '@decorum/protocol'
 import { z } from 'zod'
 
 const Settings = z.object({
@@ -15,9 +23,9 @@ const Settings = z.object({
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // whoever reaches the console sees every URL and can add more
-  HEARTBEAT_MS: z.coerce.number().int().min(10).default(15_000), // proxies cut streams that are silent for 30 to 60 s
+  HEARTBEAT_MS: wholeNumber(10).default(15_000), // proxies cut streams that are silent for 30 to 60 s
   CONSOLE_USER: z.string().default('decorum'),
-  CONSOLE_PASSWORD: z.string().min(8, 'at least 8 characters').optional(), // required on a HOST beyond loopback
+  CONSOLE_PASSWORD: z.string().min(8, 'at least 8 characters are needed').optional(), // required on a HOST beyond loopback
 })
 
 export type ConsoleConfig = {
@@ -60,16 +68,14 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
 }
 
 function readAgents(c: z.output<typeof Settings>): Agents {
-  try {
-    return loadAgents({
+  return readingSettings(() =>
+    loadAgents({
       agents: c.DECORUM_AGENTS,
       contact: c.DECORUM_CONTACT,
       defaultGapMs: c.DEFAULT_GAP_MS,
       maxGapMs: c.MAX_GAP_MS,
-    })
-  } catch (error) {
-    throw new SettingsError(`wrong settings:\n  ${error instanceof Error ? error.message : String(error)}`)
-  }
+    }),
+  )
 }
 
 /** Names and literals that only this machine answers to. An IPv6 literal may come with or without brackets. */

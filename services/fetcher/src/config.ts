@@ -1,13 +1,16 @@
 /** Environment → values, once. The fleet's common settings are in @decorum/protocol. */
+import { Resolver } from 'node:dns'
 import {
   type Agents,
   checkRelations,
   common,
+  entriesOf,
   loadAgents,
   loadPaceGroups,
   type PaceGroups,
+  readingSettings,
   readSettings,
-  SettingsError,
+  wholeNumber,
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { type AddressGuard, addressGuard } from './address-guard.ts'
@@ -30,13 +33,9 @@ const Config = z.object({
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics
-  FETCH_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(100), // requests at once in this process
-  FETCH_PROCESSES: z.coerce.number().int().min(0).max(64).default(1), // under a parent that kills what is silent; 0: none
-  PAGE_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(10 * 1024 * 1024), // on the wire; then the body is cut
+  FETCH_CONCURRENCY: wholeNumber(1, 10_000).default(100), // requests at once in this process
+  FETCH_PROCESSES: wholeNumber(0, 64).default(1), // under a parent that kills what is silent; 0: none
+  PAGE_MAX_BYTES: wholeNumber(1).default(10 * 1024 * 1024), // on the wire; then the body is cut
   ARCHIVE_DIR: z.string().default(''), // folder of WARC files; empty: none
   PAGE_SINK: z.string().default('warc'), // warc, folder, none, or the path of a module: what becomes of pages
   DNS_SERVERS: z.string().default(''), // addresses, separated by commas; empty: as the system resolves
@@ -53,7 +52,7 @@ export type Config = Omit<z.output<typeof Config>, 'DNS_SERVERS' | 'PACE_GROUPS'
 export function readConfig(env: Record<string, string | undefined>): Config {
   const { DNS_SERVERS, PACE_GROUPS, ...settings } = readSettings(Config, env)
   checkRelations(settings)
-  const agents = named(undefined, () =>
+  const agents = readingSettings(() =>
     loadAgents({
       agents: settings.DECORUM_AGENTS,
       contact: settings.DECORUM_CONTACT,
@@ -61,22 +60,29 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       maxGapMs: settings.MAX_GAP_MS,
     }),
   )
-  const paceGroups = named(undefined, () => loadPaceGroups(PACE_GROUPS))
-  const ranges = listOf(settings.DECORUM_ALLOW_ADDRESSES)
-  named('DECORUM_ALLOW_ADDRESSES', () => addressGuard(ranges))
-  const guard = named('DECORUM_ALLOW_PORTS', () => addressGuard(ranges, listOf(settings.DECORUM_ALLOW_PORTS)))
-  return { ...settings, agents, paceGroups, guard, dnsServers: listOf(DNS_SERVERS) }
+  const paceGroups = readingSettings(() => loadPaceGroups(PACE_GROUPS))
+  const ranges = entriesOf(settings.DECORUM_ALLOW_ADDRESSES)
+  readingSettings(() => addressGuard(ranges), 'DECORUM_ALLOW_ADDRESSES')
+  const guard = readingSettings(
+    () => addressGuard(ranges, entriesOf(settings.DECORUM_ALLOW_PORTS)),
+    'DECORUM_ALLOW_PORTS',
+  )
+  return {
+    ...settings,
+    agents,
+    paceGroups,
+    guard,
+    dnsServers: readingSettings(() => dnsServersOf(DNS_SERVERS), 'DNS_SERVERS'),
+  }
 }
 
-const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '')
-
-/** Whatever a reader of settings throws, the person who set them hears which variable it was. */
-function named<T>(variable: string | undefined, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw new SettingsError(
-      `wrong settings:\n  ${variable === undefined ? '' : `${variable}: `}${(error as Error).message}`,
-    )
-  }
+function dnsServersOf(text: string): string[] {
+  return entriesOf(text).map((entry) => {
+    try {
+      new Resolver().setServers([entry])
+      return entry
+    } catch {
+      throw new Error(`'${entry}' is not the address of a DNS server such as 192.0.2.53 or [2001:db8::53]:5353`)
+    }
+  })
 }

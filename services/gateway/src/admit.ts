@@ -4,6 +4,7 @@ import type { ParkItem } from '@decorum/ledger'
 import {
   type Agent,
   type Agents,
+  addressRanges,
   DAY,
   hostOf,
   MAX_ID_CHARS,
@@ -86,14 +87,7 @@ function known({ meta, ...base }: Base, body: OutcomeBody): ParkItem {
  */
 function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
   const opened = new BlockList()
-  for (const range of allowAddresses
-    .split(',')
-    .map((text) => text.trim())
-    .filter(Boolean)) {
-    const [address = '', bits] = range.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    opened.addSubnet(address, Number(bits ?? (family === 'ipv6' ? 128 : 32)), family)
-  }
+  for (const { address, bits, family } of addressRanges(allowAddresses)) opened.addSubnet(address, bits, family)
   const isOpen = (host: string): boolean => {
     const family = isIP(host)
     return family !== 0 && opened.check(host, family === 6 ? 'ipv6' : 'ipv4')

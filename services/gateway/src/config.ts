@@ -1,5 +1,13 @@
 /** What a gateway is told by its environment, read once. */
-import { checkRelations, common, loadAgents, readSettings, SettingsError } from '@decorum/protocol'
+import {
+  addressRanges,
+  checkRelations,
+  common,
+  loadAgents,
+  readingSettings,
+  readSettings,
+  wholeNumber,
+} from '@decorum/protocol'
 import { z } from 'zod'
 
 const Settings = z.object({
@@ -7,11 +15,11 @@ const Settings = z.object({
   /** where the health door listens; loopback unless said otherwise */
   HOST: z.string().default('127.0.0.1'),
   /** jobs of `candidates` in work at once, per partition */
-  INTAKE_CONCURRENCY: z.coerce.number().int().min(1).max(64).default(4),
+  INTAKE_CONCURRENCY: wholeNumber(1, 64).default(4),
   /** a job of `candidates` whose gateway died is delivered again after this, at the latest after twice this */
-  INTAKE_LOCK_MS: z.coerce.number().int().min(1_000).default(30_000),
+  INTAKE_LOCK_MS: wholeNumber(1_000).default(30_000),
   /** a lane that was taken and that no fetcher has begun is free again after this */
-  RESERVE_MS: z.coerce.number().int().min(1_000).default(30_000),
+  RESERVE_MS: wholeNumber(1_000).default(30_000),
 })
 
 export type GatewayConfig = ReturnType<typeof readConfig>
@@ -20,11 +28,8 @@ export type GatewayConfig = ReturnType<typeof readConfig>
 export function readConfig(env: Record<string, string | undefined>) {
   const settings = readSettings(Settings, env)
   checkRelations(settings)
-  try {
-    return { ...settings, agents: loadAgents(agentSettings(settings)) }
-  } catch (error) {
-    throw new SettingsError(`wrong settings:\n  ${(error as Error).message}`)
-  }
+  readingSettings(() => addressRanges(settings.DECORUM_ALLOW_ADDRESSES), 'DECORUM_ALLOW_ADDRESSES')
+  return { ...settings, agents: readingSettings(() => loadAgents(agentSettings(settings))) }
 }
 
 const agentSettings = (s: z.output<typeof Settings>) => ({

@@ -26,7 +26,7 @@ const TROUBLE_MS = 500
 /** URLs shown per lane: one as long as nothing leaves without a request, more when many do. */
 const PEEK = 1
 const PEEK_DEEP = 50
-/** A take that had no answer in time is tried again with so many times fewer lanes, and then with as many times more. */
+/** A take that had no answer in time is tried again for so many times fewer lanes; each that is full asks for one more. */
 const SHRINK = 4
 
 export type DispatchOptions = {
@@ -56,7 +56,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const take = async (inFlightLimit: number): Promise<TakeResult> => {
     try {
       const taken = await ledger.take(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
-      limit = Math.min(MAX_ITEMS, limit * SHRINK)
+      if (taken.kind === 'taken' && taken.lanes.length >= limit) limit = Math.min(MAX_ITEMS, limit + 1)
       return taken
     } catch (error) {
       limit = Math.max(1, Math.floor(limit / SHRINK))

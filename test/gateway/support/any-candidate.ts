@@ -50,7 +50,7 @@ function mostly(usual: fc.Arbitrary<string>, odd: fc.Arbitrary<string>): fc.Arbi
 }
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const meta = fc.oneof(
-  { weight: 12, arbitrary: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }).map(text) },
+  { weight: 12, arbitrary: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }).map(text) },
   { weight: 2, arbitrary: fc.tuple(oddText, oddValue).map(([key, value]) => `{${key}:${value}}`) },
   { weight: 1, arbitrary: oddValue },
   {

@@ -1,0 +1,63 @@
+/** A link that cannot carry large answers in time: less is asked for, until what is asked for arrives. */
+import { LedgerUnavailableError, openLedger } from '@decorum/ledger'
+import { loadAgents, ORDERS, type Order, ordersIn, partitionTags, queueOptions } from '@decorum/protocol'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { startDispatch } from '../../services/gateway/src/dispatch.ts'
+import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
+import { robotsGate } from '../../services/gateway/src/robots-gate.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+const LANES = 40
+/** Lanes of which one answer may speak. */
+const MOST = 5
+
+test('a take that has no answer in time is tried again for fewer lanes, and all lanes get their order', async () => {
+  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
+  const [tag] = partitionTags(1) as [string]
+  const orders = new Queue(ORDERS, { connection: raw, ...queueOptions(tag) })
+  const agents = loadAgents({ contact: 'https://bot.example/', defaultGapMs: 0, maxGapMs: 0 })
+  const parked = { path: '/', expiresAt: Date.now() + 3_600_000, hops: 0, priority: 'normal' } as const
+  const lane = (n: number) => ({ agent: 'decorum', origin: `http://h${n}.example` })
+  await ledger.park(
+    0,
+    Array.from({ length: LANES }, (_, n) => ({ lane: lane(n), parked: { ...parked, id: `u${n}` } })),
+  )
+  const limits: number[] = []
+  const dispatch = startDispatch({
+    ledger: {
+      ...ledger,
+      async take(partition, request) {
+        limits.push(request.limit)
+        if (request.limit > MOST) throw new LedgerUnavailableError('take', new Error('no answer within 2000 ms'))
+        return ledger.take(partition, request)
+      },
+    },
+    partition: 0,
+    orders,
+    agents,
+    gate: robotsGate(ledger, undefined),
+    metrics: gatewayMetrics(),
+    log: pino({ level: 'silent' }),
+    maxAttempts: 5,
+    fleet: () => ({ slots: 1_000, fetchers: 1 }),
+  })
+  onTestFinished(async () => {
+    await dispatch.stop()
+    await orders.close()
+    raw.disconnect()
+    await ledger.close()
+  })
+  const ordered = async (): Promise<Order[]> =>
+    (await orders.getJobs('wait'))
+      .flatMap(({ data }) => ordersIn(data) ?? [])
+      .flatMap((read) => (read.ok ? [read.order] : []))
+  await expect.poll(async () => (await ordered()).length, { timeout: 18_000, interval: 100 }).toBe(LANES)
+  expect(new Set((await ordered()).map(({ origin }) => origin)).size).toBe(LANES)
+  expect(limits[0]).toBeGreaterThan(MOST)
+  expect(limits.filter((limit) => limit <= MOST).length).toBeGreaterThanOrEqual(LANES / MOST)
+})

@@ -1,0 +1,84 @@
+/** Agents that not every process knows: of a deploy under way, or taken out of the settings. */
+import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
+import { partitionTags } from '@decorum/protocol'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { main as fetcherMain } from '../../services/fetcher/src/main.ts'
+import { main as gatewayMain } from '../../services/gateway/src/main.ts'
+import { rawOrigin } from '../fetcher/support/raw-origin.ts'
+import { redisForTest } from '../support/redis.ts'
+import { watchOutcomes } from './support/outcomes.ts'
+
+const redis = await redisForTest()
+const outcomes = watchOutcomes(redis.url, partitionTags(1))
+const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1 })
+afterAll(async () => {
+  outcomes.close()
+  await ledger.close()
+})
+
+const settings = (...names: string[]) => ({
+  REDIS_URL: redis.url,
+  DECORUM_AGENTS: JSON.stringify(names.map((name) => ({ name, userAgent: `${name} (+https://bot.example/)` }))),
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  DEFAULT_GAP_MS: '50',
+  FETCH_CONCURRENCY: '4',
+  FETCH_PROCESSES: '0',
+  LOG_LEVEL: 'silent',
+})
+async function start(main: typeof gatewayMain, ...names: string[]) {
+  const service = await main(settings(...names))
+  let stopping: Promise<void> | undefined
+  const stop = () => (stopping ??= service.stop())
+  onTestFinished(stop)
+  return { stop }
+}
+const waitingUrl = (agent: string, origin: string, id: string, lifeMs = 3_600_000): ParkItem => ({
+  lane: { agent, origin },
+  parked: { id, path: `/${id}`, expiresAt: Date.now() + lifeMs, hops: 0, priority: 'normal' },
+})
+const ended = async (prefix: string) => (await outcomes.all()).filter(({ id }) => id.startsWith(prefix))
+
+beforeEach(async () => {
+  const { heldUntil = 0, now } = await ledger.viewPartition(0)
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, heldUntil - now)))
+})
+
+test('forty lanes of an agent that the fetchers do not know yet take no slots; they say why they wait, and go on later', async () => {
+  const site = await rawOrigin((socket) => void socket.write('HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n'))
+  await start(gatewayMain, 'old-bot', 'new-bot')
+  const old = await start(fetcherMain, 'old-bot')
+  const lanes = Array.from({ length: 40 }, (_, n) => `http://127.60.0.${n + 1}:9`)
+  await ledger.park(0, [...lanes.map((origin, n) => waitingUrl('new-bot', origin, `new-${n}`))])
+  const givenBack = async () =>
+    (await ledger.viewLanes(0, { order: 'latest', limit: 200 })).filter(({ lane }) => lane.heldBy === 'unknown-agent')
+  // Every order of theirs has come and gone: 40 lanes through the 8 orders that four slots allow.
+  await expect.poll(async () => (await givenBack()).length, { timeout: 8_000, interval: 50 }).toBe(40)
+  await ledger.park(
+    0,
+    Array.from({ length: 5 }, (_, n) => waitingUrl('old-bot', site.origin, `old-${n}`)),
+  )
+  await expect.poll(async () => (await ended('old')).length, { timeout: 8_000, interval: 50 }).toBe(5)
+  expect((await givenBack()).length, 'meanwhile none of them has been tried again and again').toBe(40)
+  expect(await ended('new')).toEqual([])
+
+  await start(fetcherMain, 'old-bot', 'new-bot')
+  await old.stop()
+  await expect.poll(async () => (await ended('new')).length, { timeout: 30_000, interval: 100 }).toBeGreaterThan(0)
+}, 60_000)
+
+test('a URL whose agent was taken out of the settings ends when it expires', async () => {
+  await ledger.park(0, [
+    waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-1', 200),
+    waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-2', 300),
+    waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-3'),
+  ])
+  await start(gatewayMain, 'old-bot')
+  await ledger.announce({ role: 'fetcher', id: 'by-hand', slots: 10 }, 20_000)
+  await expect.poll(async () => (await ended('gone')).length, { timeout: 8_000, interval: 50 }).toBe(2)
+  expect(await ended('gone')).toMatchObject(
+    ['gone-1', 'gone-2'].map((id) => ({ id, kind: 'expired', reason: 'unknown-agent', attempts: 0 })),
+  )
+  await expect
+    .poll(async () => (await ledger.viewOrigin('http://127.60.1.1:9', ['gone-bot'])).lanes[0])
+    .toMatchObject({ waiting: 1, state: 'waiting', heldBy: 'unknown-agent' })
+})
