@@ -121,6 +121,22 @@ test('a redirect is a candidate of its own, under the rules of its own origin', 
   expect(there.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
 })
 
+test('a redirect’s target and a candidate with an id of its own that looks like one are two candidates', async () => {
+  const site = await rawOrigin((socket, { path }) => {
+    const target = path === '/moved' ? answerOf(301, { location: '/target' }) : answerOf(200)
+    socket.write(path === '/robots.txt' ? answerOf(404) : target)
+  })
+  // `m~1` waits behind `m`: it is stored when the target is parked.
+  await enqueue({ id: 'm', url: `${site.origin}/moved` }, { id: 'm~1', url: `${site.origin}/own` })
+  const moved = await ends('m')
+  expect(moved).toMatchObject({ kind: 'redirected' })
+  expect(await ends('m~1')).toMatchObject({ kind: 'fetched', url: `${site.origin}/own` })
+  expect(await ends((moved as Extract<Outcome, { kind: 'redirected' }>).candidate)).toMatchObject({
+    kind: 'fetched',
+    url: `${site.origin}/target`,
+  })
+})
+
 test('a guarded origin ends at its robots.txt, at once, without a connection', async () => {
   await enqueue({ id: 'inside', url: 'http://10.0.0.1/' }, { id: 'port', url: 'http://127.0.0.1:6379/' })
   expect(await ends('inside')).toMatchObject({ kind: 'failed', reason: 'blocked-address' })
