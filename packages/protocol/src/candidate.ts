@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { isHopId } from './hop-id.ts'
-import { isRecord, lostInJson, NOT_WELL_FORMED } from './json.ts'
+import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { type CrawlUrl, readUrl } from './origin.ts'
 import { FIRST_NAME } from './partition.ts'
 import { LAST_INSTANT } from './time.ts'
@@ -50,7 +50,7 @@ export const Candidate = z.object({
   agent: z.string().max(64).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   priority: z.enum(['high', 'normal']).optional(),
   expiresAt: z.number(INSTANT).min(0, INSTANT).max(LAST_INSTANT, INSTANT).optional(),
-  meta: z.custom<Record<string, unknown>>(isRecord, 'an object is needed').optional(),
+  meta: jsonObject.optional(),
   /** How many redirects led here; set by the fetcher alone. */
   hops: z.number().int().min(0).max(10).optional(),
 })

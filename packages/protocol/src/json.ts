@@ -1,10 +1,17 @@
 /** What crosses a border as JSON and has to come out as it went in. */
+import { z } from 'zod'
 
 export const NOT_WELL_FORMED = 'text with half of a surrogate pair: only well-formed Unicode is kept'
 
-/** An object with members, as JSON means it. A check, not a copy: a copy would lose a member that is called `__proto__`. */
+/** An object with members, as JSON means it. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Checked and handed on as it is: z.record copies, and a copy loses a member that is called `__proto__`. */
+export const jsonObject = z
+  .unknown()
+  .refine(isRecord, 'an object is needed')
+  .meta({ type: 'object', additionalProperties: {} }) as unknown as z.ZodType<Record<string, unknown>>
 
 /** Beyond this an integer is more likely meant as a floating-point number than as an identifier of 64 bits. */
 const MAX_UINT64 = 2 ** 64

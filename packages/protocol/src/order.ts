@@ -1,6 +1,6 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 import { z } from 'zod'
-import { isRecord } from './json.ts'
+import { isRecord, jsonObject } from './json.ts'
 
 /** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: queue-lab §3). */
 export const MAX_ORDERS_PER_JOB = 20
@@ -27,7 +27,7 @@ const Order = z.object({
   hops: z.number().int().default(0),
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
-  meta: z.custom<Record<string, unknown>>(isRecord, 'an object is needed').optional(),
+  meta: jsonObject.optional(),
 })
 export type Order = z.infer<typeof Order>
 

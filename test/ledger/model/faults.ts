@@ -73,9 +73,12 @@ export const loseHolder: Act = async (play, dice) => void play.holders.splice(di
 
 export const job: Act = async (play, dice) => {
   const there = dice(3) > 0
-  await play.world.job('j', there)
+  const locked = dice(4) > 0
+  await play.world.job('j', there, locked)
   if (!there) play.model.jobs.delete('j')
   else if (!play.model.jobs.has('j')) play.model.jobs.set('j', new Set())
+  if (there && locked) play.model.lostLocks.delete('j')
+  else play.model.lostLocks.add('j')
 }
 
 export const drain: Act = async (play) => {

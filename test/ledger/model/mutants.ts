@@ -442,6 +442,12 @@ export const MUTANTS: Mutant[] = [
     put: '\n',
   },
   {
+    name: 'a worker that has lost its job parks for it',
+    file: 'park',
+    find: "call('GET', markKey .. ':lock') ~= ARGV[5]",
+    put: "call('EXISTS', markKey) == 0",
+  },
+  {
     name: 'a stored id is parked again',
     file: 'park',
     find: "call('SADD', P .. 'ids:' .. bucket, number) == 1",

@@ -31,8 +31,7 @@ export function park(
   mark: Mark,
 ): { parked: number; absorbed: number; outcomes: number } {
   open(m, call)
-  const known =
-    mark === undefined ? false : 'job' in mark ? (m.jobs.get(mark.job)?.has(mark.chunk) ?? true) : m.marks.has(mark.key)
+  const known = mark === undefined ? false : 'job' in mark ? isDone(m, mark.job, mark.chunk) : m.marks.has(mark.key)
   if (known) return { parked: 0, absorbed: items.length, outcomes: 0 }
   const result = { parked: 0, absorbed: 0, outcomes: 0 }
   const fresh = (name: string | undefined): boolean => {
@@ -75,6 +74,9 @@ export function park(
   }
   return result
 }
+
+const isDone = (m: Model, job: string, chunk: number): boolean =>
+  m.lostLocks.has(job) || (m.jobs.get(job)?.has(chunk) ?? true)
 
 // --- take --------------------------------------------------------------------------------------------------------
 

@@ -75,6 +75,8 @@ export type Model = {
   marks: Set<string>
   /** jobs that exist, with the chunks that are parked */
   jobs: Map<string, Set<number>>
+  /** of these, jobs whose lock another worker holds, or nobody does */
+  lostLocks: Set<string>
   /** unread outcomes, oldest first: `id kind` */
   outcomes: string[]
   outbox: string[]
@@ -90,6 +92,7 @@ export function emptyModel(): Model {
     ids: new Set(),
     marks: new Set(),
     jobs: new Map(),
+    lostLocks: new Set(),
     outcomes: [],
     outbox: [],
   }

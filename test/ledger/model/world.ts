@@ -12,7 +12,7 @@ import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts
 import { behind } from '../../support/lane-urls.ts'
 import { SETTINGS } from './rules.ts'
 
-/** Under which the lock of a job is held, as long as the job is there. */
+/** Under which the worker of these runs holds the lock of its job. */
 export const JOB_TOKEN = 'holder'
 
 export type Process = { lanes: Lanes; origins: Origins; operations: Operations }
@@ -32,8 +32,8 @@ export type World = {
   /** Redis comes back without data */
   forgetAll(): Promise<void>
   announce(): Promise<void>
-  /** a BullMQ job that is there, or that is finished */
-  job(id: string, there: boolean): Promise<void>
+  /** a BullMQ job that is there, or that is finished; its lock is ours, or another worker's */
+  job(id: string, there: boolean, locked: boolean): Promise<void>
   /** readers take all outcomes and the outbox away */
   drain(): Promise<void>
   /** all that is stored, as lists of texts */
@@ -104,9 +104,14 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     },
     forgetAll: async () => void (await copies.world_copy('', `${tag}:`)),
     announce: async () => void (await redis.hset(keys.epoch, 'planned', '1')),
-    job: async (id, there) => {
+    job: async (id, there, locked) => {
       const key = `${tag}:candidates:${id}`
-      if (there) await redis.multi().hset(key, 'data', '{}').set(`${key}:lock`, JOB_TOKEN).exec()
+      if (there)
+        await redis
+          .multi()
+          .hset(key, 'data', '{}')
+          .set(`${key}:lock`, locked ? JOB_TOKEN : 'another')
+          .exec()
       else await redis.del(key, `${key}:lock`)
     },
     drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
