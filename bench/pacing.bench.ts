@@ -125,7 +125,10 @@ async function crawl(size: { origins: number; urls: number }, folder: string): P
   try {
     await writeFile(join(folder, 'urls.txt'), urls(web, size.urls).join('\n'))
     const args = [CLI, 'crawl', join(folder, 'urls.txt'), '--out', join(folder, 'out'), '--no-archive', '--json']
-    await run_(process.execPath, args, { env: env(undefined, CRAWL_GAP_MS), maxBuffer: 1e8 })
+    await run_(process.execPath, args, {
+      env: { ...env(undefined, CRAWL_GAP_MS), XDG_DATA_HOME: folder },
+      maxBuffer: 1e8,
+    })
   } finally {
     await web.stop()
   }

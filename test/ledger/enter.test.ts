@@ -1,4 +1,5 @@
 /** enter: one named lane, for a request that no waiting URL asked for. */
+import { step } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
@@ -82,4 +83,36 @@ test('a hold keeps visitors out', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   clock.pass(400)
   expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })).toEqual({ kind: 'wait', waitMs: 600 })
+})
+
+test('an entered lane that asks for robots.txt asks alone: nobody else asks meanwhile, and learn ends the visit', async () => {
+  const { ledger, clock, dueOf } = await emptyLedger(redis)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'robots', gapMs: GAP })
+  if (entry.kind !== 'granted') throw new Error('an idle lane is open')
+  const { fence } = entry
+  expect((await ledger.viewOrigin(ORIGIN, [])).state.question).toMatchObject({ fence })
+  const other = { agent: 'other', origin: ORIGIN }
+  expect(await ledger.enter({ lanes: [other], kind: 'robots', gapMs: GAP })).toEqual({
+    kind: 'wait',
+    waitMs: LEASE + QUARANTINE,
+  })
+  clock.pass(300)
+  const state = step({}, { kind: 'answered', status: 404, jitter: 0 }, clock.now)
+  expect(await ledger.learn({ ...lane, fence, state, gaps: [], gapMs: GAP, restedMs: 0 })).toBe('settled')
+  expect((await ledger.viewOrigin(ORIGIN, [])).state).toMatchObject({ answer: { status: 404 } })
+  expect((await ledger.viewOrigin(ORIGIN, [])).state.question).toBeUndefined()
+  const due = await dueOf()
+  expect(due).toBe(clock.now + GAP)
+  clock.pass(LEASE + 1)
+  expect(await ledger.reap(0)).toMatchObject({ begun: 0, unbegun: 0, questions: [] })
+  expect(await dueOf()).toBe(due) // a visit that was left behind would close the lane once more
+  expect((await ledger.enter({ lanes: [other], kind: 'robots', gapMs: GAP })).kind).toBe('granted')
+})
+
+test('an asker that dies leaves a question that the gateways hear of', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  const entry = await ledger.enter({ lanes: [lane], kind: 'robots', gapMs: GAP })
+  if (entry.kind !== 'granted') throw new Error('an idle lane is open')
+  clock.pass(LEASE + 1)
+  expect((await ledger.reap(0)).questions).toMatchObject([{ ...lane, fence: entry.fence }])
 })

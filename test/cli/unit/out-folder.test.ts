@@ -1,5 +1,18 @@
 /** The folder of a crawl: what can be begun in it, what can go on from it, and what a crash may have left in it. */
-import { appendFile, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  chmod,
+  chown,
+  lchown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Outcome } from '@decorum/protocol'
@@ -41,6 +54,26 @@ test('a folder that was only opened is not begun; a begun one is unfinished unti
   await resumed.finish()
   await expect(openOutFolder(ask(RESUME))).rejects.toThrow('there is no unfinished crawl')
   expect((await openOutFolder(ask())).note.run).not.toBe(begun.note.run)
+})
+
+test('a link of our own leads to its folder; a folder that everybody may write to is refused, also behind a link', async () => {
+  const { dir, ask } = await place()
+  await mkdir(join(dir, 'real'))
+  await symlink(join(dir, 'real'), join(dir, 'link'))
+  expect((await openOutFolder(ask({ out: join(dir, 'link') }))).dir).toBe(join(dir, 'real'))
+  await chmod(join(dir, 'real'), 0o777)
+  for (const out of ['real', 'link'])
+    await expect(openOutFolder(ask({ out: join(dir, out) }))).rejects.toThrow('everybody may write to it')
+})
+
+test.runIf(process.getuid?.() === 0)('a link or a folder of another user is refused', async () => {
+  const { dir, ask } = await place()
+  await mkdir(join(dir, 'real'))
+  await symlink(join(dir, 'real'), join(dir, 'link'))
+  await lchown(join(dir, 'link'), 12_345, 12_345)
+  await expect(openOutFolder(ask({ out: join(dir, 'link') }))).rejects.toThrow('it belongs to another user')
+  await chown(join(dir, 'real'), 12_345, 12_345)
+  await expect(openOutFolder(ask({ out: join(dir, 'real') }))).rejects.toThrow('it belongs to another user')
 })
 
 test('the outcomes of a finished crawl are set aside under the name of its run', async () => {
