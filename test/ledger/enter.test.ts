@@ -85,20 +85,24 @@ test('a hold keeps visitors out', async () => {
   expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: GAP })).toEqual({ kind: 'wait', waitMs: 600 })
 })
 
-test('an entered lane that asks for robots.txt asks alone: nobody else asks meanwhile, and learn ends the visit', async () => {
+test('an entered lane that asks for robots.txt asks alone: nobody else asks meanwhile, and what it learns is written down', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
-  const entry = await ledger.enter({ lanes: [lane], kind: 'robots', gapMs: GAP })
+  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', of: lane, isRobots: true, gapMs: GAP })
   if (entry.kind !== 'granted') throw new Error('an idle lane is open')
   const { fence } = entry
   expect((await ledger.viewOrigin(ORIGIN, [])).state.question).toMatchObject({ fence })
   const other = { agent: 'other', origin: ORIGIN }
-  expect(await ledger.enter({ lanes: [other], kind: 'robots', gapMs: GAP })).toEqual({
+  expect(await ledger.enter({ lanes: [other], kind: 'hop', of: other, isRobots: true, gapMs: GAP })).toEqual({
     kind: 'wait',
-    waitMs: LEASE + QUARANTINE,
+    waitMs: 250, // it may end at any time
   })
   clock.pass(300)
   const state = step({}, { kind: 'answered', status: 404, jitter: 0 }, clock.now)
-  expect(await ledger.learn({ ...lane, fence, state, gaps: [], gapMs: GAP, restedMs: 0 })).toBe('settled')
+  expect(await ledger.learn({ ...lane, fence, forAsker: true, state, gaps: [], gapMs: GAP, restedMs: 0 })).toBe(
+    'settled',
+  )
+  const end = { ...lane, fence, gapMs: GAP, restedMs: 0, mood: { kind: 'fine' as const }, entered: true as const }
+  expect(await ledger.settle(end)).toBe('settled')
   expect((await ledger.viewOrigin(ORIGIN, [])).state).toMatchObject({ answer: { status: 404 } })
   expect((await ledger.viewOrigin(ORIGIN, [])).state.question).toBeUndefined()
   const due = await dueOf()
@@ -106,13 +110,7 @@ test('an entered lane that asks for robots.txt asks alone: nobody else asks mean
   clock.pass(LEASE + 1)
   expect(await ledger.reap(0)).toMatchObject({ begun: 0, unbegun: 0, questions: [] })
   expect(await dueOf()).toBe(due) // a visit that was left behind would close the lane once more
-  expect((await ledger.enter({ lanes: [other], kind: 'robots', gapMs: GAP })).kind).toBe('granted')
-})
-
-test('an asker that dies leaves a question that the gateways hear of', async () => {
-  const { ledger, clock } = await emptyLedger(redis)
-  const entry = await ledger.enter({ lanes: [lane], kind: 'robots', gapMs: GAP })
-  if (entry.kind !== 'granted') throw new Error('an idle lane is open')
-  clock.pass(LEASE + 1)
-  expect((await ledger.reap(0)).questions).toMatchObject([{ ...lane, fence: entry.fence }])
+  expect((await ledger.enter({ lanes: [other], kind: 'hop', of: other, isRobots: true, gapMs: GAP })).kind).toBe(
+    'granted',
+  )
 })

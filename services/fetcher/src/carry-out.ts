@@ -14,8 +14,8 @@ import { type Agent, type Agents, namesRobotsTxt, type Order, UNKNOWN_AGENT_WAIT
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
-import { hopRules } from './hop-rules.ts'
 import type { RobotsAnswer } from './fetch-robots.ts'
+import { hopRules } from './hop-rules.ts'
 import { learnRobots } from './learn-robots.ts'
 import { beginLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
@@ -165,7 +165,11 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
 }
 
 /** Whoever waits for the robots fetch of an origin is woken. One that is not ended so ends by itself. */
-async function endRobotsFetch(origin: string, fence: number, { ledger, agents }: Pick<Tools, 'ledger' | 'agents'>): Promise<void> {
+async function endRobotsFetch(
+  origin: string,
+  fence: number,
+  { ledger, agents }: Pick<Tools, 'ledger' | 'agents'>,
+): Promise<void> {
   await ledger.endRobotsFetch({ origin, fence, agents: agents.list.map(({ key }) => key) }).catch(() => {})
 }
 
@@ -259,7 +263,13 @@ function handBack(lease: Lease, endedAt: number, tools: Pick<Tools, 'stats'>, te
   )
 }
 
-async function tellAgain(lease: Lease, endedAt: number, { stats }: Pick<Tools, 'stats'>, tell: Tell, first: unknown): Promise<void> {
+async function tellAgain(
+  lease: Lease,
+  endedAt: number,
+  { stats }: Pick<Tools, 'stats'>,
+  tell: Tell,
+  first: unknown,
+): Promise<void> {
   for (let failure: unknown = first; failure !== undefined; ) {
     if (!(failure instanceof LedgerUnavailableError)) throw failure as Error
     stats.unheard++
