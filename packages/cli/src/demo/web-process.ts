@@ -39,10 +39,11 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
   })
   // What it said before it ended may arrive after 'exit'; the channel's 'disconnect' comes behind the last message.
   const exited = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
-  child.once('disconnect', async () => {
-    const [code, signal] = await exited
-    ended = new Error(`the synthetic web ended by itself (${signal ?? `exit code ${code}`})`)
-    settleAll({ kind: 'failed', why: ended.message })
+  child.once('disconnect', () => {
+    void exited.then(([code, signal]) => {
+      ended = new Error(`the synthetic web ended by itself (${signal ?? `exit code ${code}`})`)
+      settleAll({ kind: 'failed', why: ended.message })
+    })
   })
   const ask = async <K extends FromChild['kind']>(kind: K, order: object): Promise<FromChild & { kind: K }> => {
     if (ended) throw ended
