@@ -1,5 +1,5 @@
 /**
- * The five kinds of test, by what they need. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
+ * The five kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
  * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
@@ -15,7 +15,7 @@ export default defineConfig({
     projects: [
       {
         // Judgement alone: no Redis, no network.
-        test: { name: 'unit', include: pure, testTimeout: 10_000, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: pure, testTimeout: 120_000, sequence: { groupOrder: 0 } },
       },
       {
         // One real Redis per file (test/support/redis.ts).
@@ -24,8 +24,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...pure, ...fetcher, ...faults, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
@@ -37,8 +37,8 @@ export default defineConfig({
           include: fetcher,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
