@@ -39,7 +39,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   let ledger: Ledger | undefined
   try {
     const { partitions, leaseMs, quarantineMs } = settings
-    ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs })
+    ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     const fleet = await startFleet({
       env: { ...options.env, REDIS_URL: redis.url },

@@ -1,11 +1,12 @@
 /** A Redis for whoever starts Decorum: the one he names, else one of our own that lives and dies with us. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, realpath } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { announceNew, linkTo } from '@decorum/ledger'
 import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { makeFolder } from './make-folder.ts'
 import { findRedis } from './redis-binary.ts'
@@ -67,7 +68,17 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   const binary = await findRedis(options.log)
   const temporary = options.dataDir === undefined
   const dir = await dataFolder(options.dataDir)
-  return guarded({ binary, dir, temporary }, options.log)
+  const isNew = (await readdir(dir)).length === 0
+  const redis = await guarded({ binary, dir, temporary }, options.log)
+  if (isNew) await sayNew(redis)
+  return redis
+}
+
+/** No ledger has ever been kept in this folder: nothing that one granted can be on the wire, and nobody need wait for it. */
+async function sayNew({ url }: RunningRedis): Promise<void> {
+  const link = linkTo(url, { away: 'wait' })
+  link.on('error', () => {}) // its end is told by the guardian
+  await announceNew(link).finally(() => link.disconnect())
 }
 
 async function dataFolder(kept: string | undefined): Promise<string> {

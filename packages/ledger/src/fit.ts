@@ -2,7 +2,7 @@
 import { partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
-import { PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
+import { keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 
 const OLDEST = 7
@@ -77,20 +77,42 @@ export async function readTags(redis: RedisLink): Promise<{ tags: string[]; reti
   return { tags, retired }
 }
 
-/** The first of several that start together writes; all read what it wrote. One key, so one node of a cluster. */
+/** A word that nobody has taken up is void after this: by then the Redis may have been used, and emptied. */
+const NEW_LIFE_MS = 3_600_000
+
+/**
+ * Says of a Redis that has never held a ledger that it is new. An empty one may also have been emptied under a fleet, so
+ * without this word nothing is granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
+ */
+export async function announceNew(redis: RedisLink): Promise<void> {
+  await redis.set(NEW_KEY, '1', 'PX', NEW_LIFE_MS)
+}
+
+/** The first of several that start together writes; all read what it wrote. One slot, so one node of a cluster. */
 const REGISTER = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], unpack(ARGV)) end
+redis.call('DEL', KEYS[2])
 return redis.call('LRANGE', KEYS[1], 0, -1)`
+
+/** Of a partition that nobody has ever called: nothing is out there, as after an announced restart (lua/common.lua). */
+const MARK_NEW = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('HSET', KEYS[1], 'planned', '1') end`
 
 /**
  * Writes down the partitions the first time; afterwards the number must be the same, since every host's state lives
- * where the number says. @throws LedgerUnfitError
+ * where the number says.
+ * @param isNew  the caller vouches for it, as `announceNew` does
+ * @throws LedgerUnfitError
  */
-export async function registerPartitions(redis: RedisLink, count: number): Promise<string[]> {
+export async function registerPartitions(redis: RedisLink, count: number, isNew: boolean): Promise<string[]> {
   const { tags } = await readTags(redis)
-  const there =
-    tags.length > 0 ? tags : ((await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[])
+  const there = tags.length > 0 ? tags : await registerFirst(redis, partitionTags(count), isNew)
   if (there.length === count) return there
   throw new LedgerUnfitError(
     `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or stop the fleet and change it: 'decorum partitions ${count}'`,
   )
+}
+
+async function registerFirst(redis: RedisLink, tags: string[], isNew: boolean): Promise<string[]> {
+  if (isNew || (await redis.exists(NEW_KEY)) === 1)
+    await Promise.all(tags.map((tag) => redis.eval(MARK_NEW, 1, keysOf(tag).epoch)))
+  return (await redis.eval(REGISTER, 2, PARTITIONS_KEY, NEW_KEY, ...tags)) as string[]
 }

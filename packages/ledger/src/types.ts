@@ -61,8 +61,9 @@ export type TakenLane = LaneRef & {
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
-  /** Redis's clock at the taking */
+  /** the ledger's time at the taking; and what Redis's clock showed, which counts for `expiresAt` */
   now: Instant
+  wallAt: Instant
 }
 
 /** A lane to begin with: what an order says of its lease. */

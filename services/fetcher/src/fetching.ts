@@ -36,6 +36,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     quarantineMs: config.QUARANTINE_MS,
     grantAheadMs: GRANT_AHEAD_MS,
     backOffMs: config.BACK_OFF_MS,
+    onNotice: (sentence) => log.warn(sentence),
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })

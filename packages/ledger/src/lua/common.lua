@@ -1,11 +1,14 @@
 --[[
   common: stands in front of every verb. One clock, one epoch, the helpers that two verbs share.
 
-  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of, change, moving, layout. Every other key is built from its tag.
+  KEYS[1]  {tag}:epoch   hash: run, id, prev, why, now, hold, shift, doubt, fence, planned, of, change, moving, layout. Every other key is
+                         built from its tag.
   KEYS[2]  {tag}:of:<n>  never there (keys.ts says why); n is how many partitions the caller knows of, and when the epoch's
                          own `of` says otherwise the call is refused: hosts live elsewhere now, or are on their way
-  ARGV[1]  nowMs or ''   tests pass a time; in production '' and the clock of Redis rules
-  ARGV[2]  holdMs        how long nothing is granted after Redis forgot: lease + quarantine
+  ARGV[1]  mostMs or ''  the latest time of the ledger that the caller can vouch for: what it saw last, and what has passed on its
+                         own monotonic clock since; '' from a process that has only just started. Tests: 'nowMs/mostMs', and
+                         nowMs stands for the clock of Redis
+  ARGV[2]  holdMs        how long nothing is granted after Redis forgot, or its clock leapt: lease + quarantine
   ARGV[3]  epoch id that the caller knows, or '' from a process that has just started
 
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
@@ -44,33 +47,103 @@ local VISITS, TURNS = P .. 'visits', P .. 'turns'
 -- How keys and records are laid out: another number is another ledger, which is neither read nor written. Raise it with
 -- every change that an earlier or later process would misread.
 local LAYOUT = '2'
-local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
+local FIRST_HOLD_MS = 1000 -- a ledger that is known to be new: long enough for the living, who knew another epoch, to speak up
+
+-- The ledger's time is Redis's TIME plus `shift`, which is 0 until TIME leaps. Each leap is taken out by the shift, so that the
+-- ledger's time neither stops nor skips, and everything written in it stays true: docs/decisions/0014-a-clock-that-leaps.md.
+local BELIEVED_MS = 1000 -- a smaller step forward is believed; a smaller step back is waited out
+local UNSEEN_MS = 5000 -- who has only just started believes so much: the living call once a second
+local DOUBT_MS = 2000 -- so long the living have time to say whether the time that nobody has seen has really passed
 local now, epochId, holdUntil, announced
+local shift -- ms that the ledger's time is ahead of TIME; negative when it is behind
 
 local function ms(instant) return string.format('%.3f', instant) end
 
+-- What has become of the clock since the last call. Sets `now`, `shift` and, where it moves with them, `holdUntil`. Returns the
+-- doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time that TIME claims
+-- and that nobody has seen pass: ms|since when|1 when a living process denies it. It is left out until that is known.
+local function judgeClock(last, most, doubt)
+  local gap, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
+  gap, since = tonumber(gap), tonumber(since)
+  local function pass() -- it has really passed
+    shift, now = shift + gap, now + gap
+    if holdUntil > last then holdUntil = holdUntil + gap end
+    return ''
+  end
+  if now < last - BELIEVED_MS then
+    local back = last - now
+    shift, now = shift + back, last
+    return '', string.format('clock %.0f', -back)
+  end
+  now = math.max(now, last)
+  local unseen = 0
+  if most and now > most + BELIEVED_MS and now > last + BELIEVED_MS then unseen = now - math.max(last, most)
+  elseif not most and now > last + UNSEEN_MS then unseen = now - last end
+  if unseen > 0 then
+    shift, now = shift - unseen, now - unseen
+    gap, since, denied = (gap or 0) + unseen, now, most and '1' or denied or ''
+  elseif not gap then return ''
+  elseif most and most + BELIEVED_MS >= now + gap then return pass() -- somebody has seen it
+  elseif most and denied == '' then since, denied = now, '1'
+  elseif now >= since + DOUBT_MS then
+    if denied ~= '' then return '', string.format('clock %.0f', gap) end
+    return pass() -- nobody is alive who could have seen it
+  end
+  return string.format('%.3f|%.3f|%s', gap, since, denied)
+end
+
+-- A run of Redis as it serves: its replication id is a new one with each start and each time that a replica takes over, so a
+-- fail-back to a server that never stopped is another run as well (its run_id would be the old one).
+local function runOf()
+  return string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or string.match(call('INFO', 'server'), 'run_id:(%w+)')
+end
+
 local function openEpoch()
-  if ARGV[1] ~= '' then now = tonumber(ARGV[1])
-  else local t = call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
-  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of', 'layout')
+  local most = tonumber(ARGV[1])
+  if most or ARGV[1] == '' then
+    local t = call('TIME')
+    now = t[1] * 1000 + t[2] / 1000
+  else
+    local time, vouched = string.match(ARGV[1], '^(.*)/(.*)$')
+    now, most = tonumber(time), tonumber(vouched)
+  end
+  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of', 'layout', 'shift', 'doubt')
   if e[8] ~= LAYOUT and (e[8] or e[1]) then return redis.error_reply('LAYOUT ' .. (e[8] or '1')) end
   if e[7] and KEYS[2] ~= P .. 'of:' .. e[7] then return redis.error_reply('PARTITIONS ' .. e[7]) end
-  local last = tonumber(e[4] or '0')
-  if last > now then now = last end -- Redis's clock never runs backwards for us
-  local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+  local run = runOf()
+  local holdMs, known, last, leap = tonumber(ARGV[2]), ARGV[3], tonumber(e[4]), nil
+  shift = tonumber(e[9] or '0')
+  now = now + shift
   holdUntil = tonumber(e[5] or '0')
   epochId, announced = e[2], e[6] == '1'
-  local holdMs, known = tonumber(ARGV[2]), ARGV[3]
-  if e[1] ~= run then
-    local wait = holdMs
-    if not e[1] then wait = (known == '') and FIRST_HOLD_MS or holdMs
-    elseif announced then wait = 0 end -- a restart that was announced: every lease had ended
+  if last and (e[10] or now > last + BELIEVED_MS or now < last - BELIEVED_MS) then
+    local before, doubt = shift, nil
+    -- who announced a restart says that nothing is out: whatever the time is, it has passed
+    doubt, leap = judgeClock(last, announced and e[1] ~= run and math.huge or most, e[10])
+    if shift ~= before or doubt ~= (e[10] or '') then
+      call('HSET', KEYS[1], 'shift', ms(shift), 'doubt', doubt, 'hold', ms(holdUntil))
+      if doubt == '' then call('HDEL', KEYS[1], 'doubt') end
+    end
+    -- while it is in doubt what time it is, nothing is granted
+    if doubt ~= '' then holdUntil = math.max(holdUntil, tonumber(string.match(doubt, '|(.*)|')) + DOUBT_MS) end
+  elseif last and last > now then now = last end -- the ledger's time never runs backwards
+  if e[1] ~= run or leap then
+    local wait, why = holdMs, leap
+    if not e[1] then
+      why = announced and 'new' or 'empty'
+      if announced and known == '' then wait = FIRST_HOLD_MS end
+    elseif e[1] ~= run then
+      why = announced and 'announced' or 'restart'
+      if announced then wait = 0 end -- every lease had ended
+    end
     local prev = e[2] or ''
-    epochId = string.format('%.0f', now * 1000)
+    epochId = string.format('%.0f', math.max(now * 1000, (tonumber(prev) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
-    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil), 'layout', LAYOUT)
-    call('HDEL', KEYS[1], 'planned')
-    announced = false
+    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'why', why, 'now', ms(now), 'hold', ms(holdUntil), 'layout', LAYOUT)
+    if e[1] ~= run then
+      call('HDEL', KEYS[1], 'planned')
+      announced = false
+    end
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
     -- somebody remembers an epoch of which nothing is left here: what he was granted may still be on the wire
     holdUntil = math.max(holdUntil, now + holdMs)
@@ -78,6 +151,7 @@ local function openEpoch()
   else
     call('HSET', KEYS[1], 'now', ms(now))
   end
+  if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end -- told with each answer: scripts.ts takes it off
 end
 
 -- what this call will write, and what it has read: a lane that comes twice in one batch sees its first turn's effect

@@ -121,7 +121,7 @@ while i <= #ARGV do
     if heads > 0 then
       dropFirst(lane, list, heads)
       left = left + heads
-      tries, of = '', ''
+      if of == list then tries, of = '', '' end
     end
     if ends then
       local mood = done and 'fine' or ARGV[i + 5]
