@@ -41,8 +41,12 @@ async function scene() {
       }
     },
     /** so much passes, and nobody calls */
-    silence: (ms: number) => void (time.passed += ms),
-    leap: (ms: number) => void (time.leapt += ms),
+    silence(ms: number): void {
+      time.passed += ms
+    },
+    leap(ms: number): void {
+      time.leapt += ms
+    },
     /** a process that has only just started */
     async fresh(mostMs: () => number | undefined = () => undefined): Promise<Ledger> {
       const other = await openLedger({ redis: redis.url, partitions: 1, ...common, mostMs })

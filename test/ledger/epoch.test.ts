@@ -223,7 +223,9 @@ test('a Redis that failed over and back with no call in between is another run: 
   onTestFinished(() => Promise.all([a.stop(), b.stop()]).then(() => undefined))
   const clock = clockAt()
   const [one, two] = [new Redis(a.url), new Redis(b.url)]
-  onTestFinished(() => [one, two].forEach((link) => link.disconnect()))
+  onTestFinished(() => {
+    for (const link of [one, two]) link.disconnect()
+  })
   const follow = async (replica: Redis, port: number): Promise<void> => {
     await replica.replicaof('127.0.0.1', port)
     await expect.poll(() => replica.info('replication'), { timeout: 10_000 }).toMatch(/master_link_status:up/)

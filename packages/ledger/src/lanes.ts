@@ -194,10 +194,11 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
 async function enter(
   scripts: Scripts,
   { leaseMs }: LaneSettings,
-  { lanes, kind, gapMs }: EnterRequest,
+  { lanes, kind, gapMs, by }: EnterRequest,
 ): Promise<Entry> {
   const names = lanes.map(({ agent, origin }) => laneName(agent, origin))
-  const [, , answer, value, gap, lane] = await scripts.call('enter', leaseMs, gapMs, kind, ...names)
+  const asker = by === undefined ? '' : laneName(by.agent, by.origin)
+  const [, , answer, value, gap, lane] = await scripts.call('enter', leaseMs, gapMs, kind, asker, ...names)
   if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
   return { kind: 'granted', lane: readLaneName(lane ?? ''), fence: Number(value), gapMs: Number(gap), leaseMs }
 }

@@ -98,6 +98,8 @@ export type EnterRequest = {
   kind: 'hop' | 'clock'
   /** silence owed afterwards if no longer one is known, ms */
   gapMs: number
+  /** whose request it is for: it keeps its place among those who wait. Without it, one comes behind all of them */
+  by?: LaneRef
 }
 export type Entry =
   | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }

@@ -90,7 +90,7 @@ export function openPace(options: PaceOptions): Pace {
 
 async function enterAbove(options: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Entered> {
   const { clocks, astray } = await above(options, agent, origin, gapMs)
-  const visits = await enterAll(options.ledger, clocks)
+  const visits = await enterAll(options.ledger, clocks, { agent: agent.key, origin })
   return 'waitMs' in visits ? visits : new HeldClocks(options, agent, origin, gapMs, visits, astray)
 }
 
@@ -107,10 +107,14 @@ async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: s
 }
 
 /** All of them or none: what was entered before one that is shut is given back unused. */
-async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[]): Promise<Visit[] | { waitMs: number }> {
+async function enterAll(
+  ledger: PaceOptions['ledger'],
+  clocks: Wanted[],
+  by: LaneRef,
+): Promise<Visit[] | { waitMs: number }> {
   const visits: Visit[] = []
   for (const { lanes, gapMs, kind, ofSite = false } of clocks) {
-    const entry = await ledger.enter({ lanes, gapMs, kind }).catch(() => undefined)
+    const entry = await ledger.enter({ lanes, gapMs, kind, by }).catch(() => undefined)
     if (entry?.kind !== 'granted') {
       await release(ledger, visits)
       return { waitMs: entry?.waitMs ?? AGAIN_MS }
@@ -179,6 +183,7 @@ class HeldClocks implements Clocks {
       const hop = await enterAll(
         ledger,
         needed.filter(({ lanes }) => !lanes.some(isHeld)),
+        { agent: agent.key, origin: this.#origin },
       )
       if (!('waitMs' in hop)) return hopLane(ledger, agent, hop, shared, there.astray)
       if (performance.now() + hop.waitMs >= until) return undefined

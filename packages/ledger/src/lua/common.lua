@@ -14,10 +14,10 @@
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
   {tag}:inflight  zset  lane → instant its lease is looked at: its end, or before that the end of the reservation it grew out of
   {tag}:visits    zset  lane → instant its lease ends, where no URL of the lane asked for it: kind hop (of a robots.txt) or clock (of a pace group)
-  {tag}:turns     hash  lane → first|last: instants promised to visitors who found it shut; gone two hours after the latest promise
+  {tag}:queues    hash  lane → who waits to visit it (visit.lua); gone two hours after the latest was told when to come
   {tag}:leases    hash  lane → fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends, packed   (begunAt '' until begin;
                         failing: connections were lost in a row before it; least: silence that rules demand which came in
-                        while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
+                        while it was in flight; version: of an origin whose gates all stood open at the taking, or of a visit: how many visits come before the lane's own URLs; ends: of
                         the lease proper, absent where inflight or visits says it)
   {tag}:changed   zset  origin → latest fence handed out when one of its gates changed: who was taken later has seen it
   {tag}:lanes     hash  lane → what it remembers, then its first URL; either may be missing, and what has neither is not there. A whole
@@ -43,7 +43,7 @@
 local KEYS, ARGV, call, tonumber, unpack, string = KEYS, ARGV, redis.call, tonumber, unpack, string
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, LANES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'lanes', P .. 'counts'
-local VISITS, TURNS = P .. 'visits', P .. 'turns'
+local VISITS, QUEUES = P .. 'visits', P .. 'queues'
 -- How keys and records are laid out: another number is another ledger, which is neither read nor written. Raise it with
 -- every change that an earlier or later process would misread.
 local LAYOUT = '2'
@@ -55,6 +55,7 @@ local BELIEVED_MS = 1000 -- a smaller step forward is believed; a smaller step b
 local UNSEEN_MS = 5000 -- who has only just started believes so much: the living call once a second
 local DOUBT_MS = 2000 -- so long the living have time to say whether the time that nobody has seen has really passed
 local now, epochId, holdUntil, announced
+local inDoubt -- no silence is written down while it is not known what time it is: asking again is safe
 local shift -- ms that the ledger's time is ahead of TIME; negative when it is behind
 
 local function ms(instant) return string.format('%.3f', instant) end
@@ -62,7 +63,7 @@ local function ms(instant) return string.format('%.3f', instant) end
 -- What has become of the clock since the last call. Sets `now`, `shift` and, where it moves with them, `holdUntil`. Returns the
 -- doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time that TIME claims
 -- and that nobody has seen pass: ms|since when|1 when a living process denies it. It is left out until that is known.
-local function judgeClock(last, most, doubt)
+local function judgeClock(last, most, doubt, isBelieved)
   local gap, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
   gap, since = tonumber(gap), tonumber(since)
   local function pass() -- it has really passed
@@ -77,7 +78,8 @@ local function judgeClock(last, most, doubt)
   end
   now = math.max(now, last)
   local unseen = 0
-  if most and now > most + BELIEVED_MS and now > last + BELIEVED_MS then unseen = now - math.max(last, most)
+  if isBelieved then unseen = 0
+  elseif most and now > most + BELIEVED_MS and now > last + BELIEVED_MS then unseen = now - math.max(last, most)
   elseif not most and now > last + UNSEEN_MS then unseen = now - last end
   if unseen > 0 then
     shift, now = shift - unseen, now - unseen
@@ -90,6 +92,14 @@ local function judgeClock(last, most, doubt)
     return pass() -- nobody is alive who could have seen it
   end
   return string.format('%.3f|%.3f|%s', gap, since, denied)
+end
+
+-- What the living have seen of the ledger's time, and what has passed since, holds where Redis has forgotten it: so that fences
+-- rise, whatever was lost. Everything is held then, and a little too much does no harm.
+local function lift(most)
+  if not most or most <= now + BELIEVED_MS then return end
+  shift, now = shift + most - now, most
+  call('HSET', KEYS[1], 'shift', ms(shift))
 end
 
 -- A run of Redis as it serves: its replication id is a new one with each start and each time that a replica takes over, so a
@@ -118,14 +128,15 @@ local function openEpoch()
   epochId, announced = e[2], e[6] == '1'
   if last and (e[10] or now > last + BELIEVED_MS or now < last - BELIEVED_MS) then
     local before, doubt = shift, nil
-    -- who announced a restart says that nothing is out: whatever the time is, it has passed
-    doubt, leap = judgeClock(last, announced and e[1] ~= run and math.huge or most, e[10])
+    -- after a restart that was announced nothing is out: whatever time it is now, it has passed
+    doubt, leap = judgeClock(last, most, e[10], announced and e[1] ~= run)
     if shift ~= before or doubt ~= (e[10] or '') then
       call('HSET', KEYS[1], 'shift', ms(shift), 'doubt', doubt, 'hold', ms(holdUntil))
       if doubt == '' then call('HDEL', KEYS[1], 'doubt') end
     end
-    -- while it is in doubt what time it is, nothing is granted
-    if doubt ~= '' then holdUntil = math.max(holdUntil, tonumber(string.match(doubt, '|(.*)|')) + DOUBT_MS) end
+    -- nothing is granted meanwhile, either
+    inDoubt = doubt ~= '' and redis.error_reply('DOUBT the clock of Redis has leapt, or nobody has looked at it')
+    if inDoubt then holdUntil = math.max(holdUntil, tonumber(string.match(doubt, '|(.*)|')) + DOUBT_MS) end
   elseif last and last > now then now = last end -- the ledger's time never runs backwards
   if e[1] ~= run or leap then
     local wait, why = holdMs, leap
@@ -136,6 +147,7 @@ local function openEpoch()
       why = announced and 'announced' or 'restart'
       if announced then wait = 0 end -- every lease had ended
     end
+    lift(most)
     local prev = e[2] or ''
     epochId = string.format('%.0f', math.max(now * 1000, (tonumber(prev) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
@@ -146,6 +158,7 @@ local function openEpoch()
     end
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
     -- somebody remembers an epoch of which nothing is left here: what he was granted may still be on the wire
+    lift(most)
     holdUntil = math.max(holdUntil, now + holdMs)
     call('HSET', KEYS[1], 'now', ms(now), 'hold', ms(holdUntil))
   else
@@ -265,6 +278,10 @@ local function setHead(lane, url, more)
   knowLane(lane)
   headRead[lane] = url and (more and '+' .. url or url) or false
   laneTouched[#laneTouched + 1] = lane
+end
+
+local function hasWork(lane, high)
+  return headOf(lane) ~= nil or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1
 end
 
 -- give a lane back unused: to its own clock, or not before `till`, keeping the clock for whoever wakes it earlier

@@ -24,12 +24,12 @@ local function wakeLanes(longer)
     elseif opens and longer(ARGV[i]) > 0 then
       setDue(lane, tonumber(opens) + longer(ARGV[i]))
     elseif not opens and longer(ARGV[i]) > 0 then
-      local owner, of, notBefore, since, owed, kind, failing, least, _, ends = leaseOf(lane)
+      local owner, of, notBefore, since, owed, kind, failing, least, before, ends = leaseOf(lane)
       if owner and since == '' then
         setLease(lane, owner, of, notBefore + longer(ARGV[i]), '', owed, kind, failing, least, '', '')
       elseif owner then
         local more = ms(math.max(tonumber(value), tonumber(least) or 0))
-        setLease(lane, owner, of, notBefore, since, owed, kind, failing, more, '', ends)
+        setLease(lane, owner, of, notBefore, since, owed, kind, failing, more, before, ends)
       end
     end
   end

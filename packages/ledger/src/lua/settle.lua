@@ -14,6 +14,7 @@
   Returns {epoch, now, then per lane 'settled' | 'stale'}
   Keeps   'end' needs a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
 ]]
+if inDoubt then return inDoubt end
 local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local out = { epochId, ms(now) }
 local stale, left = 0, 0
@@ -93,17 +94,13 @@ local function leave(first, last)
   return heads
 end
 
-local function hasWork(lane, high)
-  return headOf(lane) ~= nil or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1
-end
-
 i = 7
 while i <= #ARGV do
   local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], leaving(i)
   local first = i + HEADER
   local done = what == 'done'
   local ends = done or what == 'end' or what == 'again'
-  local owner, list, notBefore, begun, _, kind, failing, least = leaseOf(lane)
+  local owner, list, notBefore, begun, _, kind, failing, least, before = leaseOf(lane)
   local unused = what == 'release' and isVisit(kind)
   if owner ~= fence or (not unused and ends ~= (begun ~= '')) then
     stale = stale + 1
@@ -128,13 +125,15 @@ while i <= #ARGV do
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
       endLease(lane, kind)
       if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
-      else why = '' end
+      elseif not isVisit(kind) then why = '' end
       if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
       local owed = tonumber(ARGV[i + 3])
       if least ~= '' then owed = math.max(owed, tonumber(least)) end
       -- a lane without work whose silence is over already is forgotten at once, as take would do
-      if ended + owed > now or hasWork(lane, high) then setDue(lane, ended + owed)
-      else forgetMem(lane) end
+      if ended + owed <= now and not hasWork(lane, high) then forgetMem(lane)
+      elseif before ~= '' and hasWork(lane, high) then -- a visit: others are let in before the lane's own URLs
+        giveBack(lane, ended + owed, ended + owed + tonumber(before) * math.max(owed, 50), 'pace-group')
+      else setDue(lane, ended + owed) end
       if mood ~= 'fine' then
         local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
         backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)
