@@ -195,6 +195,24 @@ test('an empty Redis that a fresh process meets first is held in full, and says 
   expect(notices).toEqual([expect.stringMatching(/^Redis is empty, .* nothing is fetched for 55 s/)])
 })
 
+test('a Redis that has run for long enough without a ledger, and lost nothing, is new; one that was emptied is not', async () => {
+  const redis = await startRedis({ isNew: false })
+  onTestFinished(() => redis.stop())
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  const open = async (): Promise<Ledger> => {
+    const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 1_500, quarantineMs: 500 })
+    onTestFinished(() => ledger.close())
+    return ledger
+  }
+  await expect.poll(() => raw.info('server'), { timeout: 10_000 }).toMatch(/uptime_in_seconds:[2-9]/)
+  const { heldUntil = 0, now } = await (await open()).viewPartition(0)
+  expect(heldUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
+  await raw.flushall()
+  const after = await (await open()).viewPartition(0)
+  expect((after.heldUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
+})
+
 test('known to be new: once, by a word in Redis that ends with the first ledger there', async () => {
   const redis = await startRedis({ isNew: false })
   onTestFinished(() => redis.stop())
@@ -220,7 +238,7 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
 
 test('a Redis that failed over and back with no call in between is another run: what it lost may be on the wire', async () => {
   const [a, b] = [await startRedis({ appendonly: true }), await startRedis({ appendonly: true, isNew: false })]
-  onTestFinished(() => Promise.all([a.stop(), b.stop()]).then(() => undefined))
+  onTestFinished(() => Promise.all([a.kill9(), b.kill9()]).then(() => undefined)) // in order, each would wait for the other
   const clock = clockAt()
   const [one, two] = [new Redis(a.url), new Redis(b.url)]
   onTestFinished(() => {

@@ -12,8 +12,10 @@ export type { TakeRequest } from './take.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,

@@ -9,8 +9,10 @@ import { readState } from './state-text.ts'
 import { type TakeRequest, take } from './take.ts'
 import type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
   Mood,
   Parked,
   ParkItem,
@@ -47,6 +49,7 @@ export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
   take(request: TakeRequest): Promise<TakeResult>
   begin: Batcher<BeginRequest, Permit>
+  confirm(held: HeldLane[]): Promise<Confirmation>
   enter(request: EnterRequest): Promise<Entry>
   settle: Batcher<Settlement, SettleResult>
   resolve(resolutions: Resolution[]): Promise<SettleResult[]>
@@ -64,6 +67,10 @@ export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
     park: (items, mark) => park(scripts, settings, items, mark),
     take: (request) => take(scripts, settings, request),
     begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
+    async confirm(held) {
+      const args = held.flatMap((one) => [laneName(one.agent, one.origin), one.fence, one.version ?? ''])
+      return (await scripts.call('confirm', ...args))[2] as Confirmation
+    },
     enter: (request) => enter(scripts, settings, request),
     settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
     resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),

@@ -14,8 +14,10 @@ import type { TakeRequest } from './take.ts'
 import { thatAnswer } from './that-answer.ts'
 import type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,
@@ -82,6 +84,11 @@ export type Ledger = {
   forgetMark(partition: number, name: string): Promise<void>
   take(partition: number, request: TakeRequest): Promise<TakeResult>
   begin(request: BeginRequest): Promise<Permit>
+  /**
+   * Asks again whether what was begun may be sent, some time later: lanes of one partition that one request holds. Refused:
+   * they are to be given back by `resolve`, with `unused` what was begun, with `release` a visit.
+   */
+  confirm(held: HeldLane[]): Promise<Confirmation>
   /** A visit that no waiting URL asked for, now or later. End it by `settle` with `entered`, or `resolve` with `release`. */
   enter(request: EnterRequest): Promise<Entry>
   settle(settlement: Settlement): Promise<SettleResult>
@@ -161,10 +168,13 @@ async function compose(
   callDeadlineMs: number,
 ): Promise<Ledger> {
   const warnings = await checkRedis(redis, callDeadlineMs)
-  const tags = await registerPartitions(redis, options.partitions, options.isNew ?? options.nowMs !== undefined)
-  const { retired } = await readTags(redis)
   const leaseMs = options.leaseMs ?? 45_000
   const quarantineMs = options.quarantineMs ?? 10_000
+  const isNew = options.isNew ?? options.nowMs !== undefined
+  const isVirtual = options.nowMs !== undefined // Redis's own age says nothing then
+  const known = isNew || isVirtual ? { isNew } : { holdMs: leaseMs + quarantineMs }
+  const tags = await registerPartitions(redis, options.partitions, known)
+  const { retired } = await readTags(redis)
   const partitions = [...tags, ...retired].map((tag): Partition => {
     const keys = keysOf(tag)
     const scripts = scriptsOf(redis, keys, {
@@ -240,6 +250,7 @@ async function compose(
       void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
     take: (partition, request) => of(partition).lanes.take(request),
     begin: (request) => of(place(request.origin)).lanes.begin(request),
+    confirm: (held) => of(place(held[0]?.origin ?? '')).lanes.confirm(held),
     enter: (request) => of(place(request.lanes[0]?.origin ?? '')).lanes.enter(request),
     settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),

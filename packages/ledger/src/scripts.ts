@@ -5,7 +5,19 @@ import type { Keys } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 
-export const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
+export const VERBS = [
+  'park',
+  'take',
+  'begin',
+  'confirm',
+  'enter',
+  'settle',
+  'learn',
+  'reap',
+  'view',
+  'operate',
+  'fleet',
+] as const
 export type Verb = (typeof VERBS)[number]
 export type Arg = string | number | Buffer
 

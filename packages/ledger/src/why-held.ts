@@ -22,6 +22,7 @@ function reasonOf(why: string): string | undefined {
     case 'empty':
       return "Redis is empty, and nobody has said that it is new ('decorum partitions --new' does)"
     case 'new':
+      return 'Redis is empty, and was started only just now'
     case 'announced':
     case 'restart':
       return 'Redis was started again, or another server has taken over'

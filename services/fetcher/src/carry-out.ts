@@ -11,6 +11,7 @@ import {
   type SettleResult,
 } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
 import { crashPoint } from '@decorum/service'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
@@ -24,7 +25,17 @@ import type { Stats } from './stats.ts'
 
 export type Fleet = Pick<
   Ledger,
-  'begin' | 'enter' | 'resolve' | 'settle' | 'learn' | 'robotsStates' | 'body' | 'partitionOf' | 'now'
+  | 'begin'
+  | 'confirm'
+  | 'enter'
+  | 'resolve'
+  | 'settle'
+  | 'learn'
+  | 'robotsStates'
+  | 'body'
+  | 'partitionOf'
+  | 'now'
+  | 'wall'
 >
 
 export type Tools = {
@@ -104,10 +115,21 @@ async function giveBack(
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {}) // a reservation ends by itself, too
 }
 
+/** Nothing has left this machine: the lane goes back to its own clock, and the URL has not been tried. */
+async function unused(order: Order, lease: Lease, endedAt: number, clocks: Clocks, tools: Tools): Promise<void> {
+  const { agent, origin, fence } = order
+  const partition = tools.ledger.partitionOf(origin)
+  const word: Resolution = { agent, origin, fence, dropped: [], next: { kind: 'unused' } }
+  const released = clocks.release()
+  await handBack(lease, endedAt, tools, async () => (await tools.ledger.resolve(partition, [word]))[0] ?? 'stale')
+  await released
+}
+
 /** The lease, good for the address alone whose clock is held. */
 const watching = (lease: Lease, { astray }: Clocks, way: Way): PageLease => ({
   deadlineMs: () => lease.deadlineMs(),
   lastCheck: () => lease.lastCheck() ?? astray(way.connection()?.address),
+  confirm: () => lease.confirm(),
 })
 
 async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
@@ -118,11 +140,12 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
     sink: tools.sink,
     pageMaxBytes: tools.pageMaxBytes,
     maxAttempts: tools.maxAttempts,
-    now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
+    now: () => tools.ledger.wall(tools.ledger.partitionOf(origin)),
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
+  if (what === 'not-sent') return await unused(order, lease, endedAt, clocks, tools)
   const gapMs = gapAfter(agent, order.gapMs, tookMs)
   const settlement: Settlement = { agent: key, origin, fence, gapMs, restedMs: 0, mood }
   if (outcome !== undefined) settlement.outcome = outcome
@@ -155,6 +178,10 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   tools.stats.exchanged('robots', answer.what, answer.bytes)
+  if (answer.notSent !== undefined) {
+    await unused(order, lease, answer.endedAt, clocks, tools)
+    return await closeQuestion(order, lease, answer.endedAt, state, tools)
+  }
   const left = clocks.leave({ endedAt: answer.endedAt, gapMs: gapAfter(agent, gapMs, answer.tookMs) })
   if (lesson !== undefined) {
     crashPoint('learn.before')
@@ -162,8 +189,7 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
     crashPoint('learn.after')
     return await left
   }
-  // Nothing was heard of the site. The waiting head ends when the agent may not go there at all; the question is
-  // closed with the state as it was, so that the next asker need not wait for the end of this lease.
+  // The waiting head ends when the agent may not go there at all.
   const head: Omit<Settlement, 'restedMs'> = { agent: key, origin, fence, gapMs, mood: { kind: 'fine' } }
   if (answer.noContact === true) {
     const { id, meta } = order
@@ -171,10 +197,21 @@ async function robots(order: Order, agent: Agent, lease: Lease, clocks: Clocks, 
     head.outcome = { ...said, kind: 'refused', reason: 'no-contact', ...(meta === undefined ? {} : { meta }) }
   }
   await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...head, restedMs }))
-  await handBack(lease, answer.endedAt, tools, () => {
-    return tools.ledger.learn({ agent: key, origin, fence, forAsker: true, state, gaps: [], gapMs, restedMs: 0 })
-  })
+  await closeQuestion(order, lease, answer.endedAt, state, tools)
   await left
+}
+
+/** Nothing was heard: with the state as it was, so that the next asker need not wait for the end of this lease. */
+async function closeQuestion(
+  { agent, origin, fence, gapMs }: Order,
+  lease: Lease,
+  endedAt: number,
+  state: RobotsState,
+  tools: Tools,
+): Promise<void> {
+  await handBack(lease, endedAt, tools, () => {
+    return tools.ledger.learn({ agent, origin, fence, forAsker: true, state, gaps: [], gapMs, restedMs: 0 })
+  })
 }
 
 type Tell = (restedMs: number) => Promise<SettleResult>

@@ -16,7 +16,7 @@ import type { LaneConnections, Way } from './connections.ts'
 import { codingOf, decode } from './decode.ts'
 import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
-import { type Lease, later } from './lease.ts'
+import { type Confirm, type Lease, later } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
 import type { Astray, EnterHop } from './pace.ts'
 import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
@@ -88,7 +88,7 @@ export async function fetchRobots(
     if (at.origin !== origin) {
       const hop = await tools.enterHop(at.origin, left(), tookMs)
       if (hop === undefined) return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
-      result = await visitOther(agent, at, headers, left(), held, tools, hop.astray)
+      result = await visitOther(agent, at, headers, left(), held, tools, hop.astray, hop.confirm)
       if (hop.shared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
       await hop.leave(result)
     } else {
@@ -97,7 +97,7 @@ export async function fetchRobots(
         if (restMs >= left()) return stop('timeout', 'no time left for another request', performance.now())
         await later(restMs)
       }
-      result = await visitOwn(agent, at, headers, left(), held, tools, tools.astray)
+      result = await visitOwn(agent, at, headers, left(), held, tools, tools.astray, () => lease.confirm())
       if (result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     }
     if (result.kind === 'not-sent') {
@@ -140,21 +140,22 @@ type Visit = (
   held: () => string | undefined,
   tools: Tools,
   astray: Astray,
+  confirm: Confirm,
 ) => Promise<Exchange>
 
 const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true }
 
-const visitOwn: Visit = (agent, at, headers, deadlineMs, held, { connections }, astray) => {
+const visitOwn: Visit = (agent, at, headers, deadlineMs, held, { connections }, astray, confirm) => {
   const way = connections.lane(agent, at.origin)
   const lastCheck = () => held() ?? astray(way.connection()?.address)
-  return exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
+  return exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, confirm, way })
 }
 
-const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connections }, astray) => {
+const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connections }, astray, confirm) => {
   const way: Way & { close(): void } = connections.once(agent, at.origin)
   const lastCheck = () => held() ?? astray(way.connection()?.address)
   try {
-    return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
+    return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, confirm, way })
   } finally {
     way.close()
   }

@@ -2,11 +2,11 @@
  * The clocks above a lane (pace groups, and the lanes that a robots.txt leads into): entered before the request, left
  * after it. Whoever finds one of them shut holds none: it comes again when the ledger says that its turn may be.
  */
-import { gapAfter, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
+import { gapAfter, type HeldLane, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
 import type { Agent, PaceGroups } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { Exchange } from './exchange.ts'
-import { later } from './lease.ts'
+import { type Confirm, confirming, later } from './lease.ts'
 
 /** A visit to a lane: our fence, and the silence it will owe, ms. */
 type Visit = LaneRef & {
@@ -22,6 +22,7 @@ export type HopLane = {
   /** one of its clocks is held by this visit already: the hop is one more request of it */
   shared: boolean
   astray: Astray
+  confirm: Confirm
 }
 /** Why nothing may be sent over a connection to this address: it is not the one whose clock is held. Or undefined. */
 export type Astray = (address: string | undefined) => string | undefined
@@ -58,7 +59,7 @@ export type Pace = {
 }
 
 export type PaceOptions = {
-  ledger: Pick<Ledger, 'enter' | 'settle' | 'resolve' | 'partitionOf'>
+  ledger: Pick<Ledger, 'confirm' | 'enter' | 'settle' | 'resolve' | 'partitionOf'>
   groups: PaceGroups
   /** the address that the next request to the origin will go to; undefined when the name has none */
   addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
@@ -180,12 +181,13 @@ class HeldClocks implements Clocks {
     if (performance.now() + restMs >= until) return undefined
     if (restMs > 0) await later(restMs)
     for (;;) {
+      const since = { monotonic: performance.now(), wall: Date.now() }
       const hop = await enterAll(
         ledger,
         needed.filter(({ lanes }) => !lanes.some(isHeld)),
         { agent: agent.key, origin: this.#origin },
       )
-      if (!('waitMs' in hop)) return hopLane(ledger, agent, hop, shared, there.astray)
+      if (!('waitMs' in hop)) return hopLane(ledger, agent, hop, shared, there.astray, since)
       if (performance.now() + hop.waitMs >= until) return undefined
       await later(hop.waitMs)
     }
@@ -214,15 +216,24 @@ const hopLane = (
   visits: Visit[],
   shared: boolean,
   astray: Astray,
+  since: { monotonic: number; wall: number },
 ): HopLane => ({
   shared,
   astray,
+  confirm: confirming(ledger, since, byPartition(ledger, visits)).confirm,
   async leave({ kind, endedAt, timing }) {
     const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
     await leave(ledger, visits, { endedAt, gapMs: gapAfter(agent, agent.minGapMs, tookMs) })
     crashPoint('hop.left')
   },
 })
+
+const byPartition = (ledger: PaceOptions['ledger'], visits: readonly Visit[]): HeldLane[][] => [
+  ...Map.groupBy(
+    visits.map(({ agent, origin, fence }) => ({ agent, origin, fence })),
+    ({ origin }) => ledger.partitionOf(origin),
+  ).values(),
+]
 
 async function leave(
   ledger: PaceOptions['ledger'],

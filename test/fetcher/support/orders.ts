@@ -20,6 +20,7 @@ export function leaseOf(deadlineMs = 5_000): Lease {
     deadlineMs: () => deadlineMs - age(),
     lastCheck: () => undefined,
     stillHeld: () => undefined,
+    confirm: () => undefined,
   }
 }
 
@@ -66,7 +67,9 @@ export async function robots(
     over.lease ?? leaseOf(),
     {
       connections,
-      enterHop: over.enterHop ?? (async () => ({ leave: async () => {}, shared: false, astray: () => undefined })),
+      enterHop:
+        over.enterHop ??
+        (async () => ({ leave: async () => {}, shared: false, astray: () => undefined, confirm: () => undefined })),
       astray: over.astray ?? (() => undefined),
       restMs: over.restMs ?? 0,
       now: () => NOW,

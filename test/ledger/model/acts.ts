@@ -9,6 +9,7 @@ import {
   GAPS,
   holderOf,
   IDS,
+  isConnecting,
   isTaken,
   isUnused,
   isVisiting,
@@ -186,6 +187,28 @@ export const release: Act = async (play, dice) => {
   const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
   const real = await unlessInDoubt(process.lanes.resolve([resolution]))
   same('release', real, rules.resolve(play.model, call, [word]))
+  if (real === 'doubt') return
+  if (real[0] === 'settled') play.site.unused(lane, fence)
+  holder.state = 'done'
+}
+
+/** Connecting took long: the permit is asked for again. What is refused, and some that is not, is given back unused. */
+export const confirm: Act = async (play, dice) => {
+  const holder = holderOf(play, dice, isConnecting)
+  if (holder === undefined) return
+  const { process, call } = caller(play, dice)
+  const { lane, fence } = holder
+  const version = holder.kind === 'page' || holder.kind === 'robots' ? holder.version : undefined
+  const asked = [{ ...readLaneName(lane), fence, ...optional('version', version) }]
+  const answer = await process.lanes.confirm(asked)
+  same('confirm', answer, rules.confirm(play.model, call, [{ lane, fence, version }]))
+  if (answer === 'granted' && holder.begunAt !== undefined) play.site.sent(lane, fence, play.latest)
+  if (answer === 'granted' && dice(3) > 0) return
+  const other = caller(play, dice)
+  const word = { lane, fence, dropped: [], next: { kind: 'unused' as const } }
+  const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
+  const real = await unlessInDoubt(other.process.lanes.resolve([resolution]))
+  same('unused', real, rules.resolve(play.model, other.call, [word]))
   if (real === 'doubt') return
   if (real[0] === 'settled') play.site.unused(lane, fence)
   holder.state = 'done'

@@ -84,6 +84,10 @@ export const rounded = (ms: number | undefined): number | undefined =>
 export const optional = <K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { [key in K]?: V }
 
+/** Begun under a version of the rules, and perhaps still connecting. */
+export const isConnecting = ({ state, kind }: Holder): boolean =>
+  state === 'begun' && (kind === 'page' || kind === 'robots')
+
 /** Mostly one for whom the act makes sense, now and then anybody. */
 export function holderOf(play: Play, dice: Dice, fits: (holder: Holder) => boolean): Holder | undefined {
   const fitting = dice(8) < 7 ? play.holders.filter(fits) : play.holders

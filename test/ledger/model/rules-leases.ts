@@ -74,6 +74,26 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
   })
 }
 
+/** The permit asked for again. */
+export function confirm(
+  m: Model,
+  call: Call,
+  held: { lane: string; fence: number; version: number | undefined }[],
+): string {
+  const { now, held: heldUntil } = open(m, call)
+  if (heldUntil > now) return 'held'
+  for (const { lane, fence, version } of held) {
+    const lease = m.lanes.get(lane)?.lease
+    if (lease?.begun === undefined || lease.fence !== fence) return 'stale'
+    const origin = originAt(m, originOf(lane))
+    const block = lease.begun.kind === 'clock' ? 0 : origin.blockedUntil
+    if (Math.max(origin.shutUntil, origin.pausedUntil, block) > now) return 'shut'
+    if (version !== undefined && version !== origin.version) return 'rules-changed'
+    if (lease.begun.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
+  }
+  return 'granted'
+}
+
 /** The gap that an operator demands, while he does. */
 const demanded = ({ override }: Origin, now: number): number =>
   override !== undefined && override.until > now ? override.gapMs : 0
@@ -290,20 +310,24 @@ export type Word = {
   lane: string
   fence: number
   dropped: string[]
-  next: { kind: 'keep' | 'release' } | { kind: 'defer'; until: number; why: string }
+  next: { kind: 'keep' | 'release' | 'unused' } | { kind: 'defer'; until: number; why: string }
 }
 
 export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt' {
-  if (openUnlessInDoubt(m, call).now === undefined) return 'doubt'
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
   return words.map(({ lane: name, fence, dropped, next }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
     const unused = next.kind === 'release' && lease !== undefined && isVisit(lease)
     if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
-    if (lease.begun !== undefined && !unused) return 'stale'
+    if (!unused && (lease.begun !== undefined) !== (next.kind === 'unused')) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
-    else if (next.kind === 'defer') {
+    else if (next.kind === 'unused') {
+      const owed = Math.max(lease.begun?.gapMs ?? 0, lease.begun?.least ?? 0)
+      giveBack(lane, Math.max(lease.notBefore, now + owed))
+    } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
       const over = next.why === 'robots-being-asked' && originAt(m, originOf(name)).question === undefined
       if (over) giveBack(lane, lease.notBefore)

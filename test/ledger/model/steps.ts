@@ -1,5 +1,5 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { beginOrders, enter, park, release, resolve, settle, take } from './acts.ts'
+import { beginOrders, confirm, enter, park, release, resolve, settle, take } from './acts.ts'
 import { learn, operate, reap } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
@@ -16,6 +16,7 @@ const ACTS: [number, Act][] = [
   [50, learn],
   [25, enter],
   [15, release],
+  [15, confirm],
   [50, reap],
   [140, pass],
   [12, view],
