@@ -93,6 +93,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     'how many slices the hosts are spread over; with a number: changes it, the fleet standing still',
   )
     .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
+    .option('--new', 'this Redis has never held a ledger: the first start need not wait for requests that may be out')
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )

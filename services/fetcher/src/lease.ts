@@ -2,17 +2,56 @@
  * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
  * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
  */
-import type { LaneRef, Ledger, Permit } from '@decorum/ledger'
+import type { HeldLane, LaneRef, Ledger, Permit } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
-import { LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
+import { FRESH_PERMIT_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
+
+/** Asks for a permit again that has grown old: undefined, at once or in the end, when the request may be sent; else why not. */
+export type Confirm = () => Promise<string | undefined> | undefined
+
+/** Both clocks, or how much they have moved: the larger length counts. */
+type Since = { monotonic: number; wall: number }
+const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
+const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)
+
+/**
+ * A permit that is asked for again when it is not fresh any more.
+ * @param since  when it was asked for
+ * @param held   the lanes that the request holds by it, of one partition each
+ */
+export function confirming(
+  ledger: Pick<Ledger, 'confirm'>,
+  since: Since,
+  held: HeldLane[][],
+): { age(): number; confirm: Confirm } {
+  let asked = since
+  const ask = async (): Promise<string | undefined> => {
+    const asking = sinceNow()
+    try {
+      const answers = await Promise.all(held.map((lanes) => ledger.confirm(lanes)))
+      const why = answers.find((answer) => answer !== 'granted')
+      if (why !== undefined) return `the permit was asked for again and refused: ${why}`
+      asked = asking
+      return undefined
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError)
+        return 'the permit was asked for again, and the ledger did not answer'
+      throw error
+    }
+  }
+  const age = (): number => passed(asked)
+  return { age, confirm: () => (age() <= FRESH_PERMIT_MS ? undefined : ask()) }
+}
 
 export type Lease = {
   /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
   deadlineMs(): number
   /** why nothing may be sent any more, or undefined */
   lastCheck(): string | undefined
+  /** before each request; where it has something to ask, `lastCheck` goes by the answer */
+  confirm: Confirm
   /** the same for what follows a first request under the same lease (hops of robots.txt) */
   stillHeld(): string | undefined
   /** ms since begin was called */
@@ -22,27 +61,28 @@ export type Lease = {
 
 class HeldLease implements Lease {
   readonly leaseMs: number
-  readonly #monotonic: number
-  readonly #wall: number
+  readonly #since: Since
+  readonly #permit: { age(): number; confirm: Confirm }
   readonly #fetchDeadlineMs: number
   readonly #usableMs: number
 
-  /** @param since  when the permit was asked for, on both clocks */
+  /** @param since  when the permit was first asked for, on both clocks */
   constructor(
-    since: { monotonic: number; wall: number },
+    since: Since,
+    permit: { age(): number; confirm: Confirm },
     leaseMs: number,
     fetchDeadlineMs: number,
     leaseSpanMs: number,
   ) {
     this.leaseMs = leaseMs
-    this.#monotonic = since.monotonic
-    this.#wall = since.wall
+    this.#since = since
+    this.#permit = permit
     this.#fetchDeadlineMs = fetchDeadlineMs
     this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
   }
 
   age(): number {
-    return Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)
+    return passed(this.#since)
   }
 
   deadlineMs(): number {
@@ -50,8 +90,11 @@ class HeldLease implements Lease {
   }
 
   lastCheck(): string | undefined {
-    const age = this.age()
-    return age > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.#isOver(age)
+    return this.#permit.age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.stillHeld()
+  }
+
+  confirm(): ReturnType<Confirm> {
+    return this.#permit.confirm()
   }
 
   stillHeld(): string | undefined {
@@ -82,7 +125,7 @@ const LONGEST_EARLY_MS = 1_000
  * @param clock            lane that is begun with the order's own, or not at all
  */
 export async function beginLease(
-  ledger: Pick<Ledger, 'begin'>,
+  ledger: Pick<Ledger, 'begin' | 'confirm'>,
   order: Order,
   fetchDeadlineMs: number,
   leaseSpanMs: number,
@@ -93,8 +136,7 @@ export async function beginLease(
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   for (let tries = 0; tries < MAX_EARLY; tries++) {
-    const monotonic = performance.now() // before the call: the reply may be late, the lease began without us
-    const wall = Date.now()
+    const since = sinceNow() // before the call: the reply may be late, the lease began without us
     crashPoint('begin.before')
     let permit: Permit
     try {
@@ -109,7 +151,10 @@ export async function beginLease(
       crashPoint('begin.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
-      const lease = new HeldLease({ monotonic, wall }, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
+      const held: HeldLane[] = [{ agent, origin, fence, version }]
+      if (clock !== undefined && permit.clock !== undefined) held.push({ ...clock, fence: permit.clock.fence })
+      const asked = confirming(ledger, since, [held])
+      const lease = new HeldLease(since, asked, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
       return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
     }
     if (permit.kind === 'refused') return permit

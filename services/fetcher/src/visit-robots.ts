@@ -10,7 +10,7 @@ import { robots } from './carry-out.ts'
 import { type Config, readConfig } from './config.ts'
 import { type LaneConnections, openConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
-import { type Lease, later } from './lease.ts'
+import { type Confirm, confirming, type Lease, later } from './lease.ts'
 import { SEND_WINDOW_MS } from './limits.ts'
 import { openLookup } from './lookup.ts'
 import { type Clocks, openPace } from './pace.ts'
@@ -50,13 +50,21 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
   const restMs = agent.minGapMs
-  const answer = await fetchRobots(origin, ROBOTS, agent, {}, leaseOf(config), {
+  const confirm: Confirm = () => undefined // nobody gave a permit
+  const answer = await fetchRobots(origin, ROBOTS, agent, {}, leaseOf(config, confirm), {
     connections,
     astray: () => undefined,
     enterHop: async ({ deadlineMs }) => {
       if (restMs >= deadlineMs) return 'late'
       await later(restMs)
-      return { fence: 0, shared: false, astray: () => undefined, leave: async () => {}, release: async () => {} }
+      return {
+        fence: 0,
+        shared: false,
+        astray: () => undefined,
+        confirm,
+        leave: async () => {},
+        release: async () => {},
+      }
     },
     endRobotsFetch: async () => {},
     forbidsHop: async () => undefined, // no rules are known
@@ -96,8 +104,10 @@ async function ask(
   connections: LaneConnections,
 ): Promise<RobotsAnswer> {
   const { agents } = config
+  const since = { monotonic: performance.now(), wall: Date.now() }
+  const { confirm } = confirming(ledger, since, [[{ agent: agent.key, origin, fence }]])
   const fetch = { agent: agent.key, origin, path: ROBOTS, fence, gapMs, id: '', entered: true as const }
-  return await robots(fetch, agent, leaseOf(config), clocks, {
+  return await robots(fetch, agent, leaseOf(config, confirm), clocks, {
     ledger,
     connections,
     agents,
@@ -149,12 +159,12 @@ export class OriginBlockedError extends Error {
   }
 }
 
-function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config): Lease {
+function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config, confirm: Confirm): Lease {
   const since = performance.now()
   const age = (): number => performance.now() - since
   const deadlineMs = (): number => FETCH_DEADLINE_MS - age()
   const stillHeld = (): string | undefined => (deadlineMs() <= 0 ? 'the deadline is over' : undefined)
   const lastCheck = (): string | undefined =>
     age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : stillHeld()
-  return { deadlineMs, lastCheck, stillHeld, age, leaseMs: LEASE_MS }
+  return { deadlineMs, lastCheck, stillHeld, confirm, age, leaseMs: LEASE_MS }
 }

@@ -28,13 +28,13 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'settle accepts a lease that nobody has begun',
     file: 'settle',
-    find: "if owner ~= fence or (not unused and ends ~= (begun ~= '')) then",
+    find: "if owner ~= fence or (not unused and (ends or what == 'unused') ~= (begun ~= '')) then",
     put: "if begun == '' and ends then begun = ms(now) end if owner ~= fence then",
   },
   {
     name: 'a word of the gateway counts after begin',
     file: 'settle',
-    find: "(not unused and ends ~= (begun ~= ''))",
+    find: "(not unused and (ends or what == 'unused') ~= (begun ~= ''))",
     put: "(not unused and ends and begun == '')",
   },
   {

@@ -11,6 +11,8 @@ export type Site = {
   fence(lane: string, fence: number): void
   /** the bytes leave now. @param asks  the URL is a robots.txt */
   visit(lane: string, kind: string, fence: number, now: number, asks: boolean): void
+  /** the bytes leave only now, after the permit was asked for again */
+  sent(lane: string, fence: number, now: number): void
   /** the exchange ended well known to the ledger */
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
   /** nothing was sent after all */
@@ -65,6 +67,12 @@ export function openSite(): Site {
       if (asked !== undefined && asked.endedAt === undefined && now < asked.begunAt + SETTINGS.leaseMs)
         rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)
       questions.set(originOf(lane), visit)
+    },
+    sent(lane, fence, now) {
+      const visit = visits.get(lane)
+      if (visit?.fence !== fence) rude(`${lane} sends at ${now}, under an old fence`)
+      const shutUntil = silences.get(originOf(lane)) ?? 0
+      if (now < shutUntil - 0.0015) rude(`${lane} sends at ${now}: the site is shut until ${shutUntil}`)
     },
     end(lane, fence, endedAt, owedMs) {
       const visit = visits.get(lane)
