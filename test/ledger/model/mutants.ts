@@ -395,12 +395,6 @@ export const MUTANTS: Mutant[] = [
     put: 'giveBack(lane, now)',
   },
   {
-    name: 'what nobody has begun is unused',
-    file: 'settle',
-    find: "(ends or what == 'unused') ~= (begun ~= '')",
-    put: "ends ~= (begun ~= '') and what ~= 'unused'",
-  },
-  {
     name: 'an announcement outlives what was granted after it',
     file: 'common',
     find: "if announced then call('HDEL', KEYS[1], 'planned') end",
