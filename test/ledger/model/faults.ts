@@ -32,6 +32,7 @@ export const pass: Act = async (play, dice) => {
  * a second: so soon that nobody who has only just started can have waited for it in vain.
  */
 export const leap: Act = async (play, dice) => {
+  if (play.world.steady.most() === undefined) return // nobody has been there for long enough to know
   const { clock } = play.world
   const ms = dice.pick([3_600_000, -3_600_000, 86_400_000, -86_400_000, 60_000, -5_000, -1, -900])
   clock.now = Number((clock.now + ms).toFixed(3))
@@ -62,12 +63,21 @@ export const crash: Act = async (play, dice) => {
   forward(play)
 }
 
-/** Data gone as a whole; the process that has been there all along speaks up within the first hold. */
+/**
+ * Data gone as a whole; a process that has been there all along speaks up before anything is granted. Or nobody is left who
+ * remembers: then it is held all the same.
+ */
 export const forget: Act = async (play, dice) => {
   await play.world.forgetAll()
   play.model = rules.emptyModel()
-  play.site.lost()
+  const alone = dice(2) === 1
+  play.site.lost(alone)
   forward(play)
+  if (alone) {
+    play.world.restartBoth()
+    play.known = { steady: { known: '' }, other: { known: '' } }
+    return
+  }
   if (dice(2) === 0) await view(play, diceOf(3)) // a stranger first
   await view(play, diceOf(0))
 }

@@ -22,7 +22,8 @@ export type Site = {
   /** new rules ask this gap of an agent's lane: longer counts at once, for a silence that is running */
   gap(lane: string, gapMs: number, now: number): void
   /** Redis lost what it had not written down: back-off and gaps that it forgot are the residual risk of docs/promises.md */
-  lost(): void
+  /** @param byAll  and nobody is alive who knew: fences begin anew, and nobody holds an old one */
+  lost(byAll?: boolean): void
   granted: number
 }
 
@@ -92,7 +93,8 @@ export function openSite(): Site {
       if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
       visit.owedMs += Math.max(0, gapMs - before)
     },
-    lost() {
+    lost(byAll = false) {
+      if (byAll) fences.clear()
       silences.clear()
       gaps.clear()
     },

@@ -28,8 +28,9 @@ export type World = {
   clock: { now: number; steady: number }
   steady: Process
   other: Process
-  /** the second process starts anew */
+  /** the second process starts anew; or both do */
   restartOther(): void
+  restartBoth(): void
   /** how much the latest settlements were told to lengthen a back-off, [0, 1), in order */
   jitters: number[]
   /** Redis writes down what it has */
@@ -115,6 +116,10 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     steady: process(),
     other: process(),
     restartOther() {
+      world.other = process()
+    },
+    restartBoth() {
+      world.steady = process()
       world.other = process()
     },
     jitters,
