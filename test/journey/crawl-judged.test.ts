@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Outcome } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
-import type { Report } from '../../packages/cli/src/audit/index.ts'
+import type { Report } from '@decorum/audit'
 import { recordedWeb } from '../support/origins/index.ts'
 import { fleetEnv } from './fleet.ts'
 

@@ -1,0 +1,47 @@
+/** Retry-After, as a site asked for it with 429 or 503 on a page: until then no agent of that party comes, for anything. */
+import { parseRetryAfter } from '@decorum/robots'
+import type { Exchanges } from './columns.ts'
+import type { Findings } from './findings.ts'
+import type { Asking } from './knowledge.ts'
+import type { Lane } from './lanes.ts'
+import type { Meter } from './meter.ts'
+
+/**
+ * Rows come by start, so a request never stands in the window of its own answer.
+ * @param graceMs  what other lanes of the party may need to hear of it; its own lane needs none
+ */
+export function judgeInBackOff(
+  row: number,
+  lane: Lane,
+  asking: Asking,
+  { exchanges, findings, graceMs, meter }: { exchanges: Exchanges; findings: Findings; graceMs: number; meter: Meter },
+): void {
+  const { place } = lane
+  for (let own = lane.heardByOwn.popUntil(asking.startMin); own; own = lane.heardByOwn.popUntil(asking.startMin)) {
+    meter.steps++
+    lane.closedUntil = Math.max(lane.closedUntil, own.until)
+  }
+  for (let all = place.heardByAll.popUntil(asking.startMin); all; all = place.heardByAll.popUntil(asking.startMin)) {
+    meter.steps++
+    place.closedUntil = Math.max(place.closedUntil, all.until)
+  }
+  const until = Math.max(lane.closedUntil, place.closedUntil)
+  if (asking.startMax < until) {
+    const early = until - asking.startMax
+    findings.blame({
+      row,
+      offence: 'in-back-off',
+      share: early / (early + 60_000),
+      since: Number.NEGATIVE_INFINITY,
+      because: () => `the site had asked for ${(early / 1_000).toFixed(3)} s more without a request`,
+    })
+  }
+  const status = exchanges.status[row] as number
+  if ((status !== 429 && status !== 503) || exchanges.isRobots(row) || asking.chain >= 0) return
+  const end = exchanges.endMin[row] as number
+  const ms = parseRetryAfter(exchanges.header(row), end)
+  if (ms === undefined) return
+  const heard = exchanges.endMax[row] as number
+  lane.heardByOwn.push(heard, { until: end + ms })
+  place.heardByAll.push(heard + graceMs, { until: end + ms })
+}

@@ -1,0 +1,210 @@
+/** The report, from what was judged. */
+import { OFFENCE_NAMES } from '../offences.ts'
+import type { AgentReport, LaneReport, LaneTimeline, Report, RulesReport } from '../report.ts'
+import { NO_BODY } from './answers.ts'
+import type { Judged } from './audit.ts'
+import type { Chains } from './chains.ts'
+import type { Findings } from './findings.ts'
+import type { Knowledge } from './knowledge.ts'
+import type { Lane } from './lanes.ts'
+
+export const AFTER_CUT_MS = 25
+const RULES_SHOWN = 20
+const RULE_LINES_SHOWN = 200
+const RULE_LINE_CHARS = 300
+/** Exchanges of one lane that are drawn one by one; more are drawn as counts. */
+const DRAWN_SINGLY = 400
+const BUCKETS = 240
+
+export type Sums = {
+  order: Uint32Array
+  chains: Chains
+  knowledge: Knowledge
+  findings: Findings
+  noRules: number
+  hops: { requests: number; elsewhere: number }
+  /** body → line → how often it disallowed a request */
+  broken: Map<number, Map<number, number>>
+  paceGroups?: number
+  graceMs: number
+}
+
+export function summary(judged: Judged, sums: Sums): Report {
+  const { exchanges, lanes, leftOut, options, files } = judged
+  const { order, findings, noRules, hops, graceMs } = sums
+  const fileOf = (file: number): string => files[file] ?? ''
+  const reports = lanes.all.map(({ report }) => report)
+  const total = OFFENCE_NAMES.reduce((sum, name) => sum + findings.counts[name], 0)
+  const from = exchanges.length === 0 ? 0 : (exchanges.startMin[order[0] as number] as number)
+  let to = from
+  const statuses: Record<string, number> = {}
+  for (let row = 0; row < exchanges.length; row++) {
+    to = Math.max(to, exchanges.endMax[row] as number)
+    const status = exchanges.status[row] as number
+    statuses[status] = (statuses[status] ?? 0) + 1
+  }
+  const slack = leastSlack(reports)
+  const unjudged = noRules + findings.byClock
+  return {
+    version: 1,
+    verdict: total > 0 ? 'violations' : unjudged > 0 ? 'partly-judged' : 'clean',
+    requests: exchanges.length,
+    leftOut,
+    unjudged,
+    unjudgedBecause: { noRules, clock: findings.byClock },
+    setAside: { lines: 0, byReason: {}, examples: [] },
+    noRequest: 0,
+    logs: [],
+    agents: agentsIn(reports),
+    origins: new Set(reports.map(({ origin }) => origin)).size,
+    from,
+    to,
+    spanMs: to - from,
+    robotsFetches: fetchesIn(judged, sums),
+    hops,
+    ...(sums.paceGroups === undefined ? {} : { paceGroups: sums.paceGroups }),
+    statuses,
+    ...(slack === undefined ? {} : { smallestSlackMs: slack }),
+    tolerance: { delayMs: 0, afterCutMs: AFTER_CUT_MS, ruleChangeMs: graceMs },
+    violations: { ...findings.counts },
+    total,
+    examples: findings.examples(fileOf),
+    worst: findings.worst(fileOf),
+    lanes: reports,
+    rules: rulesIn(judged, sums),
+    ...(options.timelines ? { timelines: timelinesOf(judged, options.timelines, order) } : {}),
+  }
+}
+
+function leastSlack(reports: { smallestSlackMs?: number }[]): number | undefined {
+  let least: number | undefined
+  for (const { smallestSlackMs: slack } of reports)
+    if (slack !== undefined && (least === undefined || slack < least)) least = slack
+  return least
+}
+
+export const violationsIn = (lane: LaneReport): number => {
+  let sum = 0
+  for (const times of Object.values(lane.offences)) sum += times
+  return sum
+}
+
+function agentsIn(reports: LaneReport[]): AgentReport[] {
+  const byName = new Map<string, AgentReport>()
+  for (const lane of reports) {
+    let agent = byName.get(lane.agent)
+    if (agent === undefined) {
+      agent = { agent: lane.agent, requests: 0, origins: 0, robots: 0, violations: 0 }
+      byName.set(lane.agent, agent)
+    }
+    agent.requests += lane.requests
+    agent.origins++
+    agent.robots += lane.robots
+    agent.violations += violationsIn(lane)
+    const slack = leastSlack([agent, lane])
+    if (slack !== undefined) agent.smallestSlackMs = slack
+  }
+  return [...byName.values()]
+}
+
+/** A hop to another /robots.txt belongs to the fetch that it is a part of. */
+function fetchesIn({ lanes }: Judged, { chains }: Sums): Report['robotsFetches'] {
+  let all = 0
+  let most = 0
+  let mostAt: string | undefined
+  for (const { origin, fetches } of lanes.places) {
+    let own = 0
+    for (const number of fetches) if (chains.fetches[number]?.hopsBefore === 0) own++
+    all += own
+    if (own <= most) continue
+    most = own
+    mostAt = origin
+  }
+  return { all, most, ...(mostAt === undefined ? {} : { mostAt }) }
+}
+
+/** The bodies that pages were judged by, those that something broke first. */
+function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesReport[] {
+  const seen = new Map<string, { origin: string; body: number; at: number }>()
+  for (const place of lanes.places) {
+    const known = knowledge.knownOf(place)
+    for (let index = 0; index < known.length; index++) {
+      const { body } = known.answer(index)
+      const key = `${place.origin} ${body}`
+      if (body !== NO_BODY && !seen.has(key)) seen.set(key, { origin: place.origin, body, at: known.from(index) })
+    }
+  }
+  const timesOf = (body: number): number => [...(broken.get(body)?.values() ?? [])].reduce((a, b) => a + b, 0)
+  return [...seen.values()]
+    .sort((a, b) => timesOf(b.body) - timesOf(a.body))
+    .slice(0, RULES_SHOWN)
+    .flatMap(({ origin, body, at }) => {
+      const content = bodies.get(body)
+      if (content === undefined) return []
+      const text = typeof content === 'string' ? content : new TextDecoder().decode(content)
+      const lines = text.split(/\r\n|\r|\n/)
+      if (lines.at(-1) === '') lines.pop()
+      return [
+        {
+          origin,
+          at,
+          lines: lines.slice(0, RULE_LINES_SHOWN).map((line) => line.slice(0, RULE_LINE_CHARS)),
+          linesLeftOut: Math.max(0, lines.length - RULE_LINES_SHOWN),
+          broken: [...(broken.get(body) ?? [])].map(([line, times]) => ({ line, times })),
+        },
+      ]
+    })
+}
+
+/** Lanes worth drawing: those with most violations, then with least slack. */
+export function worstLanes(reports: readonly LaneReport[], most: number): LaneReport[] {
+  const slack = (lane: LaneReport): number => lane.smallestSlackMs ?? Number.POSITIVE_INFINITY
+  return reports
+    .toSorted((a, b) => violationsIn(b) - violationsIn(a) || slack(a) - slack(b) || b.requests - a.requests)
+    .slice(0, most)
+}
+
+function timelinesOf({ exchanges, lanes }: Judged, most: number, order: Uint32Array): LaneTimeline[] {
+  const chosen = new Map<LaneReport, LaneTimeline>()
+  for (const { agent, origin, ...report } of worstLanes(
+    lanes.all.map(({ report }) => report),
+    most,
+  )) {
+    const lane = lanes.all.find((one) => one.report.agent === agent && one.report.origin === origin) as Lane
+    const buckets = report.requests > DRAWN_SINGLY ? emptyBuckets() : []
+    chosen.set(lane.report, { agent, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
+  }
+  const drawnAt = (row: number): LaneTimeline | undefined =>
+    chosen.get((lanes.all[exchanges.lane[row] as number] as Lane).report)
+  for (const row of order) {
+    const drawn = drawnAt(row)
+    if (drawn === undefined) continue
+    drawn.from = Math.min(drawn.from, exchanges.startMin[row] as number)
+    drawn.to = Math.max(drawn.to, exchanges.endMax[row] as number)
+  }
+  for (const row of order) {
+    const drawn = drawnAt(row)
+    if (drawn === undefined) continue
+    const start = exchanges.startMin[row] as number
+    const found = exchanges.found[row] as number
+    if (drawn.buckets.length === 0) {
+      drawn.exchanges.push({
+        start,
+        end: exchanges.endMax[row] as number,
+        path: exchanges.path(row),
+        status: exchanges.status[row] as number,
+        offences: OFFENCE_NAMES.filter((_, bit) => (found & (1 << bit)) !== 0),
+      })
+    } else {
+      const share = (start - drawn.from) / Math.max(drawn.to - drawn.from, 1)
+      const bucket = drawn.buckets[Math.min(Math.floor(share * BUCKETS), BUCKETS - 1)]
+      if (bucket === undefined) continue
+      bucket.requests++
+      if (found !== 0) bucket.violations++
+    }
+  }
+  return [...chosen.values()]
+}
+
+const emptyBuckets = (): LaneTimeline['buckets'] =>
+  Array.from({ length: BUCKETS }, () => ({ requests: 0, violations: 0 }))
