@@ -23,8 +23,14 @@ export function asciiPath(path: string): string {
   return path.replace(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(text.toWellFormed()))
 }
 
+/** A URL, or a path, that its parser would not change. */
+const PLAIN_URL = /^https?:\/\/[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z][a-z0-9-]*)+(?::(?!80\/|443\/)[1-9]\d{0,3})?\/(?![^?]*\/\.)(?!\.)[\w\-.~!$&()*+,;=:@/%?]*$/
+const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
+
 /** Where a Location leads, in the same form; undefined: nowhere that HTTP could follow. */
 export function targetOf(location: string, origin: string, path: string): string | undefined {
+  if (PLAIN_URL.test(location)) return location
+  if (PLAIN_PATH.test(location)) return origin + location
   const url = URL.parse(location, origin + path)
   const to = url === null ? undefined : originOf(url.origin)
   return to === undefined || url === null ? undefined : to + url.pathname + url.search

@@ -91,6 +91,7 @@ export type Report = {
   /** lines that hold no HTTP request, as port scanners leave them */
   noRequest: number
   logs: LogReport[]
+  /** all, or the 10,000 with most violations and requests */
   agents: AgentReport[]
   origins: number
   /** first start and last end, ms since 1970 UTC */
@@ -112,7 +113,9 @@ export type Report = {
   examples: Violation[]
   /** at most five, the worst first */
   worst: Violation[]
+  /** all, or the 10,000 with most violations and least slack */
   lanes: LaneReport[]
+  lanesLeftOut: number
   rules: RulesReport[]
   timelines?: LaneTimeline[]
 }

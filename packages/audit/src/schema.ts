@@ -95,6 +95,7 @@ export const reportSchema: Schema = {
       examples: listOf(violation),
       worst: { ...listOf(violation), maxItems: 5 },
       lanes: listOf(lane),
+      lanesLeftOut: whole,
       rules: listOf(rules),
     },
     { paceGroups: whole, smallestSlackMs: number, timelines: listOf(timeline) },

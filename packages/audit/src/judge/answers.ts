@@ -1,7 +1,7 @@
 /** What a robots fetch came to, as far as the record holds it: the row of docs/spec's table that its last answer stands in. */
 import { type AnswerKind, type Policy, parseRobots, ROBOTS_MAX_BYTES, type RobotsTxt } from '@decorum/robots'
 import type { RobotsByOrigin } from '../record.ts'
-import { type Chains, type Fetch, isRedirect, MOST_HOPS } from './chains.ts'
+import { type Chains, isRedirect, MOST_HOPS } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 
 /** A body that the record does not hold. */
@@ -58,22 +58,23 @@ export class Bodies {
 }
 
 export function answerOf(
-  fetch: Fetch,
+  fetch: number,
+  origin: string,
   { chains, exchanges, bodies }: { chains: Chains; exchanges: Exchanges; bodies: Bodies },
-  originOf: (fetch: Fetch) => string,
 ): Answer {
-  const { last, hops } = chains.all[fetch.chain] as { last: number; hops: number }
+  const last = chains.lastOf(fetch)
   const status = exchanges.status[last] as number
   const cut = exchanges.isCut(last)
   if (isRedirect(status)) {
-    const kind = hops - fetch.hopsBefore >= MOST_HOPS ? 'too-many-redirects' : cut ? 'no-answer' : 'unknown'
+    const hops = chains.hops(chains.chainOf(fetch)) - chains.hopsBefore(fetch)
+    const kind = hops >= MOST_HOPS ? 'too-many-redirects' : cut ? 'no-answer' : 'unknown'
     return { kind, body: NO_BODY, doubtful: false }
   }
   if (status === 304) return { kind: 'renewed', body: NO_BODY, doubtful: false }
   const kind = answerKind(status)
   if (kind !== 'ok' && kind !== 'success' && kind !== 'partial') return { kind, body: NO_BODY, doubtful: false }
   const named = exchanges.body[last] as number
-  const body = named === NO_BODY ? bodies.ofOrigin(originOf(fetch)) : named
+  const body = named === NO_BODY ? bodies.ofOrigin(origin) : named
   return { kind, body, doubtful: cut && (bodies.get(body)?.length ?? 0) <= ROBOTS_MAX_BYTES }
 }
 

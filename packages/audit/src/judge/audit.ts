@@ -9,7 +9,7 @@ import { originOf } from '../origin.ts'
 import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'
 import type { Report } from '../report.ts'
 import { Bodies, NO_BODY } from './answers.ts'
-import { type Chain, findChains } from './chains.ts'
+import { findChains } from './chains.ts'
 import { Exchanges } from './columns.ts'
 import { Findings } from './findings.ts'
 import { judgeInBackOff } from './judge-back-off.ts'
@@ -156,14 +156,15 @@ function judgeAll(judged: Judged): Report {
       chain,
     }
     judge.hop = 'none'
-    if (chain >= 0 && (chains.all[chain] as Chain).first !== row) {
-      judge.hop = chains.originOf(chain) === lane.origin ? 'at-home' : 'elsewhere'
+    if (chains.isHop(row)) {
+      const home = lanes.all[exchanges.lane[chains.first(chain)] as number] as Lane
+      judge.hop = home.origin === lane.origin ? 'at-home' : 'elsewhere'
       hops++
       if (judge.hop === 'elsewhere') elsewhere++
     }
-    lane.report.requests++
-    if (exchanges.isRobots(row)) lane.report.robots++
-    if (exchanges.isCut(row)) lane.report.cut++
+    lane.requests++
+    if (exchanges.isRobots(row)) lane.robots++
+    if (exchanges.isCut(row)) lane.cut++
     judgeInLane(row, lane, asking, judge)
     judgeInBackOff(row, lane, asking, { exchanges, findings, graceMs, meter })
     groups?.judge(row, lane, number, asking)

@@ -5,6 +5,7 @@
 import { targetOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import { Heap } from './heap.ts'
+import { Numbers } from './numbers.ts'
 import type { Lane } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
@@ -14,23 +15,54 @@ export const MOST_HOPS = 5
 const HOP_WITHIN_MS = 60_000
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-export type Chain = {
-  first: number
-  last: number
-  hops: number
-  /** further origins whose /robots.txt it came by */
-  further?: string[]
-}
-/** `first`: the row of its /robots.txt; as a hop where another one begins the chain. */
-export type Fetch = { chain: number; first: number; hopsBefore: number }
+/** All chains and fetches of a record, in columns: a log may hold nothing else. */
+export class Chains {
+  readonly #chainOf: Int32Array
+  /** of each chain its first and last row, and how many hops it has */
+  readonly #first = new Numbers()
+  readonly #last = new Numbers()
+  readonly #hops = new Numbers()
+  /** of each fetch its chain, the row of its /robots.txt, and how many hops of the chain were before it */
+  readonly #fetchChain = new Numbers()
+  readonly #fetchFirst = new Numbers()
+  readonly #fetchHops = new Numbers()
 
-export type Chains = {
+  constructor(rows: number) {
+    this.#chainOf = new Int32Array(rows)
+  }
+
   /** chain of a row, -1: none */
-  ofRow(row: number): number
-  all: Chain[]
-  fetches: Fetch[]
-  /** the origin whose rules the chain was begun for */
-  originOf(chain: number): string
+  ofRow = (row: number): number => (this.#chainOf[row] as number) - 1
+  first = (chain: number): number => this.#first.get(chain)
+  last = (chain: number): number => this.#last.get(chain)
+  hops = (chain: number): number => this.#hops.get(chain)
+  isHop(row: number): boolean {
+    const chain = this.ofRow(row)
+    return chain >= 0 && this.first(chain) !== row
+  }
+  chainOf = (fetch: number): number => this.#fetchChain.get(fetch)
+  /** the row of its /robots.txt: a hop where another one begins the chain */
+  firstOf = (fetch: number): number => this.#fetchFirst.get(fetch)
+  lastOf = (fetch: number): number => this.last(this.chainOf(fetch))
+  hopsBefore = (fetch: number): number => this.#fetchHops.get(fetch)
+
+  begin(row: number): number {
+    const chain = this.#first.push(row)
+    this.#last.push(row)
+    this.#hops.push(0)
+    this.#chainOf[row] = chain + 1
+    return chain
+  }
+  join(chain: number, row: number): void {
+    this.#last.set(chain, row)
+    this.#hops.set(chain, this.hops(chain) + 1)
+    this.#chainOf[row] = chain + 1
+  }
+  beginFetch(chain: number, row: number): number {
+    this.#fetchFirst.push(row)
+    this.#fetchHops.push(this.hops(chain))
+    return this.#fetchChain.push(chain)
+  }
 }
 
 export const isRedirect = (status: number): boolean => REDIRECTS.has(status)
@@ -53,9 +85,9 @@ type Waiting = {
 
 /** @param order  all rows, by start */
 export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane[], meter: Meter): Chains {
-  const chainOf = new Int32Array(exchanges.length)
-  const all: Chain[] = []
-  const fetches: Fetch[] = []
+  const chains = new Chains(exchanges.length)
+  /** chain → further origins whose /robots.txt it came by */
+  const further = new Map<number, string[]>()
   const originOf = (row: number): string => (lanes[exchanges.lane[row] as number] as Lane).origin
   const waitingOf = new Map<number, Waiting>()
 
@@ -67,24 +99,19 @@ export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane
     const followed = waiting && takeFollowed(waiting, exchanges, row, lane.origin, meter)
     let chain = followed?.chain ?? -1
     if (followed !== undefined) {
-      const joined = all[chain] as Chain
-      joined.last = row
-      joined.hops++
+      chains.join(chain, row)
       waiting?.ofChain.delete(chain)
     } else if (isRobots) {
-      chain = all.push({ first: row, last: row, hops: 0 }) - 1
+      chain = chains.begin(row)
       giveUp(waiting, lane.origin)
     } else continue
-    chainOf[row] = chain + 1
-    const { hops } = all[chain] as Chain
-    if (isRobots && (followed === undefined || isFurther(all[chain] as Chain, originOf, row))) {
-      const fetch = fetches.push({ chain, first: row, hopsBefore: hops }) - 1
-      lane.place.fetches.push(fetch)
-    }
+    const home = originOf(chains.first(chain))
+    if (isRobots && (followed === undefined || isFurther(further, chain, home, lane.origin)))
+      lane.place.addFetch(chains.beginFetch(chain, row))
     if (!isRedirect(exchanges.status[row] as number)) continue
-    if (isRobots) lane.redirectedAt = Math.min(lane.redirectedAt, exchanges.endMin[row] as number)
+    if (isRobots) lane.redirectedAt = Math.min(lane.redirectedAt ?? Number.POSITIVE_INFINITY, exchanges.endMin[row] as number)
     const location = exchanges.header(row)
-    if (location === undefined || exchanges.isCut(row) || hops >= MOST_HOPS) continue
+    if (location === undefined || exchanges.isCut(row) || chains.hops(chain) >= MOST_HOPS) continue
     const target = targetOf(location, lane.origin, exchanges.path(row))
     if (target === undefined) continue
     const redirect = { row, chain, target, gone: false }
@@ -92,14 +119,9 @@ export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane
     waitingOf.set(lane.agentId, holder)
     holder.open.push(exchanges.endMin[row] as number, redirect)
     holder.ofChain.set(chain, redirect)
-    holder.latestChain.set(originOf((all[chain] as Chain).first), chain)
+    holder.latestChain.set(home, chain)
   }
-  return {
-    ofRow: (row) => (chainOf[row] as number) - 1,
-    all,
-    fetches,
-    originOf: (chain) => originOf((all[chain] as Chain).first),
-  }
+  return chains
 }
 
 const newWaiting = (): Waiting => ({
@@ -165,10 +187,10 @@ function giveUp(waiting: Waiting | undefined, origin: string): void {
 }
 
 /** Does this /robots.txt, a hop, belong to an origin that the chain has not asked yet? At most six requests make a chain. */
-function isFurther(chain: Chain, originOf: (row: number) => string, row: number): boolean {
-  const origin = originOf(row)
-  if (origin === originOf(chain.first) || chain.further?.includes(origin)) return false
-  chain.further = [...(chain.further ?? []), origin]
+function isFurther(further: Map<number, string[]>, chain: number, home: string, origin: string): boolean {
+  const known = further.get(chain) ?? []
+  if (origin === home || known.includes(origin)) return false
+  further.set(chain, [...known, origin])
   return true
 }
 

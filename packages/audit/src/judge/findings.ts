@@ -64,8 +64,9 @@ export class Findings {
       this.byClock++
       return
     }
-    const { offences } = (this.#lanes[this.#exchanges.lane[row] as number] as Lane).report
-    offences[offence] = (offences[offence] ?? 0) + 1
+    const lane = this.#lanes[this.#exchanges.lane[row] as number] as Lane
+    lane.offences ??= {}
+    lane.offences[offence] = (lane.offences[offence] ?? 0) + 1
     this.#exchanges.found[row] = (this.#exchanges.found[row] as number) | (1 << OFFENCE_NAMES.indexOf(offence))
     this.counts[offence]++
     let kept: Kept | undefined

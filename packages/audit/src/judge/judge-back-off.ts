@@ -3,7 +3,8 @@ import { parseRetryAfter } from '@decorum/robots'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { Asking } from './knowledge.ts'
-import type { Lane } from './lanes.ts'
+import { Heap } from './heap.ts'
+import type { Hearer, Lane } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
 /**
@@ -17,15 +18,9 @@ export function judgeInBackOff(
   { exchanges, findings, graceMs, meter }: { exchanges: Exchanges; findings: Findings; graceMs: number; meter: Meter },
 ): void {
   const { place } = lane
-  for (let own = lane.heardByOwn.popUntil(asking.startMin); own; own = lane.heardByOwn.popUntil(asking.startMin)) {
-    meter.steps++
-    lane.closedUntil = Math.max(lane.closedUntil, own.until)
-  }
-  for (let all = place.heardByAll.popUntil(asking.startMin); all; all = place.heardByAll.popUntil(asking.startMin)) {
-    meter.steps++
-    place.closedUntil = Math.max(place.closedUntil, all.until)
-  }
-  const until = Math.max(lane.closedUntil, place.closedUntil)
+  hear(lane, asking.startMin, meter)
+  hear(place, asking.startMin, meter)
+  const until = Math.max(lane.closedUntil ?? Number.NEGATIVE_INFINITY, place.closedUntil ?? Number.NEGATIVE_INFINITY)
   if (asking.startMax < until) {
     const early = until - asking.startMax
     findings.blame({
@@ -42,6 +37,18 @@ export function judgeInBackOff(
   const ms = parseRetryAfter(exchanges.header(row), end)
   if (ms === undefined) return
   const heard = exchanges.endMax[row] as number
-  lane.heardByOwn.push(heard, { until: end + ms })
-  place.heardByAll.push(heard + graceMs, { until: end + ms })
+  lane.toHear ??= new Heap()
+  lane.toHear.push(heard, end + ms)
+  place.toHear ??= new Heap()
+  place.toHear.push(heard + graceMs, end + ms)
+}
+
+/** Takes in what has become known by an instant. */
+function hear(hearer: Hearer, at: number, meter: Meter): void {
+  const { toHear } = hearer
+  if (toHear === undefined) return
+  for (let until = toHear.popUntil(at); until !== undefined; until = toHear.popUntil(at)) {
+    meter.steps++
+    hearer.closedUntil = Math.max(hearer.closedUntil ?? until, until)
+  }
 }

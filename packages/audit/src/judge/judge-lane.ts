@@ -36,7 +36,7 @@ function judgePage(row: number, lane: Lane, asking: Asking, views: View[], judge
   const { exchanges, findings, knowledge } = judge
   if (views.length === 0) {
     // Whether it gave up following, no record tells; nor what it knew before the record began.
-    if (lane.redirectedAt <= asking.startMax || asking.startMin < judge.mayKnowUntil) return judge.noRules()
+    if ((lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax || asking.startMin < judge.mayKnowUntil) return judge.noRules()
     findings.blame({
       row,
       offence: 'before-rules',
@@ -103,7 +103,6 @@ function judgeDelay(row: number, lane: Lane, asking: Asking, owed: number, judge
   // What belongs to one redirected robots fetch is one exchange: no delay inside it.
   const before = asking.chain >= 0 && lane.latest?.chain === asking.chain ? lane.latestOther : lane.latest
   if (before === undefined) return
-  const { report } = lane
   const kept = asking.startMax - before.endMin
   const resolution = Math.max(
     asking.startMax - asking.startMin,
@@ -112,9 +111,8 @@ function judgeDelay(row: number, lane: Lane, asking: Asking, owed: number, judge
   // In a coarse log the two may have come the other way round.
   const certain = (exchanges.startMin[before.row] as number) + resolution <= asking.startMin || resolution === 0
   if (!certain && owed <= resolution) return
-  const { least, most } = lane.measured ? report.delayMs : { least: owed, most: owed }
-  report.delayMs = { least: Math.min(least, owed), most: Math.max(most, owed) }
-  lane.measured = true
+  if (lane.leastDelayMs === undefined || owed < lane.leastDelayMs) lane.leastDelayMs = owed
+  if (lane.mostDelayMs === undefined || owed > lane.mostDelayMs) lane.mostDelayMs = owed
   const because = (): string => `${ms(kept)} of ${ms(owed)} after ${exchanges.path(before.row)}`
   if (kept < 0 && certain) {
     findings.blame({
@@ -127,7 +125,7 @@ function judgeDelay(row: number, lane: Lane, asking: Asking, owed: number, judge
     })
     return
   }
-  report.smallestSlackMs = Math.min(report.smallestSlackMs ?? Number.POSITIVE_INFINITY, kept - owed)
+  if (lane.smallestSlackMs === undefined || kept - owed < lane.smallestSlackMs) lane.smallestSlackMs = kept - owed
   if (kept < owed)
     findings.blame({
       row,

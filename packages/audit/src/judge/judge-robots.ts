@@ -1,7 +1,7 @@
 /** One party's way with one origin's robots.txt: one fetch at a time, and no more often than the profile agrees to. */
 import { type Policy, parseRetryAfter } from '@decorum/robots'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
-import type { Chain, Chains, Fetch } from './chains.ts'
+import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { Lane, Place } from './lanes.ts'
@@ -26,18 +26,18 @@ export function judgeRobots(place: Place, judge: Judge): void {
   let openUntil = Number.NEGATIVE_INFINITY
   let openBy = -1
   /** the latest fetch that was no hop, and the least pause after it */
-  let previous: { fetch: Fetch; endMin: number; owed: number; status: number } | undefined
+  let previous: { row: number; endMin: number; owed: number; status: number } | undefined
   /** a fetch that was cut may have been read or given up */
   let read: Row = { failures: 0, busy: 0 }
   let givenUp: Row = { failures: 0, busy: 0 }
-  for (const number of place.fetches) {
+  for (let at = 0; at < place.fetches.length; at++) {
+    const number = place.fetches.get(at)
     judge.meter.steps++
-    const fetch = chains.fetches[number] as Fetch
-    const chain = chains.all[fetch.chain] as Chain
-    const row = fetch.first
+    const row = chains.firstOf(number)
+    const last = chains.lastOf(number)
     const start = exchanges.startMax[row] as number
-    const endMin = exchanges.endMin[chain.last] as number
-    const isHop = chain.first !== row
+    const endMin = exchanges.endMin[last] as number
+    const isHop = chains.isHop(row)
     if (start < openUntil) {
       const early = openUntil - start
       findings.blame({
@@ -49,12 +49,12 @@ export function judgeRobots(place: Place, judge: Judge): void {
         because: () => `another fetch of it was in flight for another ${early.toFixed(1)} ms`,
       })
     } else if (previous !== undefined && !isHop && start - previous.endMin < previous.owed) {
-      const { endMin: since, owed, status, fetch: before } = previous
+      const { endMin: since, owed, status, row: before } = previous
       findings.blame({
         row,
         offence: 'robots-too-often',
         share: 1 - (start - since) / owed,
-        after: before.first,
+        after: before,
         since,
         because: () =>
           `${seconds(start - since)} after the answer ${status || '(none)'}, ${seconds(owed)} were agreed`,
@@ -66,8 +66,8 @@ export function judgeRobots(place: Place, judge: Judge): void {
     }
     if (isHop) continue
     const { policy } = (lanes[exchanges.lane[row] as number] as Lane).agent
-    const answer = answerOf(fetch, judge, () => place.origin)
-    const retryAfter = exchanges.header(chain.last)
+    const answer = answerOf(number, place.origin, judge)
+    const retryAfter = exchanges.header(last)
     const pause = (given: Answer['kind'], counted: Row): number =>
       pauseAfter(given, policy, counted, judge.retryMs, parseRetryAfter(retryAfter, endMin) ?? 0)
     read = counted(answer.kind, policy, read)
@@ -75,7 +75,7 @@ export function judgeRobots(place: Place, judge: Judge): void {
     const other = answer.doubtful ? 'no-answer' : answer.kind
     givenUp = counted(other, policy, givenUp)
     owed = Math.min(owed, pause(other, givenUp))
-    previous = { fetch, endMin, owed, status: exchanges.status[chain.last] as number }
+    previous = { row, endMin, owed, status: exchanges.status[last] as number }
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Policy, RobotsTxt } from '@decorum/robots'
 import type { AuditedAgent } from '../agents.ts'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
-import type { Chain, Chains, Fetch } from './chains.ts'
+import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Lane, Place } from './lanes.ts'
 import type { Meter } from './meter.ts'
@@ -29,9 +29,7 @@ const UNKNOWN: View = { kind: 'unknown' }
 export type Asking = { agent: AuditedAgent; agentId: number; startMin: number; startMax: number; chain: number }
 
 export class Knowledge {
-  readonly #known = new Map<Place, Known>()
   readonly #answers = new Map<string, Answer>()
-  readonly #timelines = new Map<Place, Map<Policy, Timeline>>()
   readonly #views = new Map<Policy, Map<number, View>>()
   readonly #delays = new Map<AuditedAgent, Map<RobotsTxt, number>>()
   readonly #of: { chains: Chains; exchanges: Exchanges; bodies: Bodies; lanes: Lane[]; graceMs: number; meter: Meter }
@@ -92,28 +90,15 @@ export class Knowledge {
 
   /** Answers of a place in the order in which they may have been known. */
   knownOf(place: Place): Known {
-    let known = this.#known.get(place)
-    if (known === undefined) this.#known.set(place, (known = this.#readPlace(place)))
-    return known
+    place.known ??= this.#readPlace(place)
+    return place.known
   }
 
   #readPlace(place: Place): Known {
     const { chains, exchanges, lanes } = this.#of
-    const fetchOf = (number: number): Fetch => chains.fetches[number] as Fetch
-    const lastOf = (number: number): number => (chains.all[fetchOf(number).chain] as Chain).last
-    const from = (number: number): number => exchanges.endMin[lastOf(number)] as number
-    const byFrom = place.fetches.toSorted((a, b) => from(a) - from(b))
-    const answers = byFrom.map((number) => this.#shared(answerOf(fetchOf(number), this.#of, () => place.origin)))
-    const at = (index: number): number => byFrom[index] as number
-    return {
-      length: byFrom.length,
-      from: (index) => from(at(index)),
-      sure: (index) => exchanges.endMax[lastOf(at(index))] as number,
-      agentId: (index) => (lanes[exchanges.lane[fetchOf(at(index)).first] as number] as Lane).agentId,
-      chain: (index) => fetchOf(at(index)).chain,
-      began: (index) => exchanges.startMin[fetchOf(at(index)).first] as number,
-      answer: (index) => answers[index] as Answer,
-    }
+    return new KnownOfPlace(place, chains, exchanges, lanes, (fetch) =>
+      this.#shared(answerOf(fetch, place.origin, this.#of)),
+    )
   }
 
   #shared(answer: Answer): Answer {
@@ -124,10 +109,10 @@ export class Knowledge {
   }
 
   #timelineOf(place: Place, policy: Policy): Timeline {
-    let timelines = this.#timelines.get(place)
-    if (timelines === undefined) this.#timelines.set(place, (timelines = new Map()))
-    let timeline = timelines.get(policy)
-    if (timeline === undefined) timelines.set(policy, (timeline = timelineOf(this.knownOf(place), policy)))
+    place.timelines ??= []
+    for (const made of place.timelines) if (made.policy === policy) return made.timeline
+    const timeline = timelineOf(this.knownOf(place), policy)
+    place.timelines.push({ policy, timeline })
     return timeline
   }
 
@@ -183,5 +168,55 @@ export class Knowledge {
       delays.set(view.rules, delay)
     }
     return delay
+  }
+}
+
+/** The answers of a place, read from the columns of the record. */
+class KnownOfPlace implements Known {
+  readonly length: number
+  readonly #fetches: Uint32Array
+  readonly #answers: Answer[]
+  readonly #chains: Chains
+  readonly #exchanges: Exchanges
+  readonly #lanes: Lane[]
+
+  constructor(
+    { fetches }: Place,
+    chains: Chains,
+    exchanges: Exchanges,
+    lanes: Lane[],
+    answerOfFetch: (fetch: number) => Answer,
+  ) {
+    const from = (fetch: number): number => exchanges.endMin[chains.lastOf(fetch)] as number
+    this.#fetches = Uint32Array.from({ length: fetches.length }, (_, at) => fetches.get(at))
+    if (fetches.length > 1) this.#fetches.sort((a, b) => from(a) - from(b))
+    this.length = fetches.length
+    this.#chains = chains
+    this.#exchanges = exchanges
+    this.#lanes = lanes
+    this.#answers = Array.from(this.#fetches, answerOfFetch)
+  }
+
+  #fetch(at: number): number {
+    return this.#fetches[at] as number
+  }
+  from(at: number): number {
+    return this.#exchanges.endMin[this.#chains.lastOf(this.#fetch(at))] as number
+  }
+  sure(at: number): number {
+    return this.#exchanges.endMax[this.#chains.lastOf(this.#fetch(at))] as number
+  }
+  agentId(at: number): number {
+    const lane = this.#exchanges.lane[this.#chains.firstOf(this.#fetch(at))] as number
+    return (this.#lanes[lane] as Lane).agentId
+  }
+  chain(at: number): number {
+    return this.#chains.chainOf(this.#fetch(at))
+  }
+  began(at: number): number {
+    return this.#exchanges.startMin[this.#chains.firstOf(this.#fetch(at))] as number
+  }
+  answer(at: number): Answer {
+    return this.#answers[at] as Answer
   }
 }

@@ -1,40 +1,83 @@
 /** Who meets whom: lanes (agent, origin), and places, where a party shares what it knows of one origin. */
+import type { Policy } from '@decorum/robots'
 import type { AgentFinder, AuditedAgent } from '../agents.ts'
-import type { LaneReport } from '../report.ts'
-import { Heap } from './heap.ts'
+import type { Offence } from '../offences.ts'
+import type { Heap } from './heap.ts'
+import { Numbers } from './numbers.ts'
+import type { Known, Timeline } from './timeline.ts'
 
 /** The latest end in a lane, and the redirected robots fetch that the exchange belonged to (-1: none). */
 export type LatestEnd = { row: number; endMin: number; chain: number }
 
-export type Place = {
-  party: string
-  origin: string
+/** Retry-After: what is told but not known yet, by the instant at which it is, and until when all that is known closes. */
+export type Hearer = { toHear: Heap<number> | undefined; closedUntil: number | undefined }
+
+const NONE = new Numbers()
+
+/** There may be a million of these: what most do not need is made when it is. */
+export class Place implements Hearer {
+  readonly party: string
+  readonly origin: string
   /** robots fetches of this origin by this party, in order */
-  fetches: number[]
-  /** Retry-After windows that are not known to everybody yet, by the instant at which they are */
-  heardByAll: Heap<{ until: number }>
-  /** until when every lane of the party has to wait */
-  closedUntil: number
-  lanes: Lane[]
+  fetches = NONE
+  toHear: Heap<number> | undefined
+  closedUntil: number | undefined
+  known: Known | undefined
+  timelines: { policy: Policy; timeline: Timeline }[] | undefined
+
+  constructor(party: string, origin: string) {
+    this.party = party
+    this.origin = origin
+    this.toHear = undefined
+    this.closedUntil = undefined
+    this.known = undefined
+    this.timelines = undefined
+  }
+
+  addFetch(fetch: number): void {
+    if (this.fetches === NONE) this.fetches = new Numbers()
+    this.fetches.push(fetch)
+  }
 }
 
-export type Lane = {
-  agent: AuditedAgent
+export class Lane implements Hearer {
+  readonly agent: AuditedAgent
   /** agents are compared by number */
-  agentId: number
-  origin: string
-  place: Place
-  report: LaneReport
+  readonly agentId: number
+  readonly place: Place
+  requests = 0
+  robots = 0
+  cut = 0
   /** the exchange that ended latest, and the one that did so outside its redirected robots fetch */
   latest: LatestEnd | undefined
   latestOther: LatestEnd | undefined
-  /** until when this lane has to wait by what it was told itself */
-  heardByOwn: Heap<{ until: number }>
-  closedUntil: number
+  toHear: Heap<number> | undefined
+  closedUntil: number | undefined
   /** when a robots fetch of its own was first answered by a redirect */
-  redirectedAt: number
-  /** a delay has been owed in it: its report says which */
-  measured: boolean
+  redirectedAt: number | undefined
+  leastDelayMs: number | undefined
+  mostDelayMs: number | undefined
+  smallestSlackMs: number | undefined
+  offences: Partial<Record<Offence, number>> | undefined
+
+  constructor(agent: AuditedAgent, agentId: number, place: Place) {
+    this.agent = agent
+    this.agentId = agentId
+    this.place = place
+    this.latest = undefined
+    this.latestOther = undefined
+    this.toHear = undefined
+    this.closedUntil = undefined
+    this.redirectedAt = undefined
+    this.leastDelayMs = undefined
+    this.mostDelayMs = undefined
+    this.smallestSlackMs = undefined
+    this.offences = undefined
+  }
+
+  get origin(): string {
+    return this.place.origin
+  }
 }
 
 const MOST_ORIGINS = 2 ** 26
@@ -46,9 +89,10 @@ export class Lanes {
   readonly #find: AgentFinder
   readonly #agentIds = new Map<string, number>()
   readonly #idsByName = new Map<string, number>()
+  readonly #partyIds = new Map<string, number>()
   readonly #originIds = new Map<string, number>()
   readonly #byKey = new Map<number, number>()
-  readonly #placesByKey = new Map<string, Place>()
+  readonly #placesByKey = new Map<number, Place>()
 
   constructor(find: AgentFinder) {
     this.#find = find
@@ -58,66 +102,39 @@ export class Lanes {
   of(userAgent: string, origin: string): number {
     const agentId = this.#agentIdOf(userAgent)
     if (agentId < 0) return -1
-    let originId = this.#originIds.get(origin)
-    if (originId === undefined) this.#originIds.set(origin, (originId = this.#originIds.size))
+    const originId = numberIn(this.#originIds, origin)
     const key = agentId * MOST_ORIGINS + originId
     const known = this.#byKey.get(key)
     if (known !== undefined) return known
     this.#byKey.set(key, this.all.length)
-    this.all.push(this.#laneOf(agentId, origin))
-    return this.all.length - 1
+    const agent = this.agents[agentId] as AuditedAgent
+    return this.all.push(new Lane(agent, agentId, this.#placeOf(agent.party, originId, origin))) - 1
   }
 
   #agentIdOf(userAgent: string): number {
     const known = this.#agentIds.get(userAgent)
     if (known !== undefined) return known
     const agent = this.#find(userAgent)
-    let id = -1
-    if (agent !== undefined) {
-      id = this.#idsByName.get(agent.name) ?? this.agents.push(agent) - 1
-      this.#idsByName.set(agent.name, id)
-    }
+    const id = agent === undefined ? -1 : numberIn(this.#idsByName, agent.name)
+    if (agent !== undefined && id === this.agents.length) this.agents.push(agent)
     this.#agentIds.set(userAgent, id)
     return id
   }
 
-  #laneOf(agentId: number, origin: string): Lane {
-    const agent = this.agents[agentId] as AuditedAgent
-    const place = this.#placeOf(agent.party, origin)
-    const lane: Lane = {
-      agent,
-      agentId,
-      origin,
-      place,
-      report: {
-        agent: agent.name,
-        origin,
-        requests: 0,
-        robots: 0,
-        delayMs: { least: agent.minDelayMs, most: agent.minDelayMs },
-        cut: 0,
-        offences: {},
-      },
-      latest: undefined,
-      latestOther: undefined,
-      heardByOwn: new Heap(),
-      closedUntil: Number.NEGATIVE_INFINITY,
-      redirectedAt: Number.POSITIVE_INFINITY,
-      measured: false,
-    }
-    place.lanes.push(lane)
-    return lane
-  }
-
-  #placeOf(party: string, origin: string): Place {
-    const key = `${party}\n${origin}`
+  #placeOf(party: string, originId: number, origin: string): Place {
+    const key = numberIn(this.#partyIds, party) * MOST_ORIGINS + originId
     let place = this.#placesByKey.get(key)
     if (place === undefined) {
-      const closedUntil = Number.NEGATIVE_INFINITY
-      place = { party, origin, fetches: [], heardByAll: new Heap(), closedUntil, lanes: [] }
+      place = new Place(party, origin)
       this.#placesByKey.set(key, place)
       this.places.push(place)
     }
     return place
   }
+}
+
+function numberIn(known: Map<string, number>, name: string): number {
+  const number = known.get(name) ?? known.size
+  if (number === known.size) known.set(name, number)
+  return number
 }

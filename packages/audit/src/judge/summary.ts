@@ -9,6 +9,8 @@ import type { Knowledge } from './knowledge.ts'
 import type { Lane } from './lanes.ts'
 
 export const AFTER_CUT_MS = 25
+/** Of lanes and of agents. */
+const MOST_LISTED = 10_000
 const RULES_SHOWN = 20
 const RULE_LINES_SHOWN = 200
 const RULE_LINE_CHARS = 300
@@ -33,7 +35,7 @@ export function summary(judged: Judged, sums: Sums): Report {
   const { exchanges, lanes, leftOut, options, files } = judged
   const { order, findings, noRules, hops, graceMs } = sums
   const fileOf = (file: number): string => files[file] ?? ''
-  const reports = lanes.all.map(({ report }) => report)
+  const reports = reportsOf(lanes.all)
   const total = OFFENCE_NAMES.reduce((sum, name) => sum + findings.counts[name], 0)
   const from = exchanges.length === 0 ? 0 : (exchanges.startMin[order[0] as number] as number)
   let to = from
@@ -43,7 +45,7 @@ export function summary(judged: Judged, sums: Sums): Report {
     const status = exchanges.status[row] as number
     statuses[status] = (statuses[status] ?? 0) + 1
   }
-  const slack = leastSlack(reports)
+  const slack = leastSlack(lanes.all)
   const unjudged = noRules + findings.byClock
   return {
     version: 1,
@@ -55,8 +57,8 @@ export function summary(judged: Judged, sums: Sums): Report {
     setAside: { lines: 0, byReason: {}, examples: [] },
     noRequest: 0,
     logs: [],
-    agents: agentsIn(reports),
-    origins: new Set(reports.map(({ origin }) => origin)).size,
+    agents: agentsIn(lanes.all),
+    origins: new Set(lanes.all.map(({ origin }) => origin)).size,
     from,
     to,
     spanMs: to - from,
@@ -71,31 +73,44 @@ export function summary(judged: Judged, sums: Sums): Report {
     examples: findings.examples(fileOf),
     worst: findings.worst(fileOf),
     lanes: reports,
+    lanesLeftOut: lanes.all.length - reports.length,
     rules: rulesIn(judged, sums),
     ...(options.timelines ? { timelines: timelinesOf(judged, options.timelines, order) } : {}),
   }
 }
 
-function leastSlack(reports: { smallestSlackMs?: number }[]): number | undefined {
+function leastSlack(reports: { smallestSlackMs?: number | undefined }[]): number | undefined {
   let least: number | undefined
   for (const { smallestSlackMs: slack } of reports)
     if (slack !== undefined && (least === undefined || slack < least)) least = slack
   return least
 }
 
-export const violationsIn = (lane: LaneReport): number => {
+export const violationsIn = ({ offences }: { offences?: Partial<Record<string, number>> | undefined }): number => {
   let sum = 0
-  for (const times of Object.values(lane.offences)) sum += times
+  for (const times of Object.values(offences ?? {})) sum += times ?? 0
   return sum
 }
 
-function agentsIn(reports: LaneReport[]): AgentReport[] {
+/** Lanes of a report: all, or, of more than anybody could read, the worst. */
+function reportsOf(lanes: Lane[]): LaneReport[] {
+  const chosen = lanes.length <= MOST_LISTED ? lanes : worstLanes(lanes, MOST_LISTED)
+  return chosen.map((lane): LaneReport => {
+    const { agent, origin, requests, robots, cut, offences = {}, smallestSlackMs: slack } = lane
+    const delayMs = { least: lane.leastDelayMs ?? agent.minDelayMs, most: lane.mostDelayMs ?? agent.minDelayMs }
+    const report = { agent: agent.name, origin, requests, robots, delayMs, cut, offences }
+    return slack === undefined ? report : { ...report, smallestSlackMs: slack }
+  })
+}
+
+/** The same for agents: those with most violations, then those that came most. */
+function agentsIn(reports: Lane[]): AgentReport[] {
   const byName = new Map<string, AgentReport>()
   for (const lane of reports) {
-    let agent = byName.get(lane.agent)
+    let agent = byName.get(lane.agent.name)
     if (agent === undefined) {
-      agent = { agent: lane.agent, requests: 0, origins: 0, robots: 0, violations: 0 }
-      byName.set(lane.agent, agent)
+      agent = { agent: lane.agent.name, requests: 0, origins: 0, robots: 0, violations: 0 }
+      byName.set(lane.agent.name, agent)
     }
     agent.requests += lane.requests
     agent.origins++
@@ -104,7 +119,9 @@ function agentsIn(reports: LaneReport[]): AgentReport[] {
     const slack = leastSlack([agent, lane])
     if (slack !== undefined) agent.smallestSlackMs = slack
   }
-  return [...byName.values()]
+  const all = [...byName.values()]
+  if (all.length <= MOST_LISTED) return all
+  return all.sort((a, b) => b.violations - a.violations || b.requests - a.requests).slice(0, MOST_LISTED)
 }
 
 /** A hop to another /robots.txt belongs to the fetch that it is a part of. */
@@ -114,7 +131,7 @@ function fetchesIn({ lanes }: Judged, { chains }: Sums): Report['robotsFetches']
   let mostAt: string | undefined
   for (const { origin, fetches } of lanes.places) {
     let own = 0
-    for (const number of fetches) if (chains.fetches[number]?.hopsBefore === 0) own++
+    for (let at = 0; at < fetches.length; at++) if (chains.hopsBefore(fetches.get(at)) === 0) own++
     all += own
     if (own <= most) continue
     most = own
@@ -156,26 +173,29 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
     })
 }
 
+type Rankable = {
+  requests: number
+  smallestSlackMs?: number | undefined
+  offences?: Partial<Record<string, number>> | undefined
+}
+
 /** Lanes worth drawing: those with most violations, then with least slack. */
-export function worstLanes(reports: readonly LaneReport[], most: number): LaneReport[] {
-  const slack = (lane: LaneReport): number => lane.smallestSlackMs ?? Number.POSITIVE_INFINITY
+export function worstLanes<L extends Rankable>(reports: readonly L[], most: number): L[] {
+  const slack = (lane: L): number => lane.smallestSlackMs ?? Number.POSITIVE_INFINITY
   return reports
     .toSorted((a, b) => violationsIn(b) - violationsIn(a) || slack(a) - slack(b) || b.requests - a.requests)
     .slice(0, most)
 }
 
 function timelinesOf({ exchanges, lanes }: Judged, most: number, order: Uint32Array): LaneTimeline[] {
-  const chosen = new Map<LaneReport, LaneTimeline>()
-  for (const { agent, origin, ...report } of worstLanes(
-    lanes.all.map(({ report }) => report),
-    most,
-  )) {
-    const lane = lanes.all.find((one) => one.report.agent === agent && one.report.origin === origin) as Lane
-    const buckets = report.requests > DRAWN_SINGLY ? emptyBuckets() : []
-    chosen.set(lane.report, { agent, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
+  const chosen = new Map<Lane, LaneTimeline>()
+  for (const lane of worstLanes(lanes.all, most)) {
+    const buckets = lane.requests > DRAWN_SINGLY ? emptyBuckets() : []
+    const { agent, origin } = lane
+    chosen.set(lane, { agent: agent.name, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
   }
   const drawnAt = (row: number): LaneTimeline | undefined =>
-    chosen.get((lanes.all[exchanges.lane[row] as number] as Lane).report)
+    chosen.get(lanes.all[exchanges.lane[row] as number] as Lane)
   for (const row of order) {
     const drawn = drawnAt(row)
     if (drawn === undefined) continue
