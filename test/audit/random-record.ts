@@ -198,7 +198,36 @@ function randomRequests(dice: Dice, hashes: string[]): RequestLine[] {
     // Time goes on while the exchange does, mostly.
     if (dice.chance(75)) now += took
   }
+  if (dice.chance(15)) requests.push(...longChain(dice, { start: now + dice.pick(GAPS), headers, origins, hashes }))
   if (dice.chance(20)) requests.reverse()
+  return requests
+}
+
+/** A robots.txt that redirects again and again, about as often as anybody follows; then a page. */
+function longChain(
+  dice: Dice,
+  { start, headers, origins, hashes }: { start: number; headers: string[]; origins: string[]; hashes: string[] },
+): RequestLine[] {
+  const agent = dice.pick(headers)
+  const requests: RequestLine[] = []
+  const hops = 3 + dice.below(5)
+  let url = new URL(`${dice.pick(origins)}/robots.txt`)
+  let now = start
+  for (let hop = 0; hop <= hops; hop++) {
+    const { origin, pathname } = url
+    const request: RequestLine = { kind: 'request', origin, agent, method: 'GET', path: pathname, start: now, end: now + 5, status: 200 }
+    requests.push(request)
+    now += 5 + dice.pick([1, 1_000, 10_000])
+    if (hop === hops) {
+      if (dice.chance(70)) request.robots = dice.pick(hashes)
+      break
+    }
+    request.status = 302
+    url = new URL(dice.chance(30) ? `${dice.pick(origins)}/robots.txt` : `${dice.pick(origins)}/hop-${hop}.txt`)
+    request.location = url.href
+  }
+  const [{ origin }] = requests as [RequestLine]
+  requests.push({ kind: 'request', origin, agent, method: 'GET', path: dice.pick(PATHS), start: now, end: now + 5, status: 200 })
   return requests
 }
 

@@ -108,7 +108,10 @@ export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane
     const home = originOf(chains.first(chain))
     if (isRobots && (followed === undefined || isFurther(further, chain, home, lane.origin)))
       lane.place.addFetch(chains.beginFetch(chain, row))
-    if (!isRedirect(exchanges.status[row] as number)) continue
+    if (!isRedirect(exchanges.status[row] as number)) {
+      if (followed !== undefined && waiting?.latestChain.get(home) === chain) waiting.latestChain.delete(home)
+      continue
+    }
     if (isRobots) lane.redirectedAt = Math.min(lane.redirectedAt ?? Number.POSITIVE_INFINITY, exchanges.endMin[row] as number)
     const location = exchanges.header(row)
     if (location === undefined || exchanges.isCut(row) || chains.hops(chain) >= MOST_HOPS) continue

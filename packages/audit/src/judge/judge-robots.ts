@@ -30,8 +30,7 @@ export function judgeRobots(place: Place, judge: Judge): void {
   /** a fetch that was cut may have been read or given up */
   let read: Row = { failures: 0, busy: 0 }
   let givenUp: Row = { failures: 0, busy: 0 }
-  for (let at = 0; at < place.fetches.length; at++) {
-    const number = place.fetches.get(at)
+  for (const number of place.fetches) {
     judge.meter.steps++
     const row = chains.firstOf(number)
     const last = chains.lastOf(number)

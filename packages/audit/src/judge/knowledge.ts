@@ -95,10 +95,8 @@ export class Knowledge {
   }
 
   #readPlace(place: Place): Known {
-    const { chains, exchanges, lanes } = this.#of
-    return new KnownOfPlace(place, chains, exchanges, lanes, (fetch) =>
-      this.#shared(answerOf(fetch, place.origin, this.#of)),
-    )
+    if (place.fetches.length === 0) return NOTHING
+    return new KnownOfPlace(place, this.#of, (fetch) => this.#shared(answerOf(fetch, place.origin, this.#of)))
   }
 
   #shared(answer: Answer): Answer {
@@ -171,50 +169,56 @@ export class Knowledge {
   }
 }
 
+const none = (): never => {
+  throw new RangeError('no answer')
+}
+/** Most places of a log that holds no robots.txt. */
+const NOTHING: Known = {
+  length: 0,
+  from: none,
+  sure: none,
+  agentId: none,
+  chain: none,
+  began: none,
+  answer: none,
+}
+
+type Columns = { chains: Chains; exchanges: Exchanges; lanes: Lane[] }
+
 /** The answers of a place, read from the columns of the record. */
 class KnownOfPlace implements Known {
   readonly length: number
-  readonly #fetches: Uint32Array
+  readonly #fetches: readonly number[]
   readonly #answers: Answer[]
-  readonly #chains: Chains
-  readonly #exchanges: Exchanges
-  readonly #lanes: Lane[]
+  readonly #columns: Columns
 
-  constructor(
-    { fetches }: Place,
-    chains: Chains,
-    exchanges: Exchanges,
-    lanes: Lane[],
-    answerOfFetch: (fetch: number) => Answer,
-  ) {
-    const from = (fetch: number): number => exchanges.endMin[chains.lastOf(fetch)] as number
-    this.#fetches = Uint32Array.from({ length: fetches.length }, (_, at) => fetches.get(at))
-    if (fetches.length > 1) this.#fetches.sort((a, b) => from(a) - from(b))
+  constructor({ fetches }: Place, columns: Columns, answerOfFetch: (fetch: number) => Answer) {
+    const from = (fetch: number): number => columns.exchanges.endMin[columns.chains.lastOf(fetch)] as number
+    const isBefore = (fetch: number, at: number): boolean => at === 0 || from(fetches[at - 1] as number) <= from(fetch)
+    this.#fetches = fetches.every(isBefore) ? fetches : fetches.toSorted((a, b) => from(a) - from(b))
     this.length = fetches.length
-    this.#chains = chains
-    this.#exchanges = exchanges
-    this.#lanes = lanes
-    this.#answers = Array.from(this.#fetches, answerOfFetch)
+    this.#columns = columns
+    this.#answers = this.#fetches.map(answerOfFetch)
   }
 
   #fetch(at: number): number {
     return this.#fetches[at] as number
   }
   from(at: number): number {
-    return this.#exchanges.endMin[this.#chains.lastOf(this.#fetch(at))] as number
+    return this.#columns.exchanges.endMin[this.#columns.chains.lastOf(this.#fetch(at))] as number
   }
   sure(at: number): number {
-    return this.#exchanges.endMax[this.#chains.lastOf(this.#fetch(at))] as number
+    return this.#columns.exchanges.endMax[this.#columns.chains.lastOf(this.#fetch(at))] as number
   }
   agentId(at: number): number {
-    const lane = this.#exchanges.lane[this.#chains.firstOf(this.#fetch(at))] as number
-    return (this.#lanes[lane] as Lane).agentId
+    const lane = this.#columns.exchanges.lane[this.#columns.chains.firstOf(this.#fetch(at))] as number
+    return (this.#columns.lanes[lane] as Lane).agentId
   }
   chain(at: number): number {
-    return this.#chains.chainOf(this.#fetch(at))
+    return this.#columns.chains.chainOf(this.#fetch(at))
   }
   began(at: number): number {
-    return this.#exchanges.startMin[this.#chains.firstOf(this.#fetch(at))] as number
+    return this.#columns.exchanges.startMin[this.#columns.chains.firstOf(this.#fetch(at))] as number
   }
   answer(at: number): Answer {
     return this.#answers[at] as Answer

@@ -3,7 +3,6 @@ import type { Policy } from '@decorum/robots'
 import type { AgentFinder, AuditedAgent } from '../agents.ts'
 import type { Offence } from '../offences.ts'
 import type { Heap } from './heap.ts'
-import { Numbers } from './numbers.ts'
 import type { Known, Timeline } from './timeline.ts'
 
 /** The latest end in a lane, and the redirected robots fetch that the exchange belonged to (-1: none). */
@@ -12,7 +11,7 @@ export type LatestEnd = { row: number; endMin: number; chain: number }
 /** Retry-After: what is told but not known yet, by the instant at which it is, and until when all that is known closes. */
 export type Hearer = { toHear: Heap<number> | undefined; closedUntil: number | undefined }
 
-const NONE = new Numbers()
+const NONE: number[] = []
 
 /** There may be a million of these: what most do not need is made when it is. */
 export class Place implements Hearer {
@@ -35,8 +34,8 @@ export class Place implements Hearer {
   }
 
   addFetch(fetch: number): void {
-    if (this.fetches === NONE) this.fetches = new Numbers()
-    this.fetches.push(fetch)
+    if (this.fetches === NONE) this.fetches = [fetch]
+    else this.fetches.push(fetch)
   }
 }
 

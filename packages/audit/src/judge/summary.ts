@@ -131,7 +131,7 @@ function fetchesIn({ lanes }: Judged, { chains }: Sums): Report['robotsFetches']
   let mostAt: string | undefined
   for (const { origin, fetches } of lanes.places) {
     let own = 0
-    for (let at = 0; at < fetches.length; at++) if (chains.hopsBefore(fetches.get(at)) === 0) own++
+    for (const fetch of fetches) if (chains.hopsBefore(fetch) === 0) own++
     all += own
     if (own <= most) continue
     most = own
@@ -145,8 +145,12 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
   const seen = new Map<string, { origin: string; body: number; at: number }>()
   for (const place of lanes.places) {
     const known = knowledge.knownOf(place)
+    let before = NO_BODY
     for (let index = 0; index < known.length; index++) {
       const { body } = known.answer(index)
+      // All that something broke, and the first of the others.
+      if (body === before || (seen.size >= RULES_SHOWN && !broken.has(body))) continue
+      before = body
       const key = `${place.origin} ${body}`
       if (body !== NO_BODY && !seen.has(key)) seen.set(key, { origin: place.origin, body, at: known.from(index) })
     }

@@ -1,6 +1,5 @@
 /** Files, gzip and standard input as lines: read as a stream, octets kept (one character per octet). */
-import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
@@ -15,7 +14,7 @@ export type Line = { text: string; whole: boolean; tooLong: boolean }
 
 /** No line of a log is longer: a body of rules in JSON may take 3 MB. */
 const MAX_LINE_CHARS = 4_000_000
-const CHUNK_BYTES = 1 << 20
+const CHUNK_BYTES = 1 << 16
 
 /**
  * Hands over all lines, in order, a batch at a time.
@@ -33,7 +32,7 @@ export async function readLines(file: string, take: (line: Line) => void): Promi
   let cut: string | undefined
   try {
     for await (const chunk of await octetsOf(file)) {
-      const text = (chunk as Buffer).toString('latin1')
+      const text = chunk.toString('latin1')
       let from = 0
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
         const line = rest === '' ? text.slice(from, at) : rest + text.slice(from, at)
@@ -59,17 +58,30 @@ export async function readLines(file: string, take: (line: Line) => void): Promi
   return cut
 }
 
-async function octetsOf(file: string): Promise<Readable> {
+async function octetsOf(file: string): Promise<AsyncIterable<Buffer>> {
   if (file === '-') return plainOf(process.stdin)
   const handle = await open(file)
   const head = Buffer.alloc(2)
+  await handle.read(head, 0, 2, 0).catch(async (error: unknown) => {
+    await handle.close()
+    throw error
+  })
+  return isGzip(head) ? unzipped(handle.createReadStream({ start: 0 })) : blocksOf(handle)
+}
+
+/** The same buffer again and again: a stream would allocate one for each. */
+async function* blocksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  const block = Buffer.allocUnsafe(CHUNK_BYTES)
   try {
-    await handle.read(head, 0, 2, 0)
+    for (let at = 0; ; ) {
+      const { bytesRead } = await handle.read(block, 0, CHUNK_BYTES, at)
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield block.subarray(0, bytesRead)
+    }
   } finally {
     await handle.close()
   }
-  const octets = createReadStream(file, { highWaterMark: CHUNK_BYTES })
-  return isGzip(head) ? unzipped(octets) : octets
 }
 
 const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b
