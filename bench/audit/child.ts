@@ -5,4 +5,10 @@ const [file = ''] = process.argv.slice(2)
 const agents = agentsOf({ profile: 'decorum', minDelayMs: 1_000, maxDelayMs: 10_000 })
 const startedAt = performance.now()
 const { requests, total, violations } = await auditLogs([file], { agents })
-process.send?.({ ms: performance.now() - startedAt, maxRssKb: process.resourceUsage().maxRSS, requests, total, violations })
+process.send?.({
+  ms: performance.now() - startedAt,
+  maxRssKb: process.resourceUsage().maxRSS,
+  requests,
+  total,
+  violations,
+})

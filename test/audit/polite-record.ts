@@ -27,7 +27,8 @@ type Site = {
   body: string
 }
 
-export const politeAgent = (n: number): string => `Mozilla/5.0 (compatible; politebot-${'abc'[n]}/1.0; +https://example.com/bot)`
+export const politeAgent = (n: number): string =>
+  `Mozilla/5.0 (compatible; politebot-${'abc'[n]}/1.0; +https://example.com/bot)`
 
 /** One agent at several origins; each lane is served in turn. */
 export function politeRecord(dice: Dice): PoliteRecord {
@@ -41,11 +42,28 @@ export function politeRecord(dice: Dice): PoliteRecord {
     const body = `User-agent: *\nDisallow: /private\n${seconds === undefined ? '' : `Crawl-delay: ${seconds}\n`}`
     bodies.set(`h${n}`, body)
     const owed = Math.max(delayMs, Math.min((seconds ?? 0) * 1_000, 10_000))
-    return { origin: `http://s${n}.test`, delayMs: owed, dueAt: EPOCH + n, robotsDueAt: EPOCH, refreshBy: 0, body: `h${n}` }
+    return {
+      origin: `http://s${n}.test`,
+      delayMs: owed,
+      dueAt: EPOCH + n,
+      robotsDueAt: EPOCH,
+      refreshBy: 0,
+      body: `h${n}`,
+    }
   })
   let foreignDueAt = EPOCH
   const visit = (origin: string, at: number, path: string, more: Partial<RequestLine> = {}): RequestLine => {
-    const line: RequestLine = { kind: 'request', origin, agent, method: 'GET', path, start: at, end: at + dice.pick([0, 1, 40, 700]), status: 200, ...more }
+    const line: RequestLine = {
+      kind: 'request',
+      origin,
+      agent,
+      method: 'GET',
+      path,
+      start: at,
+      end: at + dice.pick([0, 1, 40, 700]),
+      status: 200,
+      ...more,
+    }
     requests.push(line)
     return line
   }
@@ -87,7 +105,10 @@ export function politeRecord(dice: Dice): PoliteRecord {
     }
     const status = dice.pick([200, 200, 200, 404, 429, 503])
     const retryAfter = status === 429 || status === 503 ? dice.pick(['5', '60']) : undefined
-    const line = visit(site.origin, site.dueAt + spare(), `/page-${left}`, { status, ...(retryAfter === undefined ? {} : { retryAfter }) })
+    const line = visit(site.origin, site.dueAt + spare(), `/page-${left}`, {
+      status,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    })
     if (dice.chance(5)) Object.assign(line, { status: 0, cut: true, late: 20 })
     // In its own time the site has closed later than the agent left.
     site.dueAt = line.end + Math.max(site.delayMs, line.status === 0 ? 0 : Number(retryAfter ?? 0) * 1_000)

@@ -35,13 +35,41 @@ export const ORIGINS = ['http://a.test', 'https://a.test', 'http://a.test:8080',
 const SPELT = ['http://A.test', 'http://a.test:80', 'http://b.test.']
 const PATHS = ['/', '/a', '/a/b', '/private', '/private/x', '/rules.txt', '/a?q=1']
 const GAPS = [0, 1, 5, 24, 25, 26, 200, 499, 500, 999, 1_000, 1_001, 1_500, 2_000, 5_000, 9_999, 10_000]
-const LONG_GAPS = [30_000, 59_999, MINUTE, MINUTE + 1, 2 * MINUTE, 4 * MINUTE - 1, 4 * MINUTE, HOUR, 12 * HOUR, DAY, DAY + 1, 25 * HOUR, 30 * DAY]
+const LONG_GAPS = [
+  30_000,
+  59_999,
+  MINUTE,
+  MINUTE + 1,
+  2 * MINUTE,
+  4 * MINUTE - 1,
+  4 * MINUTE,
+  HOUR,
+  12 * HOUR,
+  DAY,
+  DAY + 1,
+  25 * HOUR,
+  30 * DAY,
+]
 const TOOK = [0, 0, 1, 5, 30, 500, 3_000]
-const RULES = ['Disallow: /private', 'Disallow: /', 'Disallow: ', 'Allow: /private/x', 'Allow: /', 'Disallow: /a', 'Crawl-delay: 2', 'Crawl-delay: 0.5', 'Crawl-delay: 60']
+const RULES = [
+  'Disallow: /private',
+  'Disallow: /',
+  'Disallow: ',
+  'Allow: /private/x',
+  'Allow: /',
+  'Disallow: /a',
+  'Crawl-delay: 2',
+  'Crawl-delay: 0.5',
+  'Crawl-delay: 60',
+]
 const NAMES = ['*', 'firstbot', 'firstbot-images', 'secondbot', 'otherbot']
 export const HEADERS = NAMES.slice(1).map((name) => `Mozilla/5.0 (compatible; ${name}/1.0; +https://example.com/bot)`)
 
-export type RandomCase = { given: Case; options: JudgeOptions; record: { requests: RequestLine[]; bodies: Map<string, string> } }
+export type RandomCase = {
+  given: Case
+  options: JudgeOptions
+  record: { requests: RequestLine[]; bodies: Map<string, string> }
+}
 
 export function randomCase(dice: Dice): RandomCase {
   const { who, finder } = randomAgents(dice)
@@ -78,7 +106,14 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
   const base = { least, most: maxDelayMs }
   const kind = dice.below(3)
   if (kind === 0) {
-    const one: Who = { ...base, name: 'firstbot', party: 'one', tokens: ['firstbot'], profile, honours: honours(profile) }
+    const one: Who = {
+      ...base,
+      name: 'firstbot',
+      party: 'one',
+      tokens: ['firstbot'],
+      profile,
+      honours: honours(profile),
+    }
     return { who: () => one, finder: agentsOf({ ...settings, agent: 'firstbot' }) }
   }
   if (kind === 1) {
@@ -117,21 +152,27 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
 /** Pace groups twice: as the operator writes them, and as the second judge is told. */
 function randomGroups(dice: Dice): { paceGroups?: string; groups?: NonNullable<Case['groups']> } {
   const hostOf = (origin: string): string => new URL(origin).hostname
-  const perHost = (agent: string, origin: string): Clock => ({ name: `${agent} ${hostOf(origin)}`, places: 1, delay: undefined })
+  const perHost = (agent: string, origin: string): Clock => ({
+    name: `${agent} ${hostOf(origin)}`,
+    places: 1,
+    delay: undefined,
+  })
   const kinds: { paceGroups?: string; groups?: NonNullable<Case['groups']> }[] = [
     {},
     {},
     { paceGroups: '{}', groups: (agent, origin) => [perHost(agent, origin)] },
     {
       paceGroups: '{"host":false,"address":{"gapMs":200,"inFlight":2}}',
-      groups: (agent, _, address) => (address === undefined ? [] : [{ name: `${agent} at ${address}`, places: 2, delay: 200 }]),
+      groups: (agent, _, address) =>
+        address === undefined ? [] : [{ name: `${agent} at ${address}`, places: 2, delay: 200 }],
     },
     {
       paceGroups: '{"host":{"inFlight":2,"sharedByAgents":true}}',
       groups: (_, origin) => [{ name: hostOf(origin), places: 2, delay: undefined }],
     },
     {
-      paceGroups: '{"domain":{"gapMs":700},"lists":[{"name":"l","hosts":["a.test","*.b.test"],"gapMs":1500,"sharedByAgents":true}]}',
+      paceGroups:
+        '{"domain":{"gapMs":700},"lists":[{"name":"l","hosts":["a.test","*.b.test"],"gapMs":1500,"sharedByAgents":true}]}',
       groups: (agent, origin) => [
         { name: `${agent} domain ${hostOf(origin).split('.').slice(-2).join('.')}`, places: 1, delay: 700 },
         ...(hostOf(origin) === 'b.test' ? [] : [{ name: 'list', places: 1, delay: 1_500 }]),
@@ -168,7 +209,16 @@ function randomRequests(dice: Dice, hashes: string[]): RequestLine[] {
     const [start, end] = [now, now + 5]
     now += dice.pick([1_005, 2_005, 10_005])
     if (dice.chance(10)) continue
-    const request: RequestLine = { kind: 'request', origin, agent, method: 'GET', path: '/robots.txt', start, end, status: 200 }
+    const request: RequestLine = {
+      kind: 'request',
+      origin,
+      agent,
+      method: 'GET',
+      path: '/robots.txt',
+      start,
+      end,
+      status: 200,
+    }
     if (dice.chance(90)) request.robots = dice.pick(hashes)
     else answer(request, true, { dice, hashes, origins, targets })
     requests.push(request)
@@ -215,7 +265,16 @@ function longChain(
   let now = start
   for (let hop = 0; hop <= hops; hop++) {
     const { origin, pathname } = url
-    const request: RequestLine = { kind: 'request', origin, agent, method: 'GET', path: pathname, start: now, end: now + 5, status: 200 }
+    const request: RequestLine = {
+      kind: 'request',
+      origin,
+      agent,
+      method: 'GET',
+      path: pathname,
+      start: now,
+      end: now + 5,
+      status: 200,
+    }
     requests.push(request)
     now += 5 + dice.pick([1, 1_000, 10_000])
     if (hop === hops) {
@@ -227,7 +286,16 @@ function longChain(
     request.location = url.href
   }
   const [{ origin }] = requests as [RequestLine]
-  requests.push({ kind: 'request', origin, agent, method: 'GET', path: dice.pick(PATHS), start: now, end: now + 5, status: 200 })
+  requests.push({
+    kind: 'request',
+    origin,
+    agent,
+    method: 'GET',
+    path: dice.pick(PATHS),
+    start: now,
+    end: now + 5,
+    status: 200,
+  })
   return requests
 }
 
@@ -239,7 +307,8 @@ function answer(request: RequestLine, mayBeRules: boolean, { dice, hashes, origi
     : [200, 200, 200, 200, 200, 200, 404, 429, 503, 302, 0]
   request.status = dice.pick(statuses)
   const { status } = request
-  if (status >= 200 && status < 300 && mayBeRules && dice.chance(85)) request.robots = dice.pick([...hashes, 'not-held'])
+  if (status >= 200 && status < 300 && mayBeRules && dice.chance(85))
+    request.robots = dice.pick([...hashes, 'not-held'])
   if ((status === 429 || status === 503) && dice.chance(70)) {
     const date = new Date(request.end + 5_000).toUTCString()
     request.retryAfter = dice.pick(['1', '5', '120', '0', 'soon', '90000', date])

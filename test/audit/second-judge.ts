@@ -45,7 +45,15 @@ export type Case = {
 
 export type Verdict = { offences: string[]; unjudged: number }
 
-type Row = Exchange & { at: number; lane: string; place: string; whose: Who; endMin: number; endMax: number; startMax: number }
+type Row = Exchange & {
+  at: number
+  lane: string
+  place: string
+  whose: Who
+  endMin: number
+  endMax: number
+  startMax: number
+}
 type Chain = { parts: Row[] }
 type Fetch = { origin: string; party: string; first: Row; chain: Chain; hopsBefore: number }
 
@@ -72,7 +80,8 @@ export function judgeAgain(given: Case): Verdict {
   )
   const answersAt = (place: string): Fetch[] => byPlace.get(place) ?? []
   for (const [hash, body] of Object.entries(given.bodies)) sizes.set(hash, body.length)
-  const statesAt = (row: Row, place: string, whose: Who) => statesInQuestion(row, whose, answersAt(place), chainOf(row), given)
+  const statesAt = (row: Row, place: string, whose: Who) =>
+    statesInQuestion(row, whose, answersAt(place), chainOf(row), given)
   const delayAt = (row: Row, place: string, whose: Who): number => {
     const { states } = statesAt(row, place, whose)
     return states.length === 0 ? whose.least : Math.min(...states.map((state) => delayUnder(state, whose, given)))
@@ -97,7 +106,8 @@ export function judgeAgain(given: Case): Verdict {
         if (redirected || (given.continues && row.start < rows[0]!.start + DAY)) unjudged++
         else found(row, 'before-rules')
       } else {
-        if (states.every(forbids)) found(row, states.some(({ kind }) => kind === 'rules') ? 'disallowed' : 'rules-unreachable')
+        if (states.every(forbids))
+          found(row, states.some(({ kind }) => kind === 'rules') ? 'disallowed' : 'rules-unreachable')
         else if (states.every((state) => state.kind === 'unknown' || forbids(state))) unjudged++
         if (row.start - lastOf(last!).endMax > DAY) found(row, 'rules-too-old')
       }
@@ -106,7 +116,10 @@ export function judgeAgain(given: Case): Verdict {
       if (states.length > 0 && states.every(inTheWay)) found(row, 'disallowed')
     }
 
-    judgeDelay(row, before.filter((other) => other.lane === row.lane && !(chain?.parts.includes(other) ?? false)))
+    judgeDelay(
+      row,
+      before.filter((other) => other.lane === row.lane && !(chain?.parts.includes(other) ?? false)),
+    )
     function judgeDelay(one: Row, others: Row[]): void {
       const end = Math.max(...others.map(({ endMin }) => endMin))
       const other = others.findLast(({ endMin }) => endMin === end)
@@ -128,7 +141,9 @@ export function judgeAgain(given: Case): Verdict {
   }
 
   for (const place of new Set(fetches.map(placeOf))) {
-    const own = fetches.filter((fetch) => placeOf(fetch) === place).sort((a, b) => rows.indexOf(a.first) - rows.indexOf(b.first))
+    const own = fetches
+      .filter((fetch) => placeOf(fetch) === place)
+      .sort((a, b) => rows.indexOf(a.first) - rows.indexOf(b.first))
     for (const [index, fetch] of own.entries()) {
       const earlier = own.slice(0, index)
       if (earlier.some((other) => fetch.first.startMax < lastOf(other).endMin)) found(fetch.first, 'robots-overlap')
@@ -153,7 +168,12 @@ export function judgeAgain(given: Case): Verdict {
         const taken = members.slice(0, index).filter((other) => {
           // The parts of a chain are one exchange: its latest part so far stands for it.
           const chain = chainOf(other)
-          const superseded = chain?.parts.some((part) => part !== other && chain.parts.indexOf(part) > chain.parts.indexOf(other) && members.slice(0, index).includes(part))
+          const superseded = chain?.parts.some(
+            (part) =>
+              part !== other &&
+              chain.parts.indexOf(part) > chain.parts.indexOf(other) &&
+              members.slice(0, index).includes(part),
+          )
           if (own.includes(other) || superseded) return false
           return row.startMax < other.endMin + (delay ?? longestOf(row, other))
         })
@@ -163,7 +183,11 @@ export function judgeAgain(given: Case): Verdict {
   }
   function longestOf(row: Row, other: Row): number {
     const host = new URL(other.origin).hostname
-    const places = new Set(rows.filter((one) => one.whose.party === other.whose.party && new URL(one.origin).hostname === host).map(({ place }) => place))
+    const places = new Set(
+      rows
+        .filter((one) => one.whose.party === other.whose.party && new URL(one.origin).hostname === host)
+        .map(({ place }) => place),
+    )
     return Math.max(...[...places].map((place) => delayAt(row, place, other.whose)))
   }
   return { offences: offences.sort(), unjudged }
@@ -229,7 +253,9 @@ function chainsOf(rows: Row[]): Chain[] {
 
 function fetchesOf(chain: Chain): Fetch[] {
   return chain.parts.flatMap((first, index): Fetch[] => {
-    const asked = chain.parts.slice(0, index).some((other) => other.path === '/robots.txt' && other.origin === first.origin)
+    const asked = chain.parts
+      .slice(0, index)
+      .some((other) => other.path === '/robots.txt' && other.origin === first.origin)
     if (first.path !== '/robots.txt' || asked) return []
     return [{ origin: first.origin, party: first.whose.party, first, chain, hopsBefore: index }]
   })
@@ -266,7 +292,10 @@ function isDoubtful(fetch: Fetch): boolean {
 
 type State = { kind: 'rules'; body: string | undefined } | { kind: 'all' | 'nothing' | 'unknown' }
 
-const WINDOWS: Record<string, { nothing: number; until: number; without: 'all' | 'nothing'; last: 'all' | 'nothing' | 'copy' }> = {
+const WINDOWS: Record<
+  string,
+  { nothing: number; until: number; without: 'all' | 'nothing'; last: 'all' | 'nothing' | 'copy' }
+> = {
   decorum: { nothing: 12 * HOUR, until: 30 * DAY, without: 'nothing', last: 'nothing' },
   rfc9309: { nothing: 24 * HOUR, until: 30 * DAY, without: 'nothing', last: 'all' },
   google: { nothing: 12 * HOUR, until: 30 * DAY, without: 'all', last: 'all' },
@@ -300,7 +329,13 @@ function stateAfter(answers: Fetch[], n: number, profile: string, at: number, gi
   return last === 'copy' ? (copy ?? { kind: 'all' }) : { kind: last }
 }
 
-function statesInQuestion(row: Row, whose: Who, all: Fetch[], chain: Chain | undefined, { bodies }: Case): { states: State[]; last?: Fetch } {
+function statesInQuestion(
+  row: Row,
+  whose: Who,
+  all: Fetch[],
+  chain: Chain | undefined,
+  { bodies }: Case,
+): { states: State[]; last?: Fetch } {
   const own = chain === undefined ? -1 : all.findIndex((fetch) => fetch.chain === chain)
   const answers = own < 0 ? all : all.slice(0, own)
   const last = answers.findLastIndex((fetch) => lastOf(fetch).endMin <= row.startMax)
@@ -314,7 +349,9 @@ function statesInQuestion(row: Row, whose: Who, all: Fetch[], chain: Chain | und
     for (const givenUp of [false, true]) states.push(stateAfter(answers, n, whose.profile, row.start, givenUp))
   if (last - first >= 15) states.push({ kind: 'unknown' })
   return {
-    states: states.map((state) => (state.kind === 'rules' && bodies[state.body ?? ''] === undefined ? { kind: 'unknown' } : state)),
+    states: states.map((state) =>
+      state.kind === 'rules' && bodies[state.body ?? ''] === undefined ? { kind: 'unknown' } : state,
+    ),
     last: answers[last]!,
   }
 }
@@ -363,7 +400,8 @@ function groupOf(body: string, { tokens, profile }: Who): Group | undefined {
 
 function allowedUnder(state: State, row: Row, { bodies }: Case): boolean {
   if (state.kind !== 'rules') return state.kind !== 'nothing'
-  const rules = groupOf(bodies[state.body!]!, row.whose)?.rules.filter(({ prefix }) => row.path.startsWith(prefix)) ?? []
+  const rules =
+    groupOf(bodies[state.body!]!, row.whose)?.rules.filter(({ prefix }) => row.path.startsWith(prefix)) ?? []
   const longest = Math.max(0, ...rules.map(({ prefix }) => prefix.length))
   const deciding = rules.filter(({ prefix }) => prefix.length === longest)
   return deciding.length === 0 || deciding.some(({ allow }) => allow)

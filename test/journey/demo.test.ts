@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
 import type { Report, RequestLine } from '@decorum/audit'
+import { afterAll, expect, test } from 'vitest'
 
 const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 const run = promisify(execFile)

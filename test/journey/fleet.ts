@@ -1,8 +1,9 @@
 /** A whole fleet for one test: recording sites, role processes on a real Redis, a frontier that collects outcomes. */
+
+import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type Candidate, common, type Outcome } from '@decorum/protocol'
 import { expect } from 'vitest'
-import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Fleet, type RoleEvent, startFleet } from '../../packages/cli/src/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 

@@ -24,7 +24,8 @@ export function asciiPath(path: string): string {
 }
 
 /** A URL, or a path, that its parser would not change. */
-const PLAIN_URL = /^https?:\/\/[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z][a-z0-9-]*)+(?::(?!80\/|443\/)[1-9]\d{0,3})?\/(?![^?]*\/\.)(?!\.)[\w\-.~!$&()*+,;=:@/%?]*$/
+const PLAIN_URL =
+  /^https?:\/\/[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z][a-z0-9-]*)+(?::(?!80\/|443\/)[1-9]\d{0,3})?\/(?![^?]*\/\.)(?!\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 
 /** Where a Location leads, in the same form; undefined: nowhere that HTTP could follow. */

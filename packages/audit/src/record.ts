@@ -42,7 +42,7 @@ export type RobotsLine =
 export type RobotsByOrigin = { get(origin: string): string | Uint8Array | undefined }
 
 /** A stretch of a log's time in which its clock was set back: what happened when cannot be told across it. */
-export type ClockStep = { file: string; line: number; from: number; to: number }
+export type ClockStep = { file: string; line: number; from: number; to: number; backMs: number }
 
 /** All that is known of some exchanges: what `judgeRecord` is given. */
 export type Evidence = {

@@ -112,7 +112,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')
     .option('--schema', 'prints the JSON schema of --json')
-    .addHelpText('after', '\nExit codes: 0 judged and clean · 1 violations · 2 could not run · 4 clean, part could not be judged')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 judged and clean · 1 violations · 2 could not run · 4 clean, part could not be judged',
+    )
     .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
   for (const role of ['gateway', 'fetcher', 'console'] as const) {

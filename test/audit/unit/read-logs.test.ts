@@ -186,8 +186,13 @@ test('no file, a folder, an empty file: nothing is judged, and it says so', asyn
 
 test('a line of ten million characters is set aside, not swallowed', async () => {
   await expect(readLogs([await file('long', 'x'.repeat(10_000_000))])).rejects.toThrow('a line of more than')
-  const { requests, setAside } = await readLogs([await file('long-between', request(), 'x'.repeat(10_000_000), request())])
-  expect({ requests: requests.length, setAside: setAside.byReason }).toEqual({ requests: 2, setAside: { 'too-long': 1 } })
+  const { requests, setAside } = await readLogs([
+    await file('long-between', request(), 'x'.repeat(10_000_000), request()),
+  ])
+  expect({ requests: requests.length, setAside: setAside.byReason }).toEqual({
+    requests: 2,
+    setAside: { 'too-long': 1 },
+  })
 })
 
 test('the command: 0 for a clean log, 1 for a violation, an error that names the line for an unreadable one', async () => {

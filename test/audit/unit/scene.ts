@@ -1,12 +1,5 @@
 /** Records written by hand: a clock that the test moves, exchanges one after the other or on top of each other. */
-import {
-  agentsOf,
-  type Evidence,
-  type JudgeOptions,
-  judgeRecord,
-  type Report,
-  type RequestLine,
-} from '@decorum/audit'
+import { agentsOf, type Evidence, type JudgeOptions, judgeRecord, type Report, type RequestLine } from '@decorum/audit'
 
 export const AGENT = 'Mozilla/5.0 (compatible; testbot/1.0; +https://example.com/bot)'
 export const OTHER = 'Mozilla/5.0 (compatible; otherbot/1.0; +https://example.com/bot)'

@@ -31,7 +31,10 @@ test(`${RECORDS} polite records: no violation, nothing unjudged`, LONG, () => {
     const record = politeRecord(diceOf(seed + n))
     const report = judge(record)
     requests += report.requests
-    expect({ found: found(report), because: report.examples[0]?.because, unjudged: report.unjudged }, `SEED=${seed + n}`).toEqual({
+    expect(
+      { found: found(report), because: report.examples[0]?.because, unjudged: report.unjudged },
+      `SEED=${seed + n}`,
+    ).toEqual({
       found: {},
       because: undefined,
       unjudged: 0,
@@ -72,14 +75,27 @@ const SEEDS: Record<Offence, (record: PoliteRecord, dice: Dice) => boolean> = {
     const page = last(requests, isPage)!
     const start = page.end + DAY
     // Under Cốc Cốc's rules only no answer at all closes a site.
-    requests.push({ ...page, path: '/robots.txt', start, end: start + 5, status: profile === 'coccoc' ? 0 : 500, cut: false })
+    requests.push({
+      ...page,
+      path: '/robots.txt',
+      start,
+      end: start + 5,
+      status: profile === 'coccoc' ? 0 : 500,
+      cut: false,
+    })
     requests.push({ ...page, path: '/page-rude', start: start + 11_000, end: start + 11_005, status: 200, cut: false })
     return true
   },
   'in-back-off': ({ requests }, dice) => {
     const page = last(requests, isPage)!
     Object.assign(page, { status: dice.pick([429, 503]), retryAfter: '3600', cut: false })
-    requests.push({ ...page, path: dice.pick(['/page-rude', '/robots.txt']), start: page.end + 3_599_000, end: page.end + 3_599_010, status: 200 })
+    requests.push({
+      ...page,
+      path: dice.pick(['/page-rude', '/robots.txt']),
+      start: page.end + 3_599_000,
+      end: page.end + 3_599_010,
+      status: 200,
+    })
     return true
   },
   'rules-too-old': ({ requests }) => {

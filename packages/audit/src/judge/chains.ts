@@ -5,9 +5,9 @@
 import { targetOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import { Heap } from './heap.ts'
-import { Numbers } from './numbers.ts'
 import type { Lane } from './lanes.ts'
 import type { Meter } from './meter.ts'
+import { Numbers } from './numbers.ts'
 
 /** RFC 9309 §2.3.1.2: at least five. */
 export const MOST_HOPS = 5
@@ -112,7 +112,8 @@ export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane
       if (followed !== undefined && waiting?.latestChain.get(home) === chain) waiting.latestChain.delete(home)
       continue
     }
-    if (isRobots) lane.redirectedAt = Math.min(lane.redirectedAt ?? Number.POSITIVE_INFINITY, exchanges.endMin[row] as number)
+    if (isRobots)
+      lane.redirectedAt = Math.min(lane.redirectedAt ?? Number.POSITIVE_INFINITY, exchanges.endMin[row] as number)
     const location = exchanges.header(row)
     if (location === undefined || exchanges.isCut(row) || chains.hops(chain) >= MOST_HOPS) continue
     const target = targetOf(location, lane.origin, exchanges.path(row))

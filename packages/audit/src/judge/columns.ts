@@ -1,6 +1,7 @@
 /** Exchanges in columns: a million of them in some 60 bytes each and their paths. Rows are in the order they were read. */
-import type { RequestLine } from '../record.ts'
+
 import { asciiPath } from '../origin.ts'
+import type { RequestLine } from '../record.ts'
 import { Texts } from './texts.ts'
 
 export const ROBOTS_PATH = '/robots.txt'

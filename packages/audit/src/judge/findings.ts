@@ -90,13 +90,17 @@ export class Findings {
   worst(fileOf: (file: number) => string): Violation[] {
     const all = [...this.#worst.values()].flat()
     all.sort((a, b) => WEIGHTS[b.finding.offence] - WEIGHTS[a.finding.offence] || b.finding.share - a.finding.share)
-    const alike = new Map<string, number>()
-    const chosen = all.filter(({ finding: { row, offence } }) => {
-      const keys = [offence, `lane ${this.#exchanges.lane[row]}`]
-      if (keys.some((key) => (alike.get(key) ?? 0) >= WORST_ALIKE)) return false
-      for (const key of keys) alike.set(key, (alike.get(key) ?? 0) + 1)
-      return true
-    })
+    // First not too many of one kind, nor of one lane; then of one kind; then whatever is left.
+    const chosen: Kept[] = []
+    for (const most of [{ ofLane: WORST_ALIKE }, { ofLane: WORST_SHOWN }]) {
+      for (const kept of all) {
+        const { row, offence } = kept.finding
+        const lane = this.#exchanges.lane[row]
+        const alike = chosen.filter(({ finding }) => finding.offence === offence).length
+        const inLane = chosen.filter(({ finding }) => this.#exchanges.lane[finding.row] === lane).length
+        if (!chosen.includes(kept) && alike < WORST_ALIKE && inLane < most.ofLane) chosen.push(kept)
+      }
+    }
     const more = all.filter((kept) => !chosen.includes(kept))
     return [...chosen, ...more].slice(0, WORST_SHOWN).map((kept) => this.#violation(kept, fileOf))
   }

@@ -2,8 +2,8 @@
 import { parseRetryAfter } from '@decorum/robots'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
-import type { Asking } from './knowledge.ts'
 import { Heap } from './heap.ts'
+import type { Asking } from './knowledge.ts'
 import type { Hearer, Lane } from './lanes.ts'
 import type { Meter } from './meter.ts'
 

@@ -36,7 +36,8 @@ function judgePage(row: number, lane: Lane, asking: Asking, views: View[], judge
   const { exchanges, findings, knowledge } = judge
   if (views.length === 0) {
     // Whether it gave up following, no record tells; nor what it knew before the record began.
-    if ((lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax || asking.startMin < judge.mayKnowUntil) return judge.noRules()
+    if ((lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax || asking.startMin < judge.mayKnowUntil)
+      return judge.noRules()
     findings.blame({
       row,
       offence: 'before-rules',

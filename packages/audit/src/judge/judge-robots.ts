@@ -55,8 +55,7 @@ export function judgeRobots(place: Place, judge: Judge): void {
         share: 1 - (start - since) / owed,
         after: before,
         since,
-        because: () =>
-          `${seconds(start - since)} after the answer ${status || '(none)'}, ${seconds(owed)} were agreed`,
+        because: () => `${seconds(start - since)} after the answer ${status || '(none)'}, ${seconds(owed)} were agreed`,
       })
     }
     if (endMin > openUntil) {

@@ -46,7 +46,7 @@ export function timelineOf(known: Known, policy: Policy): Timeline {
 
 function statesOf(known: Known, policy: Policy, kindOf: (answer: Answer) => Answer['kind']): State[] {
   /** the rules that a 304 renews and that an outage may fall back on */
-  let copy: State & { kind: 'rules' } | undefined
+  let copy: (State & { kind: 'rules' }) | undefined
   let last: State = UNKNOWN
   const states: State[] = []
   for (let at = 0; at < known.length; at++) {

@@ -80,8 +80,12 @@ function agents({ agents: all }: Report): string {
       number(agent.smallestSlackMs?.toFixed(1) ?? '–') +
       violations(agent.violations),
   )
-  const title = shown.length < all.length ? `Who visited (${shown.length} of ${all.length})` : 'Who visited, how politely'
-  return section(title, table(['agent', 'manners', 'requests', 'origins', 'robots.txt', 'slack ms', 'violations'], rows))
+  const title =
+    shown.length < all.length ? `Who visited (${shown.length} of ${all.length})` : 'Who visited, how politely'
+  return section(
+    title,
+    table(['agent', 'manners', 'requests', 'origins', 'robots.txt', 'slack ms', 'violations'], rows),
+  )
 }
 
 function promiseTable(report: Report): string {

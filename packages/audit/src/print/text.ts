@@ -90,7 +90,9 @@ function facts(report: Report, printable: (text: string) => string): string {
     `answers             ${Object.entries(report.statuses)
       .map(([status, times]) => `${status === '0' ? 'none' : status}: ${times}`)
       .join(' · ')}`,
-    ...report.logs.map(({ file, format, requests }) => `log                 ${printable(file)}: ${format}, ${requests}`),
+    ...report.logs.map(
+      ({ file, format, requests }) => `log                 ${printable(file)}: ${format}, ${requests}`,
+    ),
   ]
   if (hops.requests > 0)
     lines.push(`hops of robots.txt  ${hops.requests}, ${hops.elsewhere} of them at another origin than the one asked`)
@@ -118,7 +120,9 @@ function laneTable(lanes: LaneReport[], most: number, show: Show): string {
 function moments({ worst }: Report, show: Show): string {
   if (worst.length === 0) return ''
   const shown = worst.map((violation, at) => `${at + 1}. ${sentence(violation, show)}${logLines(violation, show)}`)
-  return [styleText('bold', `The worst ${worst.length === 1 ? 'moment' : `${worst.length} moments`}`), ...shown].join('\n')
+  return [styleText('bold', `The worst ${worst.length === 1 ? 'moment' : `${worst.length} moments`}`), ...shown].join(
+    '\n',
+  )
 }
 
 function logLines({ line, after }: Violation, show: Show): string {
@@ -166,7 +170,8 @@ function unread({ setAside }: Report, show: Show): string {
   if (setAside.examples.length === 0) return ''
   const title = `Lines that were set aside${setAside.lines > setAside.examples.length ? ` (the first ${setAside.examples.length} of ${setAside.lines})` : ''}`
   const shown = setAside.examples.map(
-    ({ file, line, why, text }) => `  ${show(file, 80)}:${line}: ${show(why, 160)}${text === '' ? '' : `\n     ${show(text, 160)}`}`,
+    ({ file, line, why, text }) =>
+      `  ${show(file, 80)}:${line}: ${show(why, 160)}${text === '' ? '' : `\n     ${show(text, 160)}`}`,
   )
   return [styleText('bold', title), ...shown].join('\n')
 }

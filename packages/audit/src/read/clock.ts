@@ -22,8 +22,8 @@ export class ClockWatch {
     this.#file = file
   }
 
-  /** Takes the end of the next line's exchange. */
-  next(end: number, line: number): void {
+  /** Takes the next line's exchange. */
+  next(start: number, end: number, line: number): void {
     if (end >= this.#latest) {
       this.#latest = end
       return
@@ -32,20 +32,23 @@ export class ClockWatch {
     this.#backwards++
     this.#mostMs = Math.max(this.#mostMs, back)
     const current = this.#steps.at(-1)
-    if (current !== undefined && end >= current.from && this.#latest === current.to) return // behind that step still
+    if (current !== undefined && back <= current.backMs && this.#latest === current.to) {
+      current.from = Math.min(current.from, start) // behind that step still
+      return
+    }
     if (back >= STEP_MS && this.#steps.length <= MOST_STEPS)
-      this.#steps.push({ file: this.#file, line, from: end, to: this.#latest })
+      this.#steps.push({ file: this.#file, line, from: start, to: this.#latest, backMs: back })
   }
 
   /** Stretches that cannot be judged. */
   get steps(): ClockStep[] {
-    return this.#steps.length > MOST_STEPS ? [] : this.#steps.filter(({ from, to }) => to - from <= LONGEST_STEP_MS)
+    return this.#steps.length > MOST_STEPS ? [] : this.#steps.filter(({ backMs }) => backMs <= LONGEST_STEP_MS)
   }
 
   get notes(): string[] {
     const notes = this.steps.map(
-      ({ line, from, to }) =>
-        `line ${line}: the clock was set back by ${((to - from) / 1_000).toFixed(3)} s; nothing is concluded across it`,
+      ({ line, backMs }) =>
+        `line ${line}: the clock was set back by ${(backMs / 1_000).toFixed(3)} s; nothing is concluded across it`,
     )
     if (notes.length === 0 && this.#backwards > 0)
       notes.push(

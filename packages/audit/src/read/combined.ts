@@ -2,8 +2,9 @@
  * One line of a log in the combined format of nginx or Apache, as it is, or with times and the origin added at its end
  * (docs/audit.md has the directives), or as Traefik extends it.
  */
-import { pathOf, textOf } from './lines.ts'
+
 import { NO_REQUEST, odd, type ReadLine, requestOf, WHOLE_SECONDS } from './line.ts'
+import { pathOf, textOf } from './lines.ts'
 
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"'
 /** Anchored, and every part ends at a character that it cannot hold itself: linear on any line. */
@@ -67,7 +68,13 @@ function timesIn(tail: string, date: string): Times | undefined {
     const start = secondsIn(date)
     if (start === undefined) return undefined
     const shape = { fields: 4, endsQuoted: true }
-    return { start, end: start + Number(traefik[3]), resolution: WHOLE_SECONDS, format: 'Traefik, whole seconds', shape }
+    return {
+      start,
+      end: start + Number(traefik[3]),
+      resolution: WHOLE_SECONDS,
+      format: 'Traefik, whole seconds',
+      shape,
+    }
   }
   const timed = TIMED.exec(tail)
   const times = timed === null ? undefined : readTimes(timed[1] ?? '', timed[2] ?? '')

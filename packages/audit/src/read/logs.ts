@@ -42,7 +42,8 @@ export async function auditLogs(files: string[], options: JudgeOptions & { origi
 }
 
 /** 0 judged and clean · 1 violations · 4 clean, but part of it could not be judged. 2, could not run, is an error. */
-export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 => ({ clean: 0, violations: 1, 'partly-judged': 4 } as const)[verdict]
+export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
+  (({ clean: 0, violations: 1, 'partly-judged': 4 }) as const)[verdict]
 
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
 export async function readLogs(files: string[], origin?: string): Promise<Evidence & Omit<Reading, 'requests'>> {
@@ -104,9 +105,10 @@ async function readLog(
       const { line: request, format } = read
       request.origin = once(request.origin)
       request.agent = once(request.agent)
-      if (!sink.request(request, index, number)) return setAside('no-origin', `'${request.origin}' is no origin`, line.text)
+      if (!sink.request(request, index, number))
+        return setAside('no-origin', `'${request.origin}' is no origin`, line.text)
       requests++
-      if (format !== 'record' && request.resolution === undefined) clock.next(request.end, number)
+      if (format !== 'record' && request.resolution === undefined) clock.next(request.start, request.end, number)
       if (format === 'Apache' && line.text.includes(' -://')) assumed.add(ASSUMED_SCHEME)
       if (format.endsWith('whole seconds')) assumed.add(COARSE)
       formats.add(format)

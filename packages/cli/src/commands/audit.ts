@@ -66,7 +66,8 @@ export async function auditCommand(
     print(`${JSON.stringify(reportSchema, null, 2)}\n`)
     return DONE
   }
-  if (files.length === 0) throw new UsageError('audit: no log to judge; name at least one file, or - for standard input')
+  if (files.length === 0)
+    throw new UsageError('audit: no log to judge; name at least one file, or - for standard input')
   const agents = readAgents(options)
   const lanes = number('--lanes', options.lanes, 10)
   const retryMs =
