@@ -414,7 +414,7 @@ function delayUnder(state: State, whose: Who, { bodies }: Case): number {
 
 function retryAfterMs(value: string | undefined, at: number): number {
   if (value === undefined) return 0
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : / GMT$/.test(value) ? Date.parse(value) - at : 0
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : value.endsWith(' GMT') ? Date.parse(value) - at : 0
   return Math.max(0, Math.min(ms, DAY))
 }
 

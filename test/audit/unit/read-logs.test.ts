@@ -161,7 +161,7 @@ test('a line that cannot be read is set aside, counted and shown; the rest is ju
 })
 
 test.each([
-  ['kind', request({ kind: 'visit' }), "kind 'visit' is none of request, robots"],
+  ['kind', request({ kind: 'visit' }), 'kind "visit" is none of request, robots'],
   ['origin', request({ origin: 'a.test' }), 'origin is not scheme://host[:port]'],
   ['path', request({ path: 'x' }), "path does not begin with '/'"],
   ['status', request({ status: '200' }), 'status is not a whole number'],

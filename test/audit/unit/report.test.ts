@@ -1,4 +1,5 @@
 /** What people and programs get to see. */
+import { stripVTControlCharacters } from 'node:util'
 import { agentsOf, htmlReport, judgeRecord, OFFENCES, type Report, reportSchema, textReport } from '@decorum/audit'
 import { expect, test } from 'vitest'
 import { fromJSONSchema } from 'zod'
@@ -9,6 +10,8 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`report: seed ${seed} (SEED=${seed} replays it)`)
 const EVIL = '\u001b[31m\u009b1m\u202eevil</title><script>alert(1)</script>'
 
+const controlsIn = (text: string): string[] => text.match(/[\p{Cc}\p{Bidi_Control}]/gu) ?? []
+
 const evilReport = (): Report =>
   new Scene()
     .robots(0, `User-agent: *\nDisallow: /${EVIL}\n`, { agent: EVIL })
@@ -17,7 +20,7 @@ const evilReport = (): Report =>
     .judge({ timelines: 5 })
 
 test('reports of random records keep to the schema, and the schema to them', () => {
-  const schema = fromJSONSchema(reportSchema as Parameters<typeof fromJSONSchema>[0])
+  const schema = fromJSONSchema(reportSchema)
   for (let n = 0; n < 100; n++) {
     const { options, record } = randomCase(diceOf(seed + n))
     const report = JSON.parse(JSON.stringify(judgeRecord(record, { ...options, timelines: 3 }))) as Report
@@ -30,18 +33,15 @@ test('reports of random records keep to the schema, and the schema to them', () 
 test('text of strangers does nothing to a terminal', () => {
   const text = textReport(evilReport())
   expect(text).toContain('\\u{1b}[31m')
-  for (const line of text.split('\n')) {
-    // Our own colours, and nothing else that controls.
-    const plain = line.replaceAll(/\u001b\[\d+m/g, '')
-    expect(plain).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
-  }
+  // Our own colours and line ends, and nothing else that controls.
+  expect(controlsIn(stripVTControlCharacters(text).replaceAll('\n', ''))).toEqual([])
 })
 
 test('text of strangers stays text in HTML; the page loads and runs nothing', () => {
   const page = htmlReport(evilReport())
   expect(page).not.toContain('<script')
   expect(page).toContain('&lt;script&gt;')
-  expect(page).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+  expect(controlsIn(page.replaceAll('\n', ''))).toEqual([])
   expect(page).not.toMatch(/(?:src|href)=|url\(|@import/)
   expect(page).toContain("default-src 'none'")
 })

@@ -36,19 +36,17 @@ function judgePage(row: number, lane: Lane, asking: Asking, views: View[], judge
   const { exchanges, findings, knowledge } = judge
   if (views.length === 0) {
     // Whether it gave up following, no record tells; nor what it knew before the record began.
-    if ((lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax || asking.startMin < judge.mayKnowUntil)
-      return judge.noRules()
-    findings.blame({
-      row,
-      offence: 'before-rules',
-      share: 1,
-      because: () => `no answer to ${lane.origin}/robots.txt had been received`,
-    })
+    const redirected = (lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax
+    if (redirected || asking.startMin < judge.mayKnowUntil) judge.noRules()
+    else {
+      const because = (): string => `no answer to ${lane.origin}/robots.txt had been received`
+      findings.blame({ row, offence: 'before-rules', share: 1, because })
+    }
     return
   }
-  if (!letIn(row, lane, views, false, judge)) return tooOld(row, lane, asking, knowledge, findings)
   const url = lane.origin + exchanges.path(row)
-  if (views.every((view) => view.kind === 'unknown' || !allows(view, url, lane))) judge.noRules()
+  const allowed = letIn(row, lane, views, false, judge)
+  if (allowed && views.every((view) => view.kind === 'unknown' || !allows(view, url, lane))) judge.noRules()
   tooOld(row, lane, asking, knowledge, findings)
 }
 

@@ -144,12 +144,13 @@ export class Knowledge {
   #viewOf(state: State, policy: Policy, at: number): View {
     const force = inForce(state, policy, at)
     if (force.kind !== 'rules') return force.kind === 'unknown' ? UNKNOWN : force
-    let views = this.#views.get(policy)
-    if (views === undefined) this.#views.set(policy, (views = new Map()))
+    const views = this.#views.get(policy) ?? new Map<number, View>()
+    this.#views.set(policy, views)
     let view = views.get(force.body)
     if (view === undefined) {
       const rules = this.#of.bodies.rules(force.body, policy)
-      views.set(force.body, (view = rules === undefined ? UNKNOWN : { kind: 'rules', rules, body: force.body }))
+      view = rules === undefined ? UNKNOWN : { kind: 'rules', rules, body: force.body }
+      views.set(force.body, view)
     }
     return view
   }
@@ -157,8 +158,8 @@ export class Knowledge {
   #delayUnder(view: View, agent: AuditedAgent): number {
     const { minDelayMs, maxDelayMs, honourCrawlDelay, tokens } = agent
     if (view.kind !== 'rules' || !honourCrawlDelay) return minDelayMs
-    let delays = this.#delays.get(agent)
-    if (delays === undefined) this.#delays.set(agent, (delays = new Map()))
+    const delays = this.#delays.get(agent) ?? new Map<RobotsTxt, number>()
+    this.#delays.set(agent, delays)
     let delay = delays.get(view.rules)
     if (delay === undefined) {
       const seconds = view.rules.crawlDelay(tokens)

@@ -156,8 +156,10 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
     }
   }
   const timesOf = (body: number): number => [...(broken.get(body)?.values() ?? [])].reduce((a, b) => a + b, 0)
+  // An empty file says the least.
+  const sizeOf = (body: number): number => Math.min(bodies.get(body)?.length ?? 0, 1)
   return [...seen.values()]
-    .sort((a, b) => timesOf(b.body) - timesOf(a.body))
+    .sort((a, b) => timesOf(b.body) - timesOf(a.body) || sizeOf(b.body) - sizeOf(a.body))
     .slice(0, RULES_SHOWN)
     .flatMap(({ origin, body, at }) => {
       const content = bodies.get(body)

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 import { violationsIn, worstLanes } from '../judge/summary.ts'
 import { OFFENCES } from '../offences.ts'
 import type { LaneReport, LogLine, Report, RulesReport, Violation } from '../report.ts'
-import { printable as escape } from './printable.ts'
+import { printable as escaped } from './printable.ts'
 import { table } from './table.ts'
 import {
   count,
@@ -31,7 +31,7 @@ export type TextOptions = {
   printable?: (text: string) => string
 }
 
-export function textReport(report: Report, { lanes = 10, printable = escape }: TextOptions = {}): string {
+export function textReport(report: Report, { lanes = 10, printable = escaped }: TextOptions = {}): string {
   const show = (text: string, most: number): string => short(printable(text), most)
   const blocks = [
     headline(report),

@@ -4,7 +4,6 @@ import type { AgentReport, Report } from '../report.ts'
 
 export const count = (n: number, what: string): string => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`
 export const instant = (at: number): string => `${new Date(at).toISOString().replace('T', ' ').slice(0, 23)} UTC`
-export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`
 export const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
 export const headline = (report: Report): string =>

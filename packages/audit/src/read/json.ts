@@ -22,7 +22,7 @@ export function readJson(octets: string, defaultOrigin: string | undefined): Rea
   const path = (value: string): string => (isOctets ? pathOf(value) : value)
   if (json.kind === 'robots') return robotsLine(json)
   if (json.kind === 'request') return ourLine(json, path)
-  if (json.kind !== undefined) return odd('unreadable', `kind '${String(json.kind)}' is none of request, robots`)
+  if (json.kind !== undefined) return odd('unreadable', `kind ${JSON.stringify(json.kind)} is none of request, robots`)
   if (typeof json.request === 'object' && json.request !== null) return caddyLine(json, json.request as Json)
   if ('DownstreamStatus' in json) return traefikLine(json, defaultOrigin)
   if ('msec' in json) return nginxLine(json, defaultOrigin, path)
