@@ -4,7 +4,7 @@ import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import { Heap } from './heap.ts'
 import type { Asking } from './knowledge.ts'
-import type { Hearer, Lane } from './lanes.ts'
+import type { Asked, Hearer, Lane } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
 /**
@@ -20,13 +20,14 @@ export function judgeInBackOff(
   const { place } = lane
   hear(lane, asking.startMin, meter)
   hear(place, asking.startMin, meter)
-  const until = Math.max(lane.closedUntil ?? Number.NEGATIVE_INFINITY, place.closedUntil ?? Number.NEGATIVE_INFINITY)
-  if (asking.startMax < until) {
-    const early = until - asking.startMax
+  const closed = later(lane.closed, place.closed)
+  if (closed !== undefined && asking.startMax < closed.until) {
+    const early = closed.until - asking.startMax
     findings.blame({
       row,
       offence: 'in-back-off',
       share: early / (early + 60_000),
+      after: closed.row,
       since: Number.NEGATIVE_INFINITY,
       because: () => `the site had asked for ${(early / 1_000).toFixed(3)} s more without a request`,
     })
@@ -38,17 +39,20 @@ export function judgeInBackOff(
   if (ms === undefined) return
   const heard = exchanges.endMax[row] as number
   lane.toHear ??= new Heap()
-  lane.toHear.push(heard, end + ms)
+  lane.toHear.push(heard, { until: end + ms, row })
   place.toHear ??= new Heap()
-  place.toHear.push(heard + graceMs, end + ms)
+  place.toHear.push(heard + graceMs, { until: end + ms, row })
 }
 
 /** Takes in what has become known by an instant. */
 function hear(hearer: Hearer, at: number, meter: Meter): void {
   const { toHear } = hearer
   if (toHear === undefined) return
-  for (let until = toHear.popUntil(at); until !== undefined; until = toHear.popUntil(at)) {
+  for (let asked = toHear.popUntil(at); asked !== undefined; asked = toHear.popUntil(at)) {
     meter.steps++
-    hearer.closedUntil = Math.max(hearer.closedUntil ?? until, until)
+    hearer.closed = later(hearer.closed, asked)
   }
 }
+
+const later = (a: Asked | undefined, b: Asked | undefined): Asked | undefined =>
+  a === undefined || (b !== undefined && b.until > a.until) ? b : a

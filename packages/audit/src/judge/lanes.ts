@@ -9,7 +9,9 @@ import type { Known, Timeline } from './timeline.ts'
 export type LatestEnd = { row: number; endMin: number; chain: number }
 
 /** Retry-After: what is told but not known yet, by the instant at which it is, and until when all that is known closes. */
-export type Hearer = { toHear: Heap<number> | undefined; closedUntil: number | undefined }
+export type Hearer = { toHear: Heap<Asked> | undefined; closed: Asked | undefined }
+/** Until when, and the row whose answer said so. */
+export type Asked = { until: number; row: number }
 
 const NONE: number[] = []
 
@@ -19,8 +21,8 @@ export class Place implements Hearer {
   readonly origin: string
   /** robots fetches of this origin by this party, in order */
   fetches = NONE
-  toHear: Heap<number> | undefined
-  closedUntil: number | undefined
+  toHear: Heap<Asked> | undefined
+  closed: Asked | undefined
   known: Known | undefined
   timelines: { policy: Policy; timeline: Timeline }[] | undefined
 
@@ -28,7 +30,7 @@ export class Place implements Hearer {
     this.party = party
     this.origin = origin
     this.toHear = undefined
-    this.closedUntil = undefined
+    this.closed = undefined
     this.known = undefined
     this.timelines = undefined
   }
@@ -50,8 +52,8 @@ export class Lane implements Hearer {
   /** the exchange that ended latest, and the one that did so outside its redirected robots fetch */
   latest: LatestEnd | undefined
   latestOther: LatestEnd | undefined
-  toHear: Heap<number> | undefined
-  closedUntil: number | undefined
+  toHear: Heap<Asked> | undefined
+  closed: Asked | undefined
   /** when a robots fetch of its own was first answered by a redirect */
   redirectedAt: number | undefined
   leastDelayMs: number | undefined
@@ -66,7 +68,7 @@ export class Lane implements Hearer {
     this.latest = undefined
     this.latestOther = undefined
     this.toHear = undefined
-    this.closedUntil = undefined
+    this.closed = undefined
     this.redirectedAt = undefined
     this.leastDelayMs = undefined
     this.mostDelayMs = undefined

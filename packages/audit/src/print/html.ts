@@ -10,6 +10,7 @@ import {
   gaps,
   headline,
   instant,
+  labelOf,
   mannersOf,
   promises,
   short,
@@ -124,7 +125,7 @@ function laneTable({ lanes }: Report): string {
     const delay = least === most ? `${most}` : `${least}–${most}`
     return (
       cell(origin, 50) +
-      cell(agent, 50) +
+      `<td title="${escaped(agent)}">${escaped(labelOf(agent, 40))}</td>` +
       number(requests) +
       number(robots) +
       number(delay) +

@@ -10,6 +10,7 @@ import {
   gaps,
   headline,
   instant,
+  labelOf,
   mannersOf,
   promises,
   short,
@@ -18,7 +19,7 @@ import {
 } from './words.ts'
 
 const AGENTS_SHOWN = 10
-const EXAMPLES_SHOWN = 20
+const EXAMPLES_SHOWN = 10
 const RULES_SHOWN = 3
 const RULE_LINES_SHOWN = 40
 const PATH_CHARS = 120
@@ -50,6 +51,7 @@ export function textReport(report: Report, { lanes = 10, printable = escaped }: 
 }
 
 type Show = (text: string, most: number) => string
+const labelled = (agent: string, most: number, show: Show): string => show(labelOf(agent, most), most)
 
 function conclusion(report: Report): string {
   if (report.verdict === 'clean') return styleText('green', `✓ ${verdictSentence(report)}`)
@@ -71,7 +73,7 @@ function agentTable({ agents }: Report, show: Show): string {
       'violations',
     ],
     ...most.map((agent) => [
-      show(agent.agent, 40),
+      labelled(agent.agent, 40, show),
       mannersOf(agent),
       String(agent.requests),
       String(agent.origins),
@@ -106,7 +108,7 @@ function laneTable(lanes: LaneReport[], most: number, show: Show): string {
   if (worst.length === 0) return ''
   const rows = worst.map((lane) => [
     show(lane.origin, 60),
-    show(lane.agent, 28),
+    labelled(lane.agent, 28, show),
     String(lane.requests),
     String(lane.robots),
     lane.delayMs.least === lane.delayMs.most ? `${lane.delayMs.most}` : `${lane.delayMs.least}–${lane.delayMs.most}`,
@@ -133,7 +135,7 @@ function logLines({ line, after }: Violation, show: Show): string {
 }
 
 const sentence = ({ offence, agent, origin, path, at, because }: Violation, show: Show): string =>
-  `${instant(at)}  ${offence}  ${show(origin + path, PATH_CHARS)}  (${show(agent, 28)})\n   ${OFFENCES[offence].means}: ${show(because, 200)}`
+  `${instant(at)}  ${offence}  ${show(origin + path, PATH_CHARS)}  (${labelled(agent, 28, show)})\n   ${OFFENCES[offence].means}: ${show(because, 200)}`
 
 function examples({ examples, total, worst }: Report, show: Show): string {
   if (total <= worst.length) return ''

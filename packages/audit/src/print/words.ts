@@ -1,10 +1,18 @@
 /** Sentences and figures that the text and the HTML report share. */
+
+import { tokenOf } from '../agents.ts'
 import { OFFENCE_NAMES, OFFENCES, type Offence } from '../offences.ts'
 import type { AgentReport, Report } from '../report.ts'
 
 export const count = (n: number, what: string): string => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`
 export const instant = (at: number): string => `${new Date(at).toISOString().replace('T', ' ').slice(0, 23)} UTC`
 export const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+
+/** An agent in a narrow place: by its product token, unless that is a browser's. */
+export function labelOf(agent: string, most: number): string {
+  const token = tokenOf(agent)
+  return token === '' || token === 'mozilla' || agent.length <= most ? short(agent, most) : short(token, most)
+}
 
 export const headline = (report: Report): string =>
   [
