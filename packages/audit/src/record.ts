@@ -1,5 +1,5 @@
 /**
- * The record that a site keeps of its visitors: NDJSON, one object a line, told apart by `kind`. docs/audit.md is the
+ * The record that a site keeps of the requests it was sent: NDJSON, one object a line, told apart by `kind`. docs/audit.md is the
  * reader's page of this file. Everything that the auditor knows it knows from here.
  */
 

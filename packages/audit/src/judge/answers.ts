@@ -1,4 +1,4 @@
-/** What a robots fetch came to, as far as the record holds it: the row of docs/spec's table that its last answer stands in. */
+/** What a robots fetch came to, as far as the record holds it: the row of the table in docs/audit.md. */
 import { type AnswerKind, type Policy, parseRobots, ROBOTS_MAX_BYTES, type RobotsTxt } from '@decorum/robots'
 import type { RobotsByOrigin } from '../record.ts'
 import { type Chains, isRedirect, MOST_HOPS } from './chains.ts'

@@ -1,12 +1,13 @@
 /** The report, from what was judged. */
 import { OFFENCE_NAMES } from '../offences.ts'
-import type { AgentReport, LaneReport, LaneTimeline, Report, RulesReport } from '../report.ts'
+import type { AgentReport, LaneReport, Report, RulesReport } from '../report.ts'
 import { NO_BODY } from './answers.ts'
 import type { Judged } from './audit.ts'
 import type { Chains } from './chains.ts'
 import type { Findings } from './findings.ts'
 import type { Knowledge } from './knowledge.ts'
 import type { Lane } from './lanes.ts'
+import { timelinesOf, violationsIn, worstLanes } from './lanes-shown.ts'
 
 export const AFTER_CUT_MS = 25
 /** Of lanes and of agents. */
@@ -14,9 +15,6 @@ const MOST_LISTED = 10_000
 const RULES_SHOWN = 20
 const RULE_LINES_SHOWN = 200
 const RULE_LINE_CHARS = 300
-/** Exchanges of one lane that are drawn one by one; more are drawn as counts. */
-const DRAWN_SINGLY = 400
-const BUCKETS = 240
 
 export type Sums = {
   order: Uint32Array
@@ -84,12 +82,6 @@ function leastSlack(reports: { smallestSlackMs?: number | undefined }[]): number
   for (const { smallestSlackMs: slack } of reports)
     if (slack !== undefined && (least === undefined || slack < least)) least = slack
   return least
-}
-
-export const violationsIn = ({ offences }: { offences?: Partial<Record<string, number>> | undefined }): number => {
-  let sum = 0
-  for (const times of Object.values(offences ?? {})) sum += times ?? 0
-  return sum
 }
 
 /** Lanes of a report: all, or, of more than anybody could read, the worst. */
@@ -178,59 +170,3 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
       ]
     })
 }
-
-type Rankable = {
-  requests: number
-  smallestSlackMs?: number | undefined
-  offences?: Partial<Record<string, number>> | undefined
-}
-
-/** Lanes worth drawing: those with most violations, then with least slack. */
-export function worstLanes<L extends Rankable>(reports: readonly L[], most: number): L[] {
-  const slack = (lane: L): number => lane.smallestSlackMs ?? Number.POSITIVE_INFINITY
-  return reports
-    .toSorted((a, b) => violationsIn(b) - violationsIn(a) || slack(a) - slack(b) || b.requests - a.requests)
-    .slice(0, most)
-}
-
-function timelinesOf({ exchanges, lanes }: Judged, most: number, order: Uint32Array): LaneTimeline[] {
-  const chosen = new Map<Lane, LaneTimeline>()
-  for (const lane of worstLanes(lanes.all, most)) {
-    const buckets = lane.requests > DRAWN_SINGLY ? emptyBuckets() : []
-    const { agent, origin } = lane
-    chosen.set(lane, { agent: agent.name, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
-  }
-  const drawnAt = (row: number): LaneTimeline | undefined =>
-    chosen.get(lanes.all[exchanges.lane[row] as number] as Lane)
-  for (const row of order) {
-    const drawn = drawnAt(row)
-    if (drawn === undefined) continue
-    drawn.from = Math.min(drawn.from, exchanges.startMin[row] as number)
-    drawn.to = Math.max(drawn.to, exchanges.endMax[row] as number)
-  }
-  for (const row of order) {
-    const drawn = drawnAt(row)
-    if (drawn === undefined) continue
-    const start = exchanges.startMin[row] as number
-    const found = exchanges.found[row] as number
-    if (drawn.buckets.length === 0) {
-      drawn.exchanges.push({
-        start,
-        end: exchanges.endMax[row] as number,
-        path: exchanges.path(row),
-        status: exchanges.status[row] as number,
-        offences: OFFENCE_NAMES.filter((_, bit) => (found & (1 << bit)) !== 0),
-      })
-    } else {
-      const share = (start - drawn.from) / Math.max(drawn.to - drawn.from, 1)
-      const bucket = drawn.buckets[Math.min(Math.floor(share * BUCKETS), BUCKETS - 1)]
-      if (bucket === undefined) continue
-      bucket.requests++
-      if (found !== 0) bucket.violations++
-    }
-  }
-  return [...chosen.values()]
-}
-
-const emptyBuckets = (): LaneTimeline['buckets'] =>
-  Array.from({ length: BUCKETS }, () => ({ requests: 0, violations: 0 }))

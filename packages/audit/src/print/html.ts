@@ -1,5 +1,5 @@
 /** The report as one self-contained page: no script, nothing loaded, light and dark. */
-import { worstLanes } from '../judge/summary.ts'
+import { worstLanes } from '../judge/lanes-shown.ts'
 import { OFFENCES } from '../offences.ts'
 import type { LogLine, Report, RulesReport, Violation } from '../report.ts'
 import { escaped } from './printable.ts'

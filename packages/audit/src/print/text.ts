@@ -1,6 +1,6 @@
 /** The report for people who run a site: who visited, how politely, the worst moments with the lines of the log. */
 import { styleText } from 'node:util'
-import { violationsIn, worstLanes } from '../judge/summary.ts'
+import { violationsIn, worstLanes } from '../judge/lanes-shown.ts'
 import { OFFENCES } from '../offences.ts'
 import type { LaneReport, LogLine, Report, RulesReport, Violation } from '../report.ts'
 import { printable as escaped } from './printable.ts'
