@@ -107,7 +107,7 @@ function printVerdict(verdicts: CheckVerdict[]): string[] {
   const lines = [`${allowed ? 'allowed' : 'DISALLOWED'} under ${verdicts.map(({ profile }) => profile).join(', ')}`]
   lines.push(`  path   ${verdict.path}`)
   if (group) lines.push(`  group  line ${group.line}, ${group.agents.join(', ')} (taken as '${token}')`)
-  lines.push(`  rule   ${rule ? printRule(rule) : REASONS[verdict.why]}`)
+  lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
   for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
   if (losersInAll > losers.length) lines.push(`  lost   and ${losersInAll - losers.length} more`)
   lines.push(`  gap    ${printDelay(delay)}`)
@@ -119,6 +119,7 @@ const REASONS = {
   'robots.txt': 'none: robots.txt itself may always be fetched',
   'no-group': 'none: no group names this agent, and there is none for everybody',
   'no-match': 'none of this group matches',
+  'empty-rule': 'none of this group matches; it has a rule without a pattern',
 } as const
 
 const LOST = {

@@ -31,6 +31,7 @@ export class GroupRules {
   readonly #ranges: readonly number[]
   readonly #few: boolean
   #masks: number[] | undefined
+  #empty: number | undefined
   #literals: LiteralIndex | undefined
   #wildcards: GramIndex | undefined
 
@@ -63,6 +64,22 @@ export class GroupRules {
         const weight = this.#weightIfMatching(rule, path)
         if (weight > 0) visit(rule, weight)
       }
+  }
+
+  /** The rule without a pattern that google/robotstxt names when nothing else matched: an allow before a disallow; or -1. */
+  empty(): number {
+    this.#empty ??= this.#findEmpty()
+    return this.#empty
+  }
+
+  #findEmpty(): number {
+    const { marks } = this.#patterns
+    let found = -1
+    for (let i = 0; i < this.#ranges.length; i += 2)
+      for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++)
+        if (marks[2 * rule] === marks[2 * rule + 2] && (found < 0 || (this.allows(rule) && !this.allows(found))))
+          found = rule
+    return found
   }
 
   allows(rule: number): boolean {
@@ -125,6 +142,7 @@ export class GroupRules {
       for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++) {
         const start = marks[2 * rule] as number
         const end = marks[2 * rule + 2] as number
+        if (end === start) continue
         let star = start
         while (star < end && octets[star] !== STAR) star++
         let rest = star

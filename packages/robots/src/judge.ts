@@ -14,6 +14,7 @@ export type AllowedReason =
   | 'robots.txt' // /robots.txt itself
   | 'rule' // an allow rule won
   | 'no-match' // no rule of the group matches
+  | 'empty-rule' // none matches, and one of them is without a pattern
   | 'no-group' // nobody named, not even everybody
   | 'unavailable' // the site has no robots.txt: no restriction
   | 'outage-without-copy' // unreachable, and the policy opens the site

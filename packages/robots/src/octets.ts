@@ -1,7 +1,10 @@
 /** Octets by name, and the two tables that reading needs. */
 
+export const NUL = 0
 export const TAB = 9
 export const LF = 10
+export const VT = 11
+export const FF = 12
 export const CR = 13
 export const SPACE = 32
 export const HASH = 35

@@ -30,6 +30,11 @@ export type Meaning = 'obey' | 'open' | 'unreachable'
 export interface Policy {
   readonly name: string
 
+  /**
+   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, and a key that begins
+   * with a known one (`disallowed:`) is taken for it.
+   */
+  readonly grammar: 'rfc9309' | 'google'
   /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
   readonly agentFallback: 'exact' | 'dashes'
   /**
@@ -96,6 +101,7 @@ const answersByRfc: Record<AnswerKind, Meaning> = {
 
 const rfc9309: Policy = {
   name: 'rfc9309',
+  grammar: 'rfc9309',
   agentFallback: 'exact',
   encoding: 'unreserved',
   trailingStarCounts: false,
@@ -120,6 +126,7 @@ const rfc9309: Policy = {
 const google: Policy = {
   ...rfc9309,
   name: 'google',
+  grammar: 'google',
   encoding: 'as-written',
   trailingStarCounts: true,
   indexOpensFolder: true,

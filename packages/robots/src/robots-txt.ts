@@ -19,6 +19,7 @@ export type VerdictReason =
   | 'robots.txt' // /robots.txt itself is always allowed
   | 'no-group' // no group names the agent, and there is none for everybody
   | 'no-match' // a group, but none of its rules matches
+  | 'empty-rule' // none matches, but the group has a rule without a pattern, which forbids and allows nothing
   | 'rule'
 
 /** The decision alone: what a crawler needs. */

@@ -7,8 +7,9 @@ import { isRobotsTxt, Path } from './path.ts'
 import { normalised, type Patterns } from './patterns.ts'
 import type { Policy } from './policies.ts'
 import { printFile } from './print.ts'
-import { blocksOf, type Delay, groupOf, nameMeans, type RobotsFile, ruleOf } from './robots-file.ts'
+import { blocksOf, type Delay, groupOf, nameMeans, type RobotsFile, recordOf, ruleOf, sitemapsOf, textIn } from './robots-file.ts'
 import type { DelayExplanation, Explanation, Loser, OtherRecord, RobotsTxt, Verdict, Warning } from './robots-txt.ts'
+import { warningsOf } from './warnings.ts'
 
 /** The path of the question at hand; used again for the next one, so that a verdict allocates nothing. */
 const path = /* @__PURE__ */ new Path()
@@ -23,7 +24,9 @@ function readAlike(a: Policy, b: Policy): boolean {
   return a === b || READING.every((key) => a[key] === b[key])
 }
 
-const READING = ['encoding', 'agentFallback', 'trailingStarCounts', 'indexOpensFolder'] as const
+const READING = ['grammar', 'encoding', 'agentFallback', 'trailingStarCounts', 'indexOpensFolder'] as const
+
+type ReadFile = (source: Uint8Array, truncated: boolean, grammar: Policy['grammar']) => RobotsFile
 
 /** The group that an agent falls under. */
 interface Chosen {
@@ -37,14 +40,17 @@ interface Chosen {
 export class RobotsView implements RobotsTxt {
   readonly policy: Policy
   readonly #file: RobotsFile
+  readonly #readFile: ReadFile
   #patterns: Patterns | undefined
   #last: Chosen | undefined
   #remembered: readonly Chosen[] = NONE
   #others: readonly RobotsView[] = NONE
 
-  constructor(file: RobotsFile, policy: Policy) {
+  /** @param read  reads the source again, for the rare file that another policy reads differently line by line */
+  constructor(file: RobotsFile, policy: Policy, read: ReadFile) {
     this.#file = file
     this.policy = policy
+    this.#readFile = read
   }
 
   isAllowed(url: string, agent: Agent): boolean {
@@ -60,13 +66,14 @@ export class RobotsView implements RobotsTxt {
     if (blocks.length === 0) return { allowed: true, why: 'no-group' }
     this.#read(url)
     const winner = rules.winner(path)
-    if (winner < 0) return { allowed: true, why: 'no-match', group: groupOf(this.#file, blocks[0] as number) }
-    const rule = ruleOf(this.#file, winner)
+    const deciding = winner < 0 ? rules.empty() : winner
+    if (deciding < 0) return { allowed: true, why: 'no-match', group: groupOf(this.#file, blocks[0] as number) }
+    const rule = ruleOf(this.#file, deciding)
     return {
-      allowed: rule.type === 'allow',
-      why: 'rule',
+      allowed: winner < 0 || rule.type === 'allow',
+      why: winner < 0 ? 'empty-rule' : 'rule',
       rule,
-      group: groupOf(this.#file, this.#blockOf(blocks, winner, 1)),
+      group: groupOf(this.#file, this.#blockOf(blocks, deciding, 1)),
     }
   }
 
@@ -107,33 +114,38 @@ export class RobotsView implements RobotsTxt {
         }
     }
     if (largest === undefined) return undefined
-    const { seconds, written, line, from } = largest
-    return { seconds, written, line, token, group: groupOf(this.#file, this.#blockOf(blocks, from, 0)) }
+    const { seconds, line, from, at, end } = largest
+    return { seconds, written: textIn(this.#file, at, end), line, token, group: groupOf(this.#file, this.#blockOf(blocks, from, 0)) }
   }
 
   get sitemaps(): string[] {
-    return [...this.#file.sitemaps]
+    return sitemapsOf(this.#file)
   }
 
   get warnings(): Warning[] {
-    return [...this.#file.warnings]
+    return warningsOf(this.#file)
   }
 
   get records(): OtherRecord[] {
-    return this.#file.records.map(({ block, ...record }) => ({
-      ...record,
-      agents: block < 0 ? [] : groupOf(this.#file, block).agents,
-    }))
+    return this.#file.records.map((record) => recordOf(this.#file, record))
   }
 
   under(policy: Policy): RobotsTxt {
     if (readAlike(policy, this.policy)) return this
     let view = this.#others.find((other) => readAlike(policy, other.policy))
     if (view === undefined) {
-      view = new RobotsView(this.#file, policy)
+      view = new RobotsView(this.#fileUnder(policy), policy, this.#readFile)
       this.#others = [...this.#others, view] // there are no more of them than ways of reading
     }
     return view
+  }
+
+  /** The same file, unless some line of it is read differently. */
+  #fileUnder({ grammar }: Policy): RobotsFile {
+    const { source } = this.#file
+    if (source === undefined || grammar === this.#file.grammar) return this.#file
+    const other = this.#others.find((view) => view.policy.grammar === grammar)
+    return other === undefined ? this.#readFile(source, false, grammar) : other.#file
   }
 
   toString(): string {
