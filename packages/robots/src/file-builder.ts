@@ -12,7 +12,6 @@ let marks = /* @__PURE__ */ new Int32Array(512)
 let names = /* @__PURE__ */ new Uint8Array(0)
 let nameMarks = /* @__PURE__ */ new Int32Array(64)
 let starts = /* @__PURE__ */ new Int32Array(64)
-let texts = /* @__PURE__ */ new Uint8Array(0)
 
 const NONE: readonly never[] = []
 
@@ -37,7 +36,12 @@ export class FileBuilder {
   #full = false
   #names = 0
   #nameOctets = 0
-  #textOctets = 0
+  /** Pieces of the input that are copied to the file's texts: [spans[2i], spans[2i+1]), and the one that still grows. */
+  #spans: number[] | undefined
+  #spanAt = 0
+  #spanEnd = -1
+  /** Where in the texts the growing piece begins. */
+  #textAt = 0
   /** Blocks begun so far; the last is where rules go. While it is open, user-agent lines still join it. */
   #blocks = 0
   #open = false
@@ -59,7 +63,6 @@ export class FileBuilder {
     if (patterns.length < length) {
       patterns = new Uint8Array(input.length)
       names = new Uint8Array(input.length)
-      texts = new Uint8Array(input.length + MAX_WARNINGS * MAX_NOTED)
     }
     this.#input = input
     this.#length = length
@@ -139,7 +142,7 @@ export class FileBuilder {
     this.#delayed = true
     this.#delays ??= []
     const at = this.#keep(start, end)
-    const delay: Delay = { seconds, line, from: this.#delayFrom, upTo: this.#names, at, end: this.#textOctets }
+    const delay: Delay = { seconds, line, from: this.#delayFrom, upTo: this.#names, at, end: at + end - start }
     const last = this.#delays.at(-1)
     // Several for the same names: the largest counts (slower, never ruder).
     if (last?.from !== delay.from || last.upTo !== delay.upTo) this.#delays.push(delay)
@@ -148,34 +151,49 @@ export class FileBuilder {
 
   sitemap(start: number, end: number): void {
     this.#sitemaps ??= []
-    this.#sitemaps.push(start, end)
+    const at = this.#keep(start, end)
+    this.#sitemaps.push(at, at + end - start)
   }
 
   record(line: number, nameAt: number, nameEnd: number, valueAt: number, valueEnd: number): void {
     this.#records ??= []
     if (this.#records.length === MAX_RECORDS) return
-    const at = this.#keep(nameAt, nameEnd)
-    const named = this.#keep(valueAt, valueEnd)
-    this.#records.push({ line, block: this.#blocks - 1, at, nameEnd: named, end: this.#textOctets })
+    const at = this.#keep(nameAt, valueEnd)
+    const by = at - nameAt
+    this.#records.push({
+      line,
+      block: this.#blocks - 1,
+      at,
+      nameEnd: nameEnd + by,
+      valueAt: valueAt + by,
+      end: valueEnd + by,
+    })
   }
 
   /** Notes a warning about the octets [start, end) of the input, or about none. */
   note(line: number, kind: Note['kind'], start = 0, end = 0, about: Note['about'] = 0): void {
     if (this.#noted++ >= MAX_WARNINGS) return
-    const at = this.#keep(start, end - start > MAX_NOTED ? start + MAX_NOTED : end)
+    const stop = end - start > MAX_NOTED ? start + MAX_NOTED : end
+    const at = start === stop ? 0 : this.#keep(start, stop)
     this.#notes ??= []
-    this.#notes.push({ line, kind, at, end: this.#textOctets, about })
+    this.#notes.push({ line, kind, at, end: at + stop - start, about })
   }
 
-  /** Copies a piece of the input to the texts; returns where it stands there. */
+  /**
+   * Has the file keep a piece of the input; returns where it will stand in the texts. Pieces come in the order of the file.
+   * Those that are close together are copied with what is between them: a list of thousands of sitemaps is one copy.
+   */
   #keep(start: number, end: number): number {
-    const input = this.#input
-    const room = texts
-    const at = this.#textOctets
-    let used = at
-    while (start < end) room[used++] = input[start++] as number
-    this.#textOctets = used
-    return at
+    if (start > this.#spanEnd + MAX_BETWEEN || this.#spanEnd < 0) {
+      if (this.#spanEnd >= 0) {
+        this.#spans ??= []
+        this.#spans.push(this.#spanAt, this.#spanEnd)
+        this.#textAt += this.#spanEnd - this.#spanAt
+      }
+      this.#spanAt = start
+      this.#spanEnd = end
+    } else if (end > this.#spanEnd) this.#spanEnd = end
+    return this.#textAt + start - this.#spanAt
   }
 
   /** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
@@ -190,13 +208,10 @@ export class FileBuilder {
     const blocks = this.#blocks
     const namesAt = this.used
     const textsAt = namesAt + this.#nameOctets
-    const sitemapsAt = textsAt + this.#textOctets
-    const { spans, octets: sitemapOctets, moved } = this.#sitemapSpans(sitemapsAt)
+    const textOctets = this.#spanEnd < 0 ? 0 : this.#textAt + this.#spanEnd - this.#spanAt
     // One buffer holds it all: a parsed file is a handful of objects, however many groups it has.
     const numbers = 2 * entries + 1 + 2 * blocks + 2
-    const room = new ArrayBuffer(4 * numbers + sitemapsAt + sitemapOctets)
-    const all = new Int32Array(room, 0, numbers)
-    const octets = new Uint8Array(room, 4 * numbers)
+    const { marks: all, octets } = newRoom(numbers, textsAt + textOctets)
     copyNumbers(marks, 2 * rules, all, 0)
     copyNumbers(nameMarks, 2 * this.#names, all, 2 * rules)
     for (let n = rules; n < entries; n++) all[2 * n] = (all[2 * n] as number) + namesAt
@@ -206,12 +221,11 @@ export class FileBuilder {
     all[numbers - 1] = rules
     copyOctets(patterns, 0, namesAt, octets, 0)
     copyOctets(names, 0, this.#nameOctets, octets, namesAt)
-    copyOctets(texts, 0, this.#textOctets, octets, textsAt)
-    let at = sitemapsAt
-    for (let i = 0; i < spans.length; i += 2) {
-      copyOctets(this.#input, spans[i] as number, spans[i + 1] as number, octets, at)
-      at += (spans[i + 1] as number) - (spans[i] as number)
-    }
+    let at = textsAt
+    const spans = this.#spans ?? NONE
+    for (let i = 0; i < spans.length; i += 2)
+      at = copyOctets(this.#input, spans[i] as number, spans[i + 1] as number, octets, at)
+    if (textOctets > 0) copyOctets(this.#input, this.#spanAt, this.#spanEnd, octets, at)
     return {
       grammar,
       source: this.disputed ? this.#input.slice(0, this.#length) : undefined,
@@ -224,53 +238,53 @@ export class FileBuilder {
       blocks,
       encoded: this.encoded,
       delays: this.#delays ?? NONE,
-      sitemaps: moved,
+      sitemaps: this.#sitemaps ?? NONE,
       notes: this.#notes ?? NONE,
       noted: this.#noted,
       records: this.#records ?? NONE,
     }
   }
-
-  /**
-   * Sitemaps that stand close together are copied with what is between them: a list of thousands is one copy.
-   * `moved` are their places in the file's octets, where they begin at `at`.
-   */
-  #sitemapSpans(at: number): { spans: readonly number[]; octets: number; moved: readonly number[] } {
-    const found = this.#sitemaps
-    if (found === undefined) return NO_SITEMAPS
-    const spans: number[] = []
-    const moved: number[] = []
-    let octets = 0
-    let spanAt = 0
-    let spanEnd = -1
-    for (let i = 0; i < found.length; i += 2) {
-      const start = found[i] as number
-      const end = found[i + 1] as number
-      if (spanEnd >= 0 && start - spanEnd <= MAX_BETWEEN) octets += end - spanEnd
-      else {
-        if (spanEnd >= 0) spans.push(spanAt, spanEnd)
-        spanAt = start
-        octets += end - start
-      }
-      spanEnd = end
-      moved.push(at + octets - (end - start), at + octets)
-    }
-    spans.push(spanAt, spanEnd)
-    return { spans, octets, moved }
-  }
 }
 
-const NO_SITEMAPS = { spans: NONE, octets: 0, moved: NONE }
-
-/** Octets between two sitemaps that are copied along rather than left out: a line end and the name of the field. */
+/** So many octets between two pieces are copied along rather than left out: a line end and the name of a field. */
 const MAX_BETWEEN = 16
+
+/**
+ * Small files share a slab of this many octets, since an ArrayBuffer of its own takes longer to make than such a file to
+ * read. A file that is kept keeps its whole slab, which is about what other parsers hold for a file.
+ */
+const SLAB = 4_096
+const SMALL = 1_024
+
+let slab = /* @__PURE__ */ new ArrayBuffer(0)
+let slabUsed = 0
+
+function newRoom(numbers: number, octets: number): { marks: Int32Array; octets: Uint8Array } {
+  const size = 4 * numbers + octets
+  let buffer = slab
+  let at = slabUsed
+  if (size > SMALL) {
+    buffer = new ArrayBuffer(size)
+    at = 0
+  } else {
+    if (at + size > buffer.byteLength) {
+      buffer = slab = new ArrayBuffer(SLAB)
+      at = 0
+    }
+    slabUsed = (at + size + 3) & ~3
+  }
+  return { marks: new Int32Array(buffer, at, numbers), octets: new Uint8Array(buffer, at + 4 * numbers, octets) }
+}
 
 /** Up to here a loop copies faster than a native call with the view that it needs. */
 const FEW = 96
 
-function copyOctets(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): void {
+/** Returns the place behind the copy. */
+function copyOctets(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {
+  const after = at + end - start
   if (end - start > FEW) to.set(from.subarray(start, end), at)
-  else for (let i = start; i < end; i++) to[at++] = from[i] as number
+  else for (; at < after; at++) to[at] = from[start++] as number
+  return after
 }
 
 function copyNumbers(from: Int32Array, count: number, to: Int32Array, at: number): void {

@@ -9,6 +9,7 @@ import { BEGINS_FIELD, isSitemapUrl, octetsOf, spellingAt, standsAt } from './fi
 import { FileBuilder } from './file-builder.ts'
 import { MAX_LINE_OCTETS, ROBOTS_MAX_BYTES } from './limits.ts'
 import { type Grammar, isBlank, newLineParts, readLine } from './line.ts'
+import { LineEnds } from './line-ends.ts'
 import { CR, FF, HASH, isTokenOctet, LF, NUL, PERCENT, SLASH, SPACE, STAR, TAB, VT } from './octets.ts'
 import type { Policy } from './policies.ts'
 import { policies } from './policies.ts'
@@ -48,16 +49,6 @@ const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
 const ALLOW = /* @__PURE__ */ octetsOf('allow:')
 const SITEMAP = /* @__PURE__ */ octetsOf('sitemap:')
 
-/** So many octets are passed over one by one before the rest is made a text, whose search for a line end is native. */
-const PATIENCE = 256
-
-/** One unit per octet, whichever of them they are: windows-1252, which the standard calls latin1, gives each octet its own. */
-const decoder = /* @__PURE__ */ new TextDecoder('latin1')
-
-/** What a value may not hold to be taken as it stands: a comment, and what the grammars disagree on. */
-// oxlint-disable-next-line no-control-regex
-const SPECIAL = /[#\0\v\f]/g
-
 const parts = /* @__PURE__ */ newLineParts()
 
 class Reader {
@@ -65,21 +56,15 @@ class Reader {
   readonly #length: number
   readonly #grammar: Grammar
   readonly #build: FileBuilder
+  readonly #ends: LineEnds
   #line = 0
-  #patience = PATIENCE
-  /** The octets from `#textAt` on, and the next CR in them; -1: there is none. */
-  #text: string | undefined
-  #textAt = 0
-  #carriageReturn = 0
-  /** The next octet that `SPECIAL` finds. */
-  #special = -1
 
   constructor({ octets, length, cut, text }: Loaded, grammar: Grammar) {
     this.#octets = octets
     this.#length = length
     this.#grammar = grammar
     this.#build = new FileBuilder(octets, length)
-    if (text !== undefined) this.#searchIn(text, 0)
+    this.#ends = new LineEnds(octets, length, text)
     let at = 0
     // A byte order mark, also a part of one, at the very start (google/robotstxt).
     if (octets[0] === 0xef && length > 0)
@@ -105,7 +90,7 @@ class Reader {
       let octet = octets[at] as number
       while (octet === SPACE || octet === TAB) octet = octets[++at] as number
       if (BEGINS_FIELD[octet] === 1) at = this.#field(lineAt, at, octet | 32)
-      else if (octet === HASH) at = this.#lineEnd(at)
+      else if (octet === HASH) at = this.#ends.after(at)
       else if (octet !== LF && octet !== CR) at = this.#noField(lineAt, at, octet)
       if (at - lineAt > MAX_LINE_OCTETS) this.#build.note(this.#line, 'line-too-long', 0, 0, MAX_LINE_OCTETS)
       // CR LF is one line end; LF CR is two, the second of an empty line.
@@ -128,7 +113,7 @@ class Reader {
   #noField(lineAt: number, at: number, first: number): number {
     // Under one grammar these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return this.#anyLine(lineAt)
-    const end = this.#lineEnd(at)
+    const end = this.#ends.after(at)
     this.#build.note(this.#line, 'no-field', at, Math.min(end, lineAt + MAX_LINE_OCTETS))
     return end
   }
@@ -154,7 +139,7 @@ class Reader {
       }
       octet = octets[++at] as number
     }
-    if (octet === HASH) at = this.#lineEnd(at)
+    if (octet === HASH) at = this.#ends.after(at)
     if (at - lineAt > MAX_LINE_OCTETS) return this.#anyLine(lineAt)
     while (used > start && isBlank(patterns[used - 1])) used--
     this.#endRule(valueAt, used, allows, encoded)
@@ -189,9 +174,9 @@ class Reader {
   #sitemap(lineAt: number, at: number): number {
     const octets = this.#octets
     while (isBlank(octets[at])) at++
-    const lineEnd = this.#lineEnd(at)
+    const lineEnd = this.#ends.after(at)
     let end = lineEnd
-    if (end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(octets, at, end) || !this.#isPlain(at, end))
+    if (end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(octets, at, end) || !this.#ends.isPlain(at, end))
       return this.#anyLine(lineAt)
     while (isBlank(octets[end - 1])) end--
     this.#build.sitemap(at, end)
@@ -200,15 +185,14 @@ class Reader {
 
   /** Any line, read by the definition. */
   #anyLine(lineAt: number): number {
-    const lineEnd = this.#lineEnd(lineAt)
+    const lineEnd = this.#ends.after(lineAt)
     const octets = this.#octets
     const build = this.#build
     readLine(octets, lineAt, Math.min(lineEnd, lineAt + MAX_LINE_OCTETS), this.#grammar, parts)
     const { field, nameAt, nameEnd, valueAt, valueEnd } = parts
     if (parts.disputed) build.disputed = true
     if (field === undefined) {
-      if (parts.kind === 'record' || parts.kind === 'no-record')
-        build.note(this.#line, 'no-field', nameAt, valueEnd)
+      if (parts.kind === 'record' || parts.kind === 'no-record') build.note(this.#line, 'no-field', nameAt, valueEnd)
       return lineEnd
     }
     if (parts.missingColon) build.note(this.#line, 'missing-colon', 0, 0, field)
@@ -256,61 +240,13 @@ class Reader {
     const build = this.#build
     let letters = start
     while (letters < end && isTokenOctet(octets[letters] as number)) letters++
-    const everybody = end > start && octets[start] === STAR && (end === start + 1 || isSpace(octets[start + 1] as number))
+    const everybody =
+      end > start && octets[start] === STAR && (end === start + 1 || isSpace(octets[start + 1] as number))
     const reachable = letters > start || everybody
     if (!reachable) build.note(this.#line, 'agent-without-name', start, end)
     else if (end > Math.max(letters, start + 1))
       build.note(this.#line, 'agent-with-extra', start, end, Math.max(letters, start + 1) - start)
     build.agent(this.#line, start, end, reachable)
-  }
-
-  /** The next line end at `at` or later. */
-  #lineEnd(at: number): number {
-    if (this.#text === undefined) {
-      const octets = this.#octets
-      const least = at + this.#patience
-      const start = at
-      while (at < least) {
-        const octet = octets[at]
-        if (octet === LF || octet === CR) {
-          this.#patience -= at - start
-          return at
-        }
-        at++
-      }
-      this.#searchIn(decoder.decode(octets.subarray(at, this.#length)), at)
-    }
-    const text = this.#text as string
-    const from = at - this.#textAt
-    const most = this.#length - this.#textAt
-    let end = text.indexOf('\n', from)
-    if (end < 0 || end > most) end = most
-    if (this.#carriageReturn >= 0 && this.#carriageReturn < from) this.#carriageReturn = text.indexOf('\r', from)
-    if (this.#carriageReturn >= 0 && this.#carriageReturn < end) end = this.#carriageReturn
-    return end + this.#textAt
-  }
-
-  /** Are there no octets in [at, end) that end a value, or that one grammar calls blanks? */
-  #isPlain(at: number, end: number): boolean {
-    if (this.#text !== undefined && at >= this.#textAt) {
-      if (this.#special < at) {
-        SPECIAL.lastIndex = at - this.#textAt
-        this.#special = SPECIAL.test(this.#text) ? SPECIAL.lastIndex - 1 + this.#textAt : Infinity
-      }
-      return this.#special >= end
-    }
-    const octets = this.#octets
-    for (; at < end; at++) {
-      const octet = octets[at] as number
-      if (octet <= HASH && (octet === HASH || octet === NUL || octet === VT || octet === FF)) return false
-    }
-    return true
-  }
-
-  #searchIn(text: string, at: number): void {
-    this.#text = text
-    this.#textAt = at
-    this.#carriageReturn = text.indexOf('\r')
   }
 }
 

@@ -1,5 +1,14 @@
 /** A file as the parser understood it, in plain records: reading it again gives the same rules. */
-import { type Delay, nameOf, type ReadRecord, type RobotsFile, recordOf, ruleOf, sitemapsOf, textIn } from './robots-file.ts'
+import {
+  type Delay,
+  nameOf,
+  type ReadRecord,
+  type RobotsFile,
+  recordOf,
+  ruleOf,
+  sitemapsOf,
+  textIn,
+} from './robots-file.ts'
 
 export function printFile(file: RobotsFile): string {
   const head = sitemapsOf(file).map((url) => `Sitemap: ${url}`)
@@ -24,7 +33,7 @@ function printBlock(file: RobotsFile, block: number): string {
   for (const record of file.records) if (record.block === block) lines.push(printRecord(file, record))
   for (let rule = firstRule as number; rule < (rules as number); rule++) {
     const { type, pattern } = ruleOf(file, rule)
-    lines.push(`${type === 'allow' ? 'Allow' : 'Disallow'}: ${pattern}`)
+    lines.push(`${type === 'allow' ? 'Allow' : 'Disallow'}:${pattern === '' ? '' : ` ${pattern}`}`)
   }
   // Without a rule the next user-agent line would join this group.
   if (firstRule === rules) lines.push('Disallow:')

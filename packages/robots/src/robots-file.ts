@@ -20,7 +20,7 @@ export interface Delay {
 }
 
 /**
- * A record that is reported only: field and value are [at, nameEnd) and [nameEnd, end) of the texts. `block` is the one it
+ * A record that is reported only: field and value are [at, nameEnd) and [valueAt, end) of the texts. `block` is the one it
  * stands in, -1 above the first.
  */
 export interface ReadRecord {
@@ -28,6 +28,7 @@ export interface ReadRecord {
   readonly block: number
   readonly at: number
   readonly nameEnd: number
+  readonly valueAt: number
   readonly end: number
 }
 
@@ -35,7 +36,7 @@ export interface RobotsFile {
   readonly grammar: Grammar
   /** The source, kept only when some line of it is read differently by the other grammar. */
   readonly source: Uint8Array | undefined
-  /** All patterns as written, then all names of user-agent lines as written, then the texts, then the sitemaps. */
+  /** All patterns as written, then all names of user-agent lines as written, then the texts: pieces of the source. */
   readonly octets: Uint8Array
   readonly textsAt: number
   /** Rule r: octets [marks[2r], marks[2r+2]); marks[2r+1] is its line × 2, + 1 when it allows. */
@@ -52,7 +53,7 @@ export interface RobotsFile {
   /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
   readonly encoded: boolean
   readonly delays: readonly Delay[]
-  /** Each sitemap is octets [sitemaps[2i], sitemaps[2i+1]). */
+  /** Each sitemap is [sitemaps[2i], sitemaps[2i+1]) of the texts. */
   readonly sitemaps: readonly number[]
   readonly notes: readonly Note[]
   /** How many warnings there were; `notes` holds the first of them. */
@@ -128,14 +129,14 @@ export function textIn(file: RobotsFile, at: number, end: number): string {
 export function sitemapsOf(file: RobotsFile): string[] {
   const urls: string[] = []
   for (let i = 0; i < file.sitemaps.length; i += 2)
-    urls.push(textOf(file.octets, file.sitemaps[i] as number, file.sitemaps[i + 1] as number))
+    urls.push(textIn(file, file.sitemaps[i] as number, file.sitemaps[i + 1] as number))
   return urls
 }
 
-export function recordOf(file: RobotsFile, { line, block, at, nameEnd, end }: ReadRecord): OtherRecord {
+export function recordOf(file: RobotsFile, { line, block, at, nameEnd, valueAt, end }: ReadRecord): OtherRecord {
   return {
     field: textIn(file, at, nameEnd).toLowerCase(),
-    value: textIn(file, nameEnd, end),
+    value: textIn(file, valueAt, end),
     line,
     agents: block < 0 ? [] : groupOf(file, block).agents,
   }

@@ -7,7 +7,17 @@ import { isRobotsTxt, Path } from './path.ts'
 import { normalised, type Patterns } from './patterns.ts'
 import type { Policy } from './policies.ts'
 import { printFile } from './print.ts'
-import { blocksOf, type Delay, groupOf, nameMeans, type RobotsFile, recordOf, ruleOf, sitemapsOf, textIn } from './robots-file.ts'
+import {
+  blocksOf,
+  type Delay,
+  groupOf,
+  nameMeans,
+  type RobotsFile,
+  recordOf,
+  ruleOf,
+  sitemapsOf,
+  textIn,
+} from './robots-file.ts'
 import type { DelayExplanation, Explanation, Loser, OtherRecord, RobotsTxt, Verdict, Warning } from './robots-txt.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -115,7 +125,13 @@ export class RobotsView implements RobotsTxt {
     }
     if (largest === undefined) return undefined
     const { seconds, line, from, at, end } = largest
-    return { seconds, written: textIn(this.#file, at, end), line, token, group: groupOf(this.#file, this.#blockOf(blocks, from, 0)) }
+    return {
+      seconds,
+      written: textIn(this.#file, at, end),
+      line,
+      token,
+      group: groupOf(this.#file, this.#blockOf(blocks, from, 0)),
+    }
   }
 
   get sitemaps(): string[] {

@@ -101,7 +101,11 @@ function escaped(character: string): string {
 const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(octetsOf)
 
 /** What the first octets say about the whole: UTF-16, something compressed or binary, a page of HTML. */
-export function contentOf(octets: Uint8Array, at: number, end: number): 'UTF-16' | 'gzip' | 'an image' | 'HTML' | 'text' {
+export function contentOf(
+  octets: Uint8Array,
+  at: number,
+  end: number,
+): 'UTF-16' | 'gzip' | 'an image' | 'HTML' | 'text' {
   const a = octets[at] as number
   if (end - at < 2 || (a > 32 && a < 0x7f && a !== 60)) return 'text'
   const b = octets[at + 1] as number

@@ -24,7 +24,8 @@ export function* generatedProbes(seed: number, count: number): Generator<Probe> 
 function smallFile(next: () => number): Uint8Array {
   const kind = next()
   if (kind < 0.3) return damaged(next, file(next, 16))
-  if (kind < 0.9) return Buffer.concat([mark(next), ...Array.from({ length: Math.floor(next() * 14) }, () => line(next))])
+  if (kind < 0.9)
+    return Buffer.concat([mark(next), ...Array.from({ length: Math.floor(next() * 14) }, () => line(next))])
   return Uint8Array.from({ length: Math.floor(next() * 200) }, () => Math.floor(next() * 256))
 }
 
@@ -58,14 +59,31 @@ const KEYS = [
   'noindex',
   '',
 ]
-const VALUES = ['', '/', '/', '/a', '/b', '/ab', '*', 'a', '/*a$', '/a/index.html', '/\xc3\xa9', '/%e9', '/%C3%A9', '/a b']
+const VALUES = [
+  '',
+  '/',
+  '/',
+  '/a',
+  '/b',
+  '/ab',
+  '*',
+  'a',
+  '/*a$',
+  '/a/index.html',
+  '/\xc3\xa9',
+  '/%e9',
+  '/%C3%A9',
+  '/a b',
+]
 const ENDS = ['\n', '\n', '\n', '\r', '\r\n', '\n\r', '\r\r\n', '\n\n', '\0\n', '\v\n', '']
 
 /** One line as a hostile or careless author writes it. */
 function line(next: () => number): Buffer {
   const blank = (): string => pick(next, BLANKS)
   const key = pick(next, KEYS)
-  const value = /agent/i.test(key) ? pick(next, [...AGENTS, '*', '*', 'A', 'a/1', '* x', '*\vx', '']) : pick(next, VALUES)
+  const value = /agent/i.test(key)
+    ? pick(next, [...AGENTS, '*', '*', 'A', 'a/1', '* x', '*\vx', ''])
+    : pick(next, VALUES)
   const parts = [blank(), key, blank(), pick(next, [':', ':', ':', ' ', '', '::']), blank(), value, blank()]
   if (next() < 0.2) parts.splice(Math.floor(next() * parts.length), 0, String.fromCharCode(Math.floor(next() * 256)))
   return Buffer.from(parts.join('') + pick(next, ENDS), 'latin1')
@@ -95,7 +113,9 @@ function large(next: () => number): Buffer {
     size += one.length
   }
   while (size < 512_000 + 40) {
-    const one = Buffer.from(pick(next, ['disallow: /a', 'allow: /', 'user-agent: a', '\r\n', '\n', '\r', 'disallow: /b\n']))
+    const one = Buffer.from(
+      pick(next, ['disallow: /a', 'allow: /', 'user-agent: a', '\r\n', '\n', '\r', 'disallow: /b\n']),
+    )
     lines.push(one)
     size += one.length
   }
