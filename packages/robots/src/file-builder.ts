@@ -3,8 +3,8 @@ import { delaySeconds } from './fields.ts'
 import { MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
 import type { Grammar } from './line.ts'
 import { textOf } from './octets.ts'
-import type { Delay, ReadRecord, RobotsFile } from './robots-file.ts'
-import { MAX_NOTED, type Note } from './warnings.ts'
+import { type Delay, NOTE, type ReadRecord, type RobotsFile } from './robots-file.ts'
+import { MAX_NOTED, type NoteKind, numberOf } from './warnings.ts'
 
 /** Room that every file uses again. */
 let patterns = /* @__PURE__ */ new Uint8Array(0)
@@ -12,6 +12,8 @@ let marks = /* @__PURE__ */ new Int32Array(512)
 let names = /* @__PURE__ */ new Uint8Array(0)
 let nameMarks = /* @__PURE__ */ new Int32Array(64)
 let starts = /* @__PURE__ */ new Int32Array(64)
+let sitemapMarks = /* @__PURE__ */ new Int32Array(64)
+const noteMarks = /* @__PURE__ */ new Int32Array(NOTE * MAX_WARNINGS)
 
 const NONE: readonly never[] = []
 
@@ -54,9 +56,9 @@ export class FileBuilder {
   #reachable = true
   #blockLine = 0
   #delays: Delay[] | undefined
-  #sitemaps: number[] | undefined
+  #sitemaps = 0
   #records: ReadRecord[] | undefined
-  #notes: Note[] | undefined
+  #notes = 0
   #noted = 0
 
   constructor(input: Uint8Array, length: number) {
@@ -67,6 +69,11 @@ export class FileBuilder {
     this.#input = input
     this.#length = length
     this.patterns = patterns
+  }
+
+  /** Was there a user-agent line? */
+  get hasGroup(): boolean {
+    return this.#blocks > 0
   }
 
   /** A user-agent line with the value [start, end), of which the first `letters` are its token. */
@@ -150,9 +157,11 @@ export class FileBuilder {
   }
 
   sitemap(start: number, end: number): void {
-    this.#sitemaps ??= []
     const at = this.#keep(start, end)
-    this.#sitemaps.push(at, at + end - start)
+    if (2 * this.#sitemaps + 2 > sitemapMarks.length) sitemapMarks = grown(sitemapMarks)
+    sitemapMarks[2 * this.#sitemaps] = at
+    sitemapMarks[2 * this.#sitemaps + 1] = at + end - start
+    this.#sitemaps++
   }
 
   record(line: number, nameAt: number, nameEnd: number, valueAt: number, valueEnd: number): void {
@@ -170,13 +179,20 @@ export class FileBuilder {
     })
   }
 
-  /** Notes a warning about the octets [start, end) of the input, or about none. */
-  note(line: number, kind: Note['kind'], start = 0, end = 0, about: Note['about'] = 0): void {
+  /**
+   * Notes a warning about the octets [start, end) of the input, or about none.
+   * @param about  a number that its text needs
+   */
+  note(line: number, kind: NoteKind, start = 0, end = 0, about = 0): void {
     if (this.#noted++ >= MAX_WARNINGS) return
     const stop = end - start > MAX_NOTED ? start + MAX_NOTED : end
     const at = start === stop ? 0 : this.#keep(start, stop)
-    this.#notes ??= []
-    this.#notes.push({ line, kind, at, end: at + stop - start, about })
+    const mark = NOTE * this.#notes++
+    noteMarks[mark] = line
+    noteMarks[mark + 1] = numberOf(kind)
+    noteMarks[mark + 2] = at
+    noteMarks[mark + 3] = at + stop - start
+    noteMarks[mark + 4] = about
   }
 
   /**
@@ -210,15 +226,20 @@ export class FileBuilder {
     const textsAt = namesAt + this.#nameOctets
     const textOctets = this.#spanEnd < 0 ? 0 : this.#textAt + this.#spanEnd - this.#spanAt
     // One buffer holds it all: a parsed file is a handful of objects, however many groups it has.
-    const numbers = 2 * entries + 1 + 2 * blocks + 2
+    const startsAt = 2 * entries + 1
+    const sitemapsAt = startsAt + 2 * blocks + 2
+    const notesAt = sitemapsAt + 2 * this.#sitemaps
+    const numbers = notesAt + NOTE * this.#notes
     const { marks: all, octets } = newRoom(numbers, textsAt + textOctets)
     copyNumbers(marks, 2 * rules, all, 0)
     copyNumbers(nameMarks, 2 * this.#names, all, 2 * rules)
     for (let n = rules; n < entries; n++) all[2 * n] = (all[2 * n] as number) + namesAt
     all[2 * entries] = textsAt
-    copyNumbers(starts, 2 * blocks, all, 2 * entries + 1)
-    all[numbers - 2] = this.#names
-    all[numbers - 1] = rules
+    copyNumbers(starts, 2 * blocks, all, startsAt)
+    all[sitemapsAt - 2] = this.#names
+    all[sitemapsAt - 1] = rules
+    copyNumbers(sitemapMarks, 2 * this.#sitemaps, all, sitemapsAt)
+    copyNumbers(noteMarks, NOTE * this.#notes, all, notesAt)
     copyOctets(patterns, 0, namesAt, octets, 0)
     copyOctets(names, 0, this.#nameOctets, octets, namesAt)
     let at = textsAt
@@ -234,12 +255,12 @@ export class FileBuilder {
       marks: all,
       rules,
       names: this.#names,
-      startsAt: 2 * entries + 1,
+      startsAt,
       blocks,
       encoded: this.encoded,
       delays: this.#delays ?? NONE,
-      sitemaps: this.#sitemaps ?? NONE,
-      notes: this.#notes ?? NONE,
+      sitemapsAt,
+      notesAt,
       noted: this.#noted,
       records: this.#records ?? NONE,
     }

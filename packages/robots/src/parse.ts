@@ -17,7 +17,7 @@ import type { RobotsFile } from './robots-file.ts'
 import type { RobotsTxt } from './robots-txt.ts'
 import { type Loaded, load, type RobotsSource } from './source.ts'
 import { RobotsView } from './view.ts'
-import { contentOf } from './warnings.ts'
+import { CONTENTS, contentOf, numberOfField } from './warnings.ts'
 
 export interface ParseOptions {
   /** Default: `policies.decorum`. */
@@ -58,6 +58,11 @@ class Reader {
   readonly #build: FileBuilder
   readonly #ends: LineEnds
   #line = 0
+  #lineAt = 0
+  #counted = 1
+  #countedTo = 0
+  /** A page of HTML, or no text at all: one warning says so, and none is about its lines. */
+  #quiet = false
 
   constructor({ octets, length, cut, text }: Loaded, grammar: Grammar) {
     this.#octets = octets
@@ -70,10 +75,14 @@ class Reader {
     if (octets[0] === 0xef && length > 0)
       at = octets[1] === 0xbb && length > 1 ? (octets[2] === 0xbf && length > 2 ? 3 : 2) : 1
     const content = contentOf(octets, at, length)
+    this.#quiet = content !== 'text'
     if (content === 'HTML') this.#build.note(1, 'looks-like-html')
-    else if (content !== 'text') this.#build.note(1, 'not-text', 0, 0, content)
+    else if (content !== 'text') this.#build.note(1, 'not-text', 0, 0, CONTENTS.indexOf(content))
     this.#lines(at)
-    if (cut) this.#build.note(this.#line + 1, 'over-limit', 0, 0, ROBOTS_MAX_BYTES)
+    if (cut) {
+      this.#lineAt = length
+      this.#build.note(this.#quiet ? this.#number() : this.#line + 1, 'over-limit', 0, 0, ROBOTS_MAX_BYTES)
+    }
   }
 
   file(): RobotsFile {
@@ -87,16 +96,28 @@ class Reader {
     while (at < length) {
       this.#line++
       const lineAt = at
+      this.#lineAt = at
       let octet = octets[at] as number
       while (octet === SPACE || octet === TAB) octet = octets[++at] as number
       if (BEGINS_FIELD[octet] === 1) at = this.#field(lineAt, at, octet | 32)
       else if (octet === HASH) at = this.#ends.after(at)
       else if (octet !== LF && octet !== CR) at = this.#noField(lineAt, at, octet)
-      if (at - lineAt > MAX_LINE_OCTETS) this.#build.note(this.#line, 'line-too-long', 0, 0, MAX_LINE_OCTETS)
+      if (at - lineAt > MAX_LINE_OCTETS) this.#build.note(this.#number(), 'line-too-long', 0, 0, MAX_LINE_OCTETS)
       // CR LF is one line end; LF CR is two, the second of an empty line.
       at += octets[at] === CR && octets[at + 1] === LF && at + 1 < length ? 2 : 1
     }
     // What is counted is line ends, as editors do: after a final one there is one more, empty line.
+  }
+
+  /** The line at hand, 1-based. Where lines are passed over unseen, their ends are counted when one behind them matters. */
+  #number(): number {
+    if (!this.#quiet) return this.#line
+    const octets = this.#octets
+    let at = this.#countedTo
+    for (; at < this.#lineAt; at++)
+      if (octets[at] === LF || (octets[at] === CR && octets[at + 1] !== LF)) this.#counted++
+    this.#countedTo = at
+    return this.#counted
   }
 
   /** A line that may begin with a field name. Returns the index of its end, as all of these do. */
@@ -114,8 +135,12 @@ class Reader {
     // Under one grammar these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return this.#anyLine(lineAt)
     const end = this.#ends.after(at)
-    this.#build.note(this.#line, 'no-field', at, Math.min(end, lineAt + MAX_LINE_OCTETS))
-    return end
+    if (!this.#quiet) {
+      this.#build.note(this.#number(), 'no-field', at, Math.min(end, lineAt + MAX_LINE_OCTETS))
+      return end
+    }
+    // Above the first group nothing of such a page counts but user-agent lines and sitemaps.
+    return this.#build.hasGroup ? end : this.#ends.skip(end)
   }
 
   /** A rule in the usual form, whose value starts at `at`. Copies it while looking for its end. */
@@ -150,11 +175,11 @@ class Reader {
   #endRule(valueAt: number, used: number, allows: 0 | 1, encoded: boolean): void {
     const build = this.#build
     const length = used - build.used
-    if (!build.rule(this.#line, used, allows)) return
+    if (!build.rule(this.#number(), used, allows)) return
     if (encoded) build.encoded = true
     const first = this.#octets[valueAt]
     if (length > 0 && first !== SLASH && first !== STAR)
-      build.note(this.#line, 'pattern-without-slash', valueAt, valueAt + length)
+      build.note(this.#number(), 'pattern-without-slash', valueAt, valueAt + length)
   }
 
   /** A user-agent line in the usual form: a token and nothing else. */
@@ -166,7 +191,7 @@ class Reader {
     else while (isTokenOctet(octets[end] as number)) end++
     const octet = octets[end]
     if (end === at || (octet !== LF && octet !== CR) || end - lineAt > MAX_LINE_OCTETS) return this.#anyLine(lineAt)
-    this.#build.agent(this.#line, at, end, true)
+    this.#build.agent(this.#number(), at, end, true)
     return end
   }
 
@@ -192,11 +217,12 @@ class Reader {
     const { field, nameAt, nameEnd, valueAt, valueEnd } = parts
     if (parts.disputed) build.disputed = true
     if (field === undefined) {
-      if (parts.kind === 'record' || parts.kind === 'no-record') build.note(this.#line, 'no-field', nameAt, valueEnd)
+      if (!this.#quiet && (parts.kind === 'record' || parts.kind === 'no-record'))
+        build.note(this.#number(), 'no-field', nameAt, valueEnd)
       return lineEnd
     }
-    if (parts.missingColon) build.note(this.#line, 'missing-colon', 0, 0, field)
-    if (!parts.right) build.note(this.#line, 'misspelt-field', nameAt, nameEnd, field)
+    if (parts.missingColon) build.note(this.#number(), 'missing-colon', 0, 0, numberOfField(field))
+    if (!parts.right) build.note(this.#number(), 'misspelt-field', nameAt, nameEnd, numberOfField(field))
     switch (field) {
       case 'user-agent':
         this.#anyAgent(valueAt, valueEnd)
@@ -206,14 +232,14 @@ class Reader {
         this.#anyRule(valueAt, valueEnd, field === 'allow' ? 1 : 0)
         break
       case 'crawl-delay':
-        build.delay(this.#line, valueAt, valueEnd)
+        build.delay(this.#number(), valueAt, valueEnd)
         break
       case 'sitemap':
         if (isSitemapUrl(octets, valueAt, valueEnd)) build.sitemap(valueAt, valueEnd)
-        else build.note(this.#line, 'sitemap-unusable', valueAt, valueEnd)
+        else build.note(this.#number(), 'sitemap-unusable', valueAt, valueEnd)
         break
       case 'other':
-        build.record(this.#line, nameAt, nameEnd, valueAt, valueEnd)
+        build.record(this.#number(), nameAt, nameEnd, valueAt, valueEnd)
         break
       default:
         field satisfies never
@@ -243,10 +269,10 @@ class Reader {
     const everybody =
       end > start && octets[start] === STAR && (end === start + 1 || isSpace(octets[start + 1] as number))
     const reachable = letters > start || everybody
-    if (!reachable) build.note(this.#line, 'agent-without-name', start, end)
+    if (!reachable) build.note(this.#number(), 'agent-without-name', start, end)
     else if (end > Math.max(letters, start + 1))
-      build.note(this.#line, 'agent-with-extra', start, end, Math.max(letters, start + 1) - start)
-    build.agent(this.#line, start, end, reachable)
+      build.note(this.#number(), 'agent-with-extra', start, end, Math.max(letters, start + 1) - start)
+    build.agent(this.#number(), start, end, reachable)
   }
 }
 

@@ -7,7 +7,6 @@
 import type { Grammar } from './line.ts'
 import { isTokenOctet, STAR, textOf } from './octets.ts'
 import type { Group, OtherRecord, Rule } from './robots-txt.ts'
-import type { Note } from './warnings.ts'
 
 /** A crawl-delay, binding the names [from, upTo) of the file; written [at, end) of the texts. */
 export interface Delay {
@@ -32,6 +31,9 @@ export interface ReadRecord {
   readonly end: number
 }
 
+/** Numbers per note. */
+export const NOTE = 5
+
 export interface RobotsFile {
   readonly grammar: Grammar
   /** The source, kept only when some line of it is read differently by the other grammar. */
@@ -53,10 +55,11 @@ export interface RobotsFile {
   /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
   readonly encoded: boolean
   readonly delays: readonly Delay[]
-  /** Each sitemap is [sitemaps[2i], sitemaps[2i+1]) of the texts. */
-  readonly sitemaps: readonly number[]
-  readonly notes: readonly Note[]
-  /** How many warnings there were; `notes` holds the first of them. */
+  /** Sitemap i: [marks[s], marks[s+1]) of the texts, with s = sitemapsAt + 2i. */
+  readonly sitemapsAt: number
+  /** Notes, NOTE numbers each, to the end of the marks: line, kind, the octets of the texts that it is about, and `about`. */
+  readonly notesAt: number
+  /** How many warnings there were; there are notes of the first of them. */
   readonly noted: number
   readonly records: readonly ReadRecord[]
 }
@@ -128,8 +131,8 @@ export function textIn(file: RobotsFile, at: number, end: number): string {
 
 export function sitemapsOf(file: RobotsFile): string[] {
   const urls: string[] = []
-  for (let i = 0; i < file.sitemaps.length; i += 2)
-    urls.push(textIn(file, file.sitemaps[i] as number, file.sitemaps[i + 1] as number))
+  for (let at = file.sitemapsAt; at < file.notesAt; at += 2)
+    urls.push(textIn(file, file.marks[at] as number, file.marks[at + 1] as number))
   return urls
 }
 

@@ -2,10 +2,10 @@
  * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its kind
  * and a few octets of the source. Its text is made when somebody asks, since most crawlers never do.
  */
-import { octetsOf, standsAt } from './fields.ts'
+import { type Field, octetsOf, standsAt } from './fields.ts'
 import { isBlank } from './line.ts'
 import { COLON, CR, HASH, LF, textOf } from './octets.ts'
-import type { RobotsFile } from './robots-file.ts'
+import { NOTE, type RobotsFile } from './robots-file.ts'
 import type { Warning, WarningKind } from './robots-txt.ts'
 
 /** A piece of a hostile line, short enough to be printed. */
@@ -14,65 +14,63 @@ const MAX_QUOTE = 60
 /** Octets of the source that a note keeps: one more than is quoted, so that a quote knows that it was cut. */
 export const MAX_NOTED = MAX_QUOTE + 1
 
-/** A warning without its text. */
-export interface Note {
-  readonly line: number
-  /** 'no-field': the line begins with no known field name; whether it has a colon is looked up when somebody asks. */
-  readonly kind: Exclude<WarningKind, 'unknown-field' | 'not-a-record' | 'more-warnings'> | 'no-field'
-  /** The octets it is about: [at, end) of the file's texts. */
-  readonly at: number
-  readonly end: number
-  /** What was read instead (misspelt-field, missing-colon), or what the source is (not-text), or a limit. */
-  readonly about: string | number
+/** What `about` of a note counts in, where it is no number of octets or rules. */
+export const CONTENTS = ['UTF-16', 'gzip', 'an image', 'HTML', 'text'] as const
+const FIELDS: readonly Field[] = ['user-agent', 'allow', 'disallow', 'sitemap', 'crawl-delay', 'other']
+
+export function numberOfField(field: Field): number {
+  return FIELDS.indexOf(field)
+}
+
+/** A warning: its kind, and its text of what was quoted, and of the number `about`. */
+type Text = (quoted: string, about: number, token: string) => string
+
+const TEXTS = {
+  'misspelt-field': (quoted, about) => `${quoted} is read as '${FIELDS[about]}'`,
+  'missing-colon': (_, about) => `read as '${FIELDS[about]}:'`,
+  'rule-before-group': () => 'no user-agent line above',
+  'delay-before-group': () => 'no user-agent line above',
+  'agent-without-name': (quoted) => `${quoted} is no name`,
+  'agent-with-extra': (quoted, _, token) => `of ${quoted} only ${token} counts`,
+  'unreachable-group': () => 'nobody has such a name',
+  'pattern-without-slash': (quoted) => `${quoted} has no '/' in front`,
+  'crawl-delay-unusable': (quoted) => `${quoted} is no number`,
+  'sitemap-unusable': (quoted) => `${quoted} is not http(s)`,
+  'line-too-long': (_, about) => `only ${about} octets of a line are read`,
+  'over-limit': (_, about) => `only ${about} octets are read`,
+  'too-many-rules': (_, about) => `only ${about} rules are read`,
+  'looks-like-html': () => 'this looks like HTML',
+  'not-text': (_, about) => CONTENTS[about] as string,
+} as const satisfies Partial<Record<WarningKind, Text>>
+
+/** 'no-field': the line begins with no known field name; whether it has a colon is looked up when somebody asks. */
+export type NoteKind = keyof typeof TEXTS | 'no-field'
+
+const KINDS = /* @__PURE__ */ Object.keys(TEXTS) as (keyof typeof TEXTS)[]
+const NUMBERS: ReadonlyMap<string, number> = /* @__PURE__ */ new Map(KINDS.map((kind, i) => [kind, i]))
+
+export function numberOf(kind: NoteKind): number {
+  return kind === 'no-field' ? -1 : (NUMBERS.get(kind) as number)
 }
 
 /** The warnings of a file, with the count of those left out. */
 export function warningsOf(file: RobotsFile): Warning[] {
-  const warnings = file.notes.map((note) => warningOf(note, file.octets, file.textsAt))
-  const left = file.noted - file.notes.length
+  const { marks, octets, notesAt, textsAt } = file
+  const warnings: Warning[] = []
+  for (let at = notesAt; at < marks.length; at += NOTE) {
+    const [line, number, start, end, about] = marks.subarray(at) as unknown as [number, number, number, number, number]
+    const from = textsAt + start
+    const kind = KINDS[number]
+    if (kind === undefined) warnings.push(noField(line, octets, from, textsAt + end))
+    else {
+      const text: Text = TEXTS[kind]
+      const token = quote(octets, from, Math.min(textsAt + end, from + about))
+      warnings.push({ line, kind, text: text(quote(octets, from, textsAt + end), about, token) })
+    }
+  }
+  const left = file.noted - warnings.length
   if (left > 0) warnings.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
   return warnings
-}
-
-function warningOf({ line, kind, at, end, about }: Note, octets: Uint8Array, textsAt: number): Warning {
-  const start = textsAt + at
-  const stop = textsAt + end
-  const quoted = (from = start, upTo = stop): string => quote(octets, from, upTo)
-  switch (kind) {
-    case 'no-field':
-      return noField(line, octets, start, stop)
-    case 'misspelt-field':
-      return { line, kind, text: `${quoted()} is read as '${about}'` }
-    case 'missing-colon':
-      return { line, kind, text: `read as '${about}:'` }
-    case 'rule-before-group':
-    case 'delay-before-group':
-      return { line, kind, text: 'no user-agent line above' }
-    case 'agent-without-name':
-      return { line, kind, text: `${quoted()} is no name` }
-    case 'agent-with-extra':
-      return { line, kind, text: `of ${quoted()} only ${quoted(start, start + Number(about))} counts` }
-    case 'unreachable-group':
-      return { line, kind, text: 'nobody has such a name' }
-    case 'pattern-without-slash':
-      return { line, kind, text: `${quoted()} has no '/' in front` }
-    case 'crawl-delay-unusable':
-      return { line, kind, text: `${quoted()} is no number` }
-    case 'sitemap-unusable':
-      return { line, kind, text: `${quoted()} is not http(s)` }
-    case 'line-too-long':
-      return { line, kind, text: `only ${about} octets of a line are read` }
-    case 'over-limit':
-      return { line, kind, text: `only ${about} octets are read` }
-    case 'too-many-rules':
-      return { line, kind, text: `only ${about} rules are read` }
-    case 'looks-like-html':
-      return { line, kind, text: 'this looks like HTML' }
-    case 'not-text':
-      return { line, kind, text: String(about) }
-    default:
-      return kind satisfies never
-  }
 }
 
 /** A line that begins with no known field name: an unknown record when it has a colon, else no record at all. */

@@ -23,10 +23,28 @@ export function* generatedProbes(seed: number, count: number): Generator<Probe> 
 
 function smallFile(next: () => number): Uint8Array {
   const kind = next()
+  if (kind < 0.04) return page(next)
   if (kind < 0.3) return damaged(next, file(next, 16))
   if (kind < 0.9)
     return Buffer.concat([mark(next), ...Array.from({ length: Math.floor(next() * 14) }, () => line(next))])
   return Uint8Array.from({ length: Math.floor(next() * 200) }, () => Math.floor(next() * 256))
+}
+
+/** A page of HTML, or nothing legible, of some KB with lines of a robots.txt in it. */
+function page(next: () => number): Buffer {
+  const parts = [
+    Buffer.from(pick(next, ['<!DOCTYPE html>', ' <html>', '\r\n<head>', '\x89PNG', '\xff\xfe', '#']), 'latin1'),
+  ]
+  const end = pick(next, ['\n', '\r\n', '\r'])
+  for (let n = Math.floor(next() * 200); n > 0; n--)
+    parts.push(
+      next() < 0.1
+        ? line(next)
+        : Buffer.from(
+            `${pick(next, ['', '\t', '        '])}${pick(next, ['<p>x</p>', 'navigator.userAgent', 'agent', 'é', 'var x: y', '', '# x', 'map'])}${'x'.repeat(Math.floor(next() ** 6 * 9_000))}${next() < 0.95 ? end : pick(next, ENDS)}`,
+          ),
+    )
+  return Buffer.concat(parts)
 }
 
 /** A byte order mark, or a part of one, or none. */
