@@ -56,7 +56,7 @@ describe('occurrences', () => {
       const url = `https://h.example/${path}`
       const robots = parseRobots(source)
       const { rule } = robots.decide(url, 'x')
-      const theirs = new Reference(Buffer.from(source)).decide(url, ['x'], robots.policy)
+      const theirs = new Reference(Buffer.from(source), robots.policy.grammar).decide(url, ['x'], robots.policy)
       expect(rule ? (rule.type === 'allow' ? -rule.line : rule.line) : 0).toBe(theirs)
     }
   })

@@ -68,9 +68,12 @@ function tableWithout(first: number, special: readonly number[]): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (code < first || special.includes(code) ? 0 : 1))
 }
 
+/** Room for the longest path that most sites have; a longer one's room is given up with the next path. */
+const USUAL_ROOM = 4_096
+
 /** One path at a time, in octets that are used again for the next one. */
 export class Path {
-  octets: Uint8Array = new Uint8Array(512)
+  octets: Uint8Array = new Uint8Array(USUAL_ROOM)
   length = 0
 
   /**
@@ -82,7 +85,8 @@ export class Path {
     const start = pathStart(url)
     const end = start < 0 ? 0 : url.length
     const most = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
-    if (most > this.octets.length) this.octets = new Uint8Array(most * 2)
+    if (most > this.octets.length) this.octets = new Uint8Array(most)
+    else if (this.octets.length > USUAL_ROOM && most <= USUAL_ROOM) this.octets = new Uint8Array(USUAL_ROOM)
     const { octets } = this
     const raw = encoding === 'as-written'
     const ordinary = raw ? AS_WRITTEN : ORDINARY
@@ -128,11 +132,8 @@ export class Path {
 
   /** As it is compared, for people. */
   toString(): string {
-    return textOf(
-      this.octets.map((octet) => (octet === LITERAL_STAR ? STAR : octet)),
-      0,
-      this.length,
-    )
+    const shown = this.octets.slice(0, this.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet))
+    return textOf(shown, 0, shown.length)
   }
 }
 

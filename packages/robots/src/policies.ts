@@ -48,6 +48,8 @@ export interface Policy {
   readonly indexOpensFolder: boolean
   /** Does the profile know crawl-delay? When false, an agent keeps it only by `honourCrawlDelay`. */
   readonly crawlDelay: boolean
+  /** Seconds above which a crawl-delay is clamped; absent: the policy has no cap. */
+  readonly maxCrawlDelay?: number
 
   readonly answers: Readonly<Record<AnswerKind, Meaning>>
 
@@ -158,6 +160,7 @@ export const policies: Readonly<Record<ProfileName, Policy>> = {
     ...rfc9309,
     name: 'coccoc',
     agentFallback: 'dashes',
+    maxCrawlDelay: 10, // "more than 10 seconds: 10 seconds"
     // "Any answer other than 200 OK": no restriction. No answer: the site is set aside for a while.
     answers: {
       ...answersByRfc,

@@ -44,11 +44,20 @@ export interface Explanation extends Verdict {
   /** Matching rules that lost, longest first; at most MAX_LOSERS of them. */
   readonly losers: readonly Loser[]
   readonly losersInAll: number
+  /** The crawl-delay of the agent, with its source and its clamp. */
+  readonly crawlDelay?: DelayExplanation
+  /** What is odd about the agent that was given: a browser's User-Agent, with the token that was found in it. */
+  readonly agentWarning?: string
 }
 
 /** A crawl-delay and where it came from. */
 export interface DelayExplanation {
+  /** As the site wrote it. */
   readonly seconds: number
+  /** The same under the cap of the policy; equal to `seconds` when there is none or it is not reached. */
+  readonly clampedSeconds: number
+  /** The cap that clamped it; absent when none did. */
+  readonly clampedBy?: number
   readonly written: string
   readonly line: number
   readonly token: string
@@ -99,8 +108,11 @@ export interface RobotsTxt {
   decide(url: string, agent: Agent): Verdict
   /** The same, with the losers. Slower: it looks at every rule that matches. */
   explain(url: string, agent: Agent): Explanation
-  /** Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. */
-  crawlDelay(agent: Agent): number | undefined
+  /**
+   * Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent.
+   * With `clamped`, under the cap of the policy (`maxCrawlDelay`).
+   */
+  crawlDelay(agent: Agent, options?: { readonly clamped?: boolean }): number | undefined
   /** Absolute http(s) URLs, in the order of the file. */
   readonly sitemaps: string[]
   readonly warnings: Warning[]

@@ -1,5 +1,5 @@
 /** A file as one policy reads it: the object that callers hold. */
-import { type Agent, tokensOf } from './agent.ts'
+import { type Agent, sameAgent, tokenInBrowserAgent, tokensOf } from './agent.ts'
 import { GroupRules } from './group-rules.ts'
 import { MAX_LOSERS } from './limits.ts'
 import { startPath } from './match.ts'
@@ -34,13 +34,25 @@ function readAlike(a: Policy, b: Policy): boolean {
   return a === b || READING.every((key) => a[key] === b[key])
 }
 
-const READING = ['grammar', 'encoding', 'agentFallback', 'trailingStarCounts', 'indexOpensFolder'] as const
+const READING = [
+  'grammar',
+  'encoding',
+  'agentFallback',
+  'trailingStarCounts',
+  'indexOpensFolder',
+  'maxCrawlDelay',
+] as const
+
+function warnOfBrowser(userAgent: string): string {
+  return `this is a browser's User-Agent; '${tokenInBrowserAgent(userAgent)}' is taken as its product token`
+}
 
 type ReadFile = (source: Uint8Array, truncated: boolean, grammar: Policy['grammar']) => RobotsFile
 
 /** The group that an agent falls under. */
 interface Chosen {
-  readonly key: string
+  /** A copy, since a caller's list may change. */
+  readonly agent: Agent
   /** '' when there is none, not even for everybody. */
   readonly token: string
   readonly blocks: readonly number[]
@@ -103,11 +115,24 @@ export class RobotsView implements RobotsTxt {
       const tie = rules.allows(rule) === rules.allows(winner) ? 'tie-line-above-wins' : 'tie-allow-wins'
       return { ...ruleOf(this.#file, rule), why: weight < winning ? 'shorter' : tie }
     })
-    return { ...verdict, path: path.toString(), ...(token === '' ? {} : { token }), losers, losersInAll: lost.length }
+    const delay = this.explainDelay(agent)
+    const browser = (typeof agent === 'string' ? [agent] : agent).find(
+      (name) => tokenInBrowserAgent(name) !== undefined,
+    )
+    return {
+      ...verdict,
+      path: path.toString(),
+      ...(token === '' ? {} : { token }),
+      losers,
+      losersInAll: lost.length,
+      ...(delay === undefined ? {} : { crawlDelay: delay }),
+      ...(browser === undefined ? {} : { agentWarning: warnOfBrowser(browser) }),
+    }
   }
 
-  crawlDelay(agent: Agent): number | undefined {
-    return this.explainDelay(agent)?.seconds
+  crawlDelay(agent: Agent, options?: { readonly clamped?: boolean }): number | undefined {
+    const delay = this.explainDelay(agent)
+    return options?.clamped === true ? delay?.clampedSeconds : delay?.seconds
   }
 
   explainDelay(agent: Agent): DelayExplanation | undefined {
@@ -125,8 +150,11 @@ export class RobotsView implements RobotsTxt {
     }
     if (largest === undefined) return undefined
     const { seconds, line, from, at, end } = largest
+    const { maxCrawlDelay: cap } = this.policy
     return {
       seconds,
+      clampedSeconds: cap === undefined ? seconds : Math.min(seconds, cap),
+      ...(cap === undefined || seconds <= cap ? {} : { clampedBy: cap }),
       written: textIn(this.#file, at, end),
       line,
       token,
@@ -175,18 +203,17 @@ export class RobotsView implements RobotsTxt {
 
   /** The group of an agent: its own, of the most specific name that has one, or else everybody's. */
   #choose(agent: Agent): Chosen {
-    const key = typeof agent === 'string' ? agent : agent.join('\n')
-    if (this.#last?.key === key) return this.#last
-    let chosen = this.#remembered.find((one) => one.key === key)
+    if (this.#last !== undefined && sameAgent(this.#last.agent, agent)) return this.#last
+    let chosen = this.#remembered.find((one) => sameAgent(one.agent, agent))
     if (chosen === undefined) {
-      chosen = this.#find(agent, key)
+      chosen = this.#find(typeof agent === 'string' ? agent : [...agent])
       this.#remembered = [...this.#remembered.slice(1 - MAX_REMEMBERED), chosen]
     }
     this.#last = chosen
     return chosen
   }
 
-  #find(agent: Agent, key: string): Chosen {
+  #find(agent: Agent): Chosen {
     const file = this.#file
     let token = ''
     let blocks: number[] = []
@@ -199,13 +226,13 @@ export class RobotsView implements RobotsTxt {
     // Two names that lead to the same blocks share their index.
     for (const other of this.#remembered)
       if (other.blocks.length === blocks.length && blocks.every((block, i) => block === other.blocks[i]))
-        return { key, token, blocks, rules: other.rules }
+        return { agent, token, blocks, rules: other.rules }
     this.#patterns ??= normalised(file, this.policy.encoding)
     const ranges = blocks.flatMap((block) => [
       file.marks[file.startsAt + 2 * block + 1] as number,
       file.marks[file.startsAt + 2 * block + 3] as number,
     ])
-    return { key, token, blocks, rules: new GroupRules(this.#patterns, this.policy, ranges) }
+    return { agent, token, blocks, rules: new GroupRules(this.#patterns, this.policy, ranges) }
   }
 
   /** The block that holds a name, or (offset 1) a rule: a group may be spread over several. */

@@ -32,7 +32,7 @@ function smallFile(next: () => number): Uint8Array {
 
 /** A page of HTML, or nothing legible, of some KB with lines of a robots.txt in it. */
 function page(next: () => number): Buffer {
-  const parts = [
+  const parts: Uint8Array[] = [
     Buffer.from(pick(next, ['<!DOCTYPE html>', ' <html>', '\r\n<head>', '\x89PNG', '\xff\xfe', '#']), 'latin1'),
   ]
   const end = pick(next, ['\n', '\r\n', '\r'])
