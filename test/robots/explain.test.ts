@@ -1,7 +1,7 @@
 /** It explains: the group, the rule, the losers, and what the owner of the site should know. */
 import { parseRobots, policies } from '@decorum/robots'
+import { explainCheck, printCheck } from '@decorum/robots/check'
 import { describe, expect, test } from 'vitest'
-import { explainCheck, printCheck } from '../../packages/cli/src/check.ts'
 import { lines } from './support/ask.ts'
 
 const shop = lines(

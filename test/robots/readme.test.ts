@@ -41,7 +41,7 @@ test('reading a file, and asking it', async () => {
   )) as [boolean, object, number, string[], object[]]
   expect(answer[0]).toBe(false)
   // Each comment that shows an object shows this one.
-  const shown = [...first.matchAll(/^\/\/ (\{ allowed[^\n]*(?:\n\/\/   [^\n]*)*\})$/gm)].map(([, text]) =>
+  const shown = [...first.matchAll(/^\/\/ (\{ allowed[^\n]*(?:\n\/\/ {3}[^\n]*)*\})$/gm)].map(([, text]) =>
     (text as string).replaceAll('\n//', ''),
   )
   expect(shown).toHaveLength(1)

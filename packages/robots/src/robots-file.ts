@@ -109,6 +109,12 @@ export function groupOf(file: RobotsFile, block: number): Group {
   return { agents, line: file.marks[2 * (file.rules + from) + 1] as number }
 }
 
+/** The rules of a block, in the order of the file. */
+export function* rulesOf(file: RobotsFile, block: number): IterableIterator<Rule> {
+  const at = file.startsAt + 2 * block + 1
+  for (let rule = file.marks[at] as number; rule < (file.marks[at + 2] as number); rule++) yield ruleOf(file, rule)
+}
+
 export function nameOf(file: RobotsFile, n: number): string {
   const at = 2 * (file.rules + n)
   return textOf(file.octets, file.marks[at] as number, file.marks[at + 2] as number)

@@ -15,10 +15,22 @@ import {
   type RobotsFile,
   recordOf,
   ruleOf,
+  rulesOf,
   sitemapsOf,
   textIn,
 } from './robots-file.ts'
-import type { DelayExplanation, Explanation, Loser, OtherRecord, RobotsTxt, Verdict, Warning } from './robots-txt.ts'
+import type {
+  DelayExplanation,
+  Explanation,
+  GroupWithRules,
+  Loser,
+  OriginRobots,
+  OtherRecord,
+  RobotsTxt,
+  Rule,
+  Verdict,
+  Warning,
+} from './robots-txt.ts'
 import { warningsOf } from './warnings.ts'
 
 /** The path of the question at hand; used again for the next one, so that a verdict allocates nothing. */
@@ -46,6 +58,8 @@ const READING = [
 function warnOfBrowser(userAgent: string): string {
   return `this is a browser's User-Agent; '${tokenInBrowserAgent(userAgent)}' is taken as its product token`
 }
+
+const textOfUrl = (url: string | URL): string => (typeof url === 'string' ? url : url.href)
 
 type ReadFile = (source: Uint8Array, truncated: boolean, grammar: Policy['grammar']) => RobotsFile
 
@@ -75,14 +89,16 @@ export class RobotsView implements RobotsTxt {
     this.#readFile = read
   }
 
-  isAllowed(url: string, agent: Agent): boolean {
+  isAllowed(at: string | URL, agent: Agent): boolean {
+    const url = textOfUrl(at)
     const { rules } = this.#choose(agent)
     this.#read(url)
     const winner = rules.winner(path)
     return winner < 0 || rules.allows(winner) || isRobotsTxt(url)
   }
 
-  decide(url: string, agent: Agent): Verdict {
+  decide(at: string | URL, agent: Agent): Verdict {
+    const url = textOfUrl(at)
     if (isRobotsTxt(url)) return { allowed: true, why: 'robots.txt' }
     const { rules, blocks } = this.#choose(agent)
     if (blocks.length === 0) return { allowed: true, why: 'no-group' }
@@ -99,7 +115,8 @@ export class RobotsView implements RobotsTxt {
     }
   }
 
-  explain(url: string, agent: Agent): Explanation {
+  explain(at: string | URL, agent: Agent): Explanation {
+    const url = textOfUrl(at)
     const verdict = this.decide(url, agent)
     const { rules, token } = this.#choose(agent)
     this.#read(url)
@@ -159,6 +176,28 @@ export class RobotsView implements RobotsTxt {
       line,
       token,
       group: groupOf(this.#file, this.#blockOf(blocks, from, 0)),
+    }
+  }
+
+  *groups(): IterableIterator<GroupWithRules> {
+    const file = this.#file
+    for (let block = 0; block < file.blocks; block++)
+      yield { ...groupOf(file, block), rules: Array.from(rulesOf(file, block)) }
+  }
+
+  *rules(agent: Agent): IterableIterator<Rule> {
+    for (const block of this.#choose(agent).blocks) yield* rulesOf(this.#file, block)
+  }
+
+  forOrigin(of: string | URL): OriginRobots {
+    const { origin } = new URL(String(of))
+    const within = <T>(url: string | URL, ask: () => T): T | undefined =>
+      URL.canParse(String(url), origin) && new URL(String(url), origin).origin === origin ? ask() : undefined
+    return {
+      origin,
+      isAllowed: (url, agent) => within(url, () => this.isAllowed(url, agent)),
+      decide: (url, agent) => within(url, () => this.decide(url, agent)),
+      explain: (url, agent) => within(url, () => this.explain(url, agent)),
     }
   }
 

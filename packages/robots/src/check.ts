@@ -1,15 +1,8 @@
-/** `decorum check`: what a robots.txt says about one URL, explained for people and as data. Nothing is fetched here. */
-import {
-  type Agent,
-  type DelayExplanation,
-  type Explanation,
-  type OtherRecord,
-  type ProfileName,
-  parseRobots,
-  policies,
-  type Rule,
-  type Warning,
-} from '@decorum/robots'
+/** What a robots.txt says about one URL, explained for people and as data: `robots check` and `decorum check`. Pure. */
+import type { Agent } from './agent.ts'
+import { parseRobots } from './parse.ts'
+import { type ProfileName, policies } from './policies.ts'
+import type { DelayExplanation, Explanation, OtherRecord, Rule, Warning } from './robots-txt.ts'
 
 export type CheckQuestion = {
   /** absolute URL */
@@ -106,6 +99,7 @@ function printVerdict(verdicts: CheckVerdict[]): string[] {
   const { allowed, rule, group, token, losers, losersInAll, delay } = verdict
   const lines = [`${allowed ? 'allowed' : 'DISALLOWED'} under ${verdicts.map(({ profile }) => profile).join(', ')}`]
   lines.push(`  path   ${verdict.path}`)
+  if (verdict.agentWarning !== undefined) lines.push(`  agent  ${verdict.agentWarning}`)
   if (group) lines.push(`  group  line ${group.line}, ${group.agents.join(', ')} (taken as '${token}')`)
   lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
   for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
