@@ -1,5 +1,6 @@
 /** What callers hand over: sources, agents and URLs of every kind, and what a long life of one process does. */
 import { parseRobots, policies, productToken } from '@decorum/robots'
+import { reportLines } from '@decorum/robots/report'
 import { describe, expect, test } from 'vitest'
 import { Path } from '../../packages/robots/src/path.ts'
 import { lines } from './support/ask.ts'
@@ -80,4 +81,87 @@ describe('one process, many URLs', () => {
     expect(String(path)).toHaveLength(5_001)
     expect(copied).toEqual([5_001])
   })
+})
+
+describe('sources and URLs in every form', () => {
+  const octets = new TextEncoder().encode(`xx${robots}`)
+  test.each([
+    ['text', robots],
+    ['Uint8Array', octets.slice(2)],
+    ['a view with an offset', octets.subarray(2)],
+    ['ArrayBuffer', octets.slice(2).buffer],
+    ['DataView', new DataView(octets.buffer, 2)],
+    ['Buffer', Buffer.from(robots)],
+    ['Int8Array', new Int8Array(octets.slice(2).buffer)],
+  ])('%s', (_, source) => {
+    expect(parseRobots(source).isAllowed('/a', 'a')).toBe(false)
+    expect(parseRobots(source).isAllowed('/b', 'a')).toBe(true)
+  })
+  test('a URL object is its text', () => {
+    const file = parseRobots(robots)
+    const url = new URL('https://h.example/a?x#y')
+    expect(file.isAllowed(url, 'a')).toBe(false)
+    expect(file.decide(url, 'a')).toEqual(file.decide(url.href, 'a'))
+    expect(file.explain(url, 'a')).toEqual(file.explain(url.href, 'a'))
+  })
+})
+
+describe('one origin', () => {
+  const file = parseRobots(robots).forOrigin('https://H.example:443/robots.txt')
+  test('says nothing about another one, nor about what is no URL', () => {
+    expect(file.origin).toBe('https://h.example')
+    for (const url of [
+      'http://h.example/a',
+      'https://h.example:8443/a',
+      'https://www.h.example/a',
+      'https://[',
+      'data:,a',
+    ])
+      expect([file.isAllowed(url, 'a'), file.decide(url, 'a'), file.explain(url, 'a')]).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ])
+  })
+  test('and of its own says what the file says, paths included', () => {
+    expect(file.isAllowed('https://h.example/a', 'a')).toBe(false)
+    expect(file.isAllowed('/a', 'a')).toBe(false)
+    expect(file.decide(new URL('https://h.example/b'), 'a')?.allowed).toBe(true)
+  })
+})
+
+test('groups and rules can be gone through', () => {
+  const file = parseRobots(
+    lines('user-agent: A', 'user-agent: b', 'disallow: /1', 'allow:', 'user-agent: a', 'allow: /2'),
+  )
+  expect([...file.groups()]).toEqual([
+    {
+      agents: ['A', 'b'],
+      line: 1,
+      rules: [
+        { type: 'disallow', pattern: '/1', line: 3 },
+        { type: 'allow', pattern: '', line: 4 },
+      ],
+    },
+    { agents: ['a'], line: 5, rules: [{ type: 'allow', pattern: '/2', line: 6 }] },
+  ])
+  expect([...file.rules('a')].map(({ line }) => line)).toEqual([3, 4, 6])
+  expect([...file.rules('z')]).toEqual([])
+})
+
+test('the report has every line and what it was taken for', () => {
+  const source = `\ufeffUser-agent: *\r\n# why\n\nDisalow /a # x\nnonsense\nfoo: bar\n${' '.repeat(16_700)}allow: /\nallowed: /`
+  expect(reportLines(source).map(({ line, kind, field }) => [line, kind, field])).toEqual([
+    [1, 'record', 'user-agent'],
+    [2, 'comment', undefined],
+    [3, 'empty', undefined],
+    [4, 'record', 'disallow'],
+    [5, 'no-record', undefined],
+    [6, 'record', 'unknown'],
+    [7, 'empty', undefined],
+    [8, 'record', 'unknown'],
+  ])
+  expect(reportLines(source)[3]).toMatchObject({ isTypo: true, isMissingColon: true, hasComment: true, value: '/a' })
+  expect(reportLines(source)[6]).toMatchObject({ isTooLong: true })
+  expect(reportLines(source, { policy: policies.google })[7]).toMatchObject({ field: 'allow', isTypo: true })
 })

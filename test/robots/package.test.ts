@@ -91,7 +91,7 @@ describe('the tarball', () => {
       './cache': { types: './dist/cache.d.ts', default: './dist/cache.js' },
       './package.json': './package.json',
     })
-    expect(manifest.bin).toEqual({ robots: 'dist/command.js' })
+    expect(manifest.bin).toEqual({ robots: './dist/command.js' })
     for (const field of ['repository', 'homepage', 'bugs', 'license']) expect(manifest[field], field).toBeDefined()
     expect(manifest.scripts).toBeUndefined()
     expect(manifest.private).toBeUndefined()

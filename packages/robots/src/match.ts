@@ -24,6 +24,11 @@ export function startPath(): void {
   indexed = undefined
 }
 
+/** Octets looked at for the path at hand: what a test holds against a bound, since times depend on the machine. */
+export function stepsTaken(): number {
+  return steps
+}
+
 /** Does the pattern match the whole path from its first octet? The empty pattern never does. */
 export function matchesPattern(octets: Uint8Array, start: number, end: number, path: Path): boolean {
   if (end === start) return false
@@ -34,7 +39,10 @@ export function matchesPattern(octets: Uint8Array, start: number, end: number, p
   for (let i = start; i < stop; i++, at++) {
     const octet = octets[i] as number
     // First the star: under 'as-written' a path may hold one too, and the pattern's is still a wildcard.
-    if (octet === STAR) return matchesFromStar(octets, i, end, path, at)
+    if (octet === STAR) {
+      steps += at
+      return matchesFromStar(octets, i, end, path, at)
+    }
     if (octet !== target[at]) return false
   }
   return !anchored || at === path.length
@@ -96,6 +104,7 @@ function seek(octets: Uint8Array, start: number, end: number, path: Path, at: nu
 function seekIndexed(octets: Uint8Array, start: number, end: number, path: Path, at: number, limit: number): number {
   if (path.length > MAX_INDEXED_PATH) return seek(octets, start, end, path, at, limit)
   indexed ??= new Occurrences(path.octets, path.length)
+  steps += end - start
   const next = indexed.endOfNext(octets, start, end, at)
   return next > limit ? -1 : next
 }
