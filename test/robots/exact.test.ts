@@ -26,6 +26,10 @@ describe('octets that are no text', () => {
     expect(allowed('user-agent: *\ndisallow \v/a', '/a')).toBe(false)
     expect(allowed('user-agent: *\ndisallow \v /a', '/a')).toBe(true)
   })
+  test('under google a NUL ends a URL too', () => {
+    expect(allowed('user-agent: *\ndisallow: /a$', '/a\0b')).toBe(false)
+    expect(allowed('user-agent: *\ndisallow: /a$', '/a\0b', rfc9309)).toBe(true)
+  })
   test('elsewhere they are octets of the pattern like others', () => {
     for (const policy of [rfc9309, decorum, coccoc]) {
       expect(allowed('user-agent: *\ndisallow: /\0', '/a', policy)).toBe(true)

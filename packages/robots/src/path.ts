@@ -75,7 +75,7 @@ const BACKSLASH = 92
 
 /** 1 for the octets of a URL that are compared as they stand, whatever stands beside them, per encoding. */
 const ORDINARY = /* @__PURE__ */ tableWithout(32, [HASH, PERCENT, STAR, DOT, BACKSLASH])
-const AS_WRITTEN = /* @__PURE__ */ tableWithout(0, [HASH])
+const AS_WRITTEN = /* @__PURE__ */ tableWithout(1, [HASH]) // a NUL ends it, as it ends a C string
 
 function tableWithout(first: number, special: readonly number[]): Uint8Array {
   return Uint8Array.from({ length: 128 }, (_, code) => (code < first || special.includes(code) ? 0 : 1))
@@ -109,7 +109,7 @@ export class Path {
     for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
       if (code < 0x80 && ordinary[code] === 1) octets[length++] = code
-      else if (code === HASH) break
+      else if (code === HASH || (raw && code === 0)) break
       else if (code >= 0x80) {
         // The whole character; the encoder makes U+FFFD of a lone surrogate.
         const character = String.fromCodePoint(url.codePointAt(at) as number)
