@@ -63,6 +63,19 @@ describe('what lies beyond the line limit does not exist, under every profile', 
       expect(robots.sitemaps).toEqual([])
     }
   })
+  test('and is no warning of its own', () => {
+    for (const field of ['noindex: /a', 'x', 'sitemap: /s', 'user-agent: 42'])
+      for (const policy of all)
+        expect(
+          parseRobots(`user-agent: *\n${beyond}${field}\nnoindex: /b\n`, { policy }).warnings.map(({ line, kind }) => [
+            line,
+            kind,
+          ]),
+        ).toEqual([
+          [2, 'line-too-long'],
+          [3, 'unknown-field'],
+        ])
+  })
   test('the colon may be the last octet that counts, and so may the first of the pattern', () => {
     const padded = (text: string, upTo: number): string => `${' '.repeat(16_663 - upTo)}${text}`
     for (const policy of all) {

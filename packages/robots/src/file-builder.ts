@@ -186,12 +186,12 @@ export class FileBuilder {
   note(line: number, kind: NoteKind, start = 0, end = 0, about = 0): void {
     if (this.#noted++ >= MAX_WARNINGS) return
     const stop = end - start > MAX_NOTED ? start + MAX_NOTED : end
-    const at = start === stop ? 0 : this.#keep(start, stop)
+    const at = start >= stop ? 0 : this.#keep(start, stop)
     const mark = NOTE * this.#notes++
     noteMarks[mark] = line
     noteMarks[mark + 1] = numberOf(kind)
     noteMarks[mark + 2] = at
-    noteMarks[mark + 3] = at + stop - start
+    noteMarks[mark + 3] = at + Math.max(0, stop - start)
     noteMarks[mark + 4] = about
   }
 

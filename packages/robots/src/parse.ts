@@ -148,6 +148,7 @@ class Reader {
     // Under one grammar these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return this.#anyLine(lineAt)
     const end = this.#ends.after(at)
+    if (at - lineAt >= MAX_LINE_OCTETS) return end // all that counts of it is blank
     if (!this.#quiet) {
       this.#build.note(this.#number(), 'no-field', at, Math.min(end, lineAt + MAX_LINE_OCTETS))
       return end
