@@ -1,16 +1,8 @@
-/** `decorum check`: what a robots.txt says about one URL, explained for people and as data. Nothing is fetched here. */
-import { printable } from '@decorum/protocol'
-import {
-  type Agent,
-  type DelayExplanation,
-  type Explanation,
-  type OtherRecord,
-  type ProfileName,
-  parseRobots,
-  policies,
-  type Rule,
-  type Warning,
-} from '@decorum/robots'
+/** What a robots.txt says about one URL, explained for people and as data: `robots check` and `decorum check`. Pure. */
+import type { Agent } from './agent.ts'
+import { parseRobots } from './parse.ts'
+import { type ProfileName, policies } from './policies.ts'
+import type { DelayExplanation, Explanation, OtherRecord, Rule, Warning } from './robots-txt.ts'
 
 export type CheckQuestion = {
   /** absolute URL */
@@ -86,7 +78,7 @@ function substance({ allowed, rule, token, delay }: CheckVerdict): string {
 }
 
 /** The explanation for people: the verdict first, then why, then what the owner of the site should know. */
-export function printCheck(explained: CheckExplanation): string {
+export function printCheck(explained: CheckExplanation, shown: (line: string) => string = visible): string {
   const lines: string[] = []
   const told = new Map<string, CheckVerdict[]>()
   for (const verdict of explained.verdicts) {
@@ -99,7 +91,7 @@ export function printCheck(explained: CheckExplanation): string {
   if (explained.sitemaps.length > 0) lines.push('Sitemaps', ...explained.sitemaps.map((url) => `  ${url}`), '')
   if (explained.records.length > 0) lines.push('Also there, not acted on', ...explained.records.map(printRecord), '')
   if (explained.warnings.length > 0) lines.push('Warnings', ...explained.warnings.map(printWarning), '')
-  return lines.map(printable).join('\n')
+  return lines.map(shown).join('\n')
 }
 
 function printVerdict(verdicts: CheckVerdict[]): string[] {
@@ -107,8 +99,9 @@ function printVerdict(verdicts: CheckVerdict[]): string[] {
   const { allowed, rule, group, token, losers, losersInAll, delay } = verdict
   const lines = [`${allowed ? 'allowed' : 'DISALLOWED'} under ${verdicts.map(({ profile }) => profile).join(', ')}`]
   lines.push(`  path   ${verdict.path}`)
+  if (verdict.agentWarning !== undefined) lines.push(`  agent  ${verdict.agentWarning}`)
   if (group) lines.push(`  group  line ${group.line}, ${group.agents.join(', ')} (taken as '${token}')`)
-  lines.push(`  rule   ${rule ? printRule(rule) : REASONS[verdict.why]}`)
+  lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
   for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
   if (losersInAll > losers.length) lines.push(`  lost   and ${losersInAll - losers.length} more`)
   lines.push(`  gap    ${printDelay(delay)}`)
@@ -120,6 +113,7 @@ const REASONS = {
   'robots.txt': 'none: robots.txt itself may always be fetched',
   'no-group': 'none: no group names this agent, and there is none for everybody',
   'no-match': 'none of this group matches',
+  'empty-rule': 'none of this group matches; it has a rule without a pattern',
 } as const
 
 const LOST = {
@@ -147,4 +141,13 @@ function printRecord({ line, field, value }: OtherRecord): string {
 
 function printWarning({ line, kind, text }: Warning): string {
   return `  ${line > 0 ? `line ${line}, ` : ''}${kind}: ${text}`
+}
+
+/** A line of a stranger's file as a terminal may show it: control and direction characters become escapes. */
+function visible(line: string): string {
+  return line.replaceAll(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
