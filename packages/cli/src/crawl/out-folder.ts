@@ -183,7 +183,9 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
   const seen = await stat(note.file).catch(() => undefined)
   if (seen === undefined) throw new UsageError(`${note.file} is not there any more`)
   if (seen.size !== note.bytes || seen.mtimeMs !== note.changedAt) {
-    throw new UsageError(`${note.file} has changed since the crawl began: its lines cannot be told apart`)
+    throw new UsageError(
+      `${note.file} has changed since the crawl began, so its lines cannot be told apart: crawl it as it is now under another --out`,
+    )
   }
   return note
 }
