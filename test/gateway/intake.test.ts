@@ -34,12 +34,13 @@ const [HERE, THERE] = [originIn(0), originIn(1)]
 const waiting = async (partition: number, origin: string): Promise<number> =>
   (await laneUrls(raw, TAGS[partition] ?? '', `decorum ${origin}`)).length
 
-async function gateway(): Promise<RunningService> {
+async function gateway(more: Record<string, string> = {}): Promise<RunningService> {
   const started = await main({
     REDIS_URL: redis.url,
     DECORUM_PARTITIONS: '2',
     LOG_LEVEL: 'silent',
     DECORUM_CONTACT: 'https://bot.example/',
+    ...more,
   })
   onTestFinished(() => started.stop())
   return started
@@ -150,6 +151,28 @@ test('a job that is not JSON, under a name used before, has an outcome of its ow
     expect(await sweep()).toEqual(['nightly'])
   }
   expect(await raw.xlen(`${TAGS[0]}:outcomes`)).toBe(2)
+})
+
+test.each([
+  ['opts', '{broken'],
+  ['opts', 'null'],
+  ['progress', '{broken'],
+  ['parent', '{broken'],
+])('a job whose %s are %s is taken in like any other, and so are those behind it', async (field, text) => {
+  for (const jobId of ['odd', 'behind']) await queue.add('candidates', { url: `${HERE}/${jobId}` }, { jobId })
+  await raw.hset(`${TAGS[0]}:candidates:odd`, field, text)
+  await gateway({ INTAKE_LOCK_MS: '1000' })
+  await expect.poll(() => waiting(0, HERE), { timeout: 10_000, interval: 20 }).toBe(2)
+  await expect
+    .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 10_000, interval: 20 })
+    .toEqual({ wait: 0, active: 0 })
+})
+
+test('a job that cannot even be looked at keeps the sweeper from no other', async () => {
+  await addBroken('broken', 1)
+  await raw.set(`${TAGS[0]}:candidates:no-job`, 'text')
+  await raw.rpush(`${TAGS[0]}:candidates:wait`, 'no-job')
+  expect(await sweep()).toEqual(['broken'])
 })
 
 test('a sweeper that wakes late leaves a later job of the same name alone', async () => {

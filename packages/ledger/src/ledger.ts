@@ -146,13 +146,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
   const own = typeof options.redis === 'string'
   const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
-  redis.on('error', () => {}) // calls carry their own errors; a listener keeps the process alive
+  let refusal: Error | undefined // why a connection ended, which its closing does not tell: a password, a host, a port
+  redis.on('error', (error: Error) => {
+    refusal = error // calls carry their own errors; a listener keeps the process alive
+  })
   let noCluster = false
   redis.on('node error', ({ message }: Error) => {
     noCluster ||= message.includes('cluster support disabled')
   })
   try {
-    await withDeadline(connectLink(redis, callDeadlineMs), callDeadlineMs + 3_000, 'connect')
+    const connecting = connectLink(redis, callDeadlineMs).catch((error: unknown) => Promise.reject(refusal ?? error))
+    await withDeadline(connecting, callDeadlineMs + 3_000, 'connect')
     defineVerbs(redis)
     return await compose(redis, own, options, callDeadlineMs)
   } catch (error) {

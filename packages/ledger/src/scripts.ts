@@ -55,10 +55,19 @@ export function defineVerbs(redis: RedisLink): void {
   for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: scriptOf(verb, lua) })
 }
 
+/** Verbs that take something in or grant it: a Redis that has reached its maxmemory refuses them. */
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'take', 'begin', 'enter'])
+/**
+ * First line of all others: what has been granted ends in a full Redis, too, or its requests would be made again; and an
+ * operator sees it and can pause it. The slots of the fleet bound how much that writes beyond maxmemory.
+ */
+export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
+
 /** A verb with what stands in front of it. */
 export function scriptOf(verb: Verb, read: (name: string) => string): string {
+  const flags = REFUSED_WHEN_FULL.has(verb) ? [] : [ALLOWED_WHEN_FULL]
   const front = verb === 'begin' || verb === 'enter' ? ['common', 'visit'] : ['common']
-  return [...front, verb].map(read).join('\n')
+  return [...flags, ...[...front, verb].map(read)].join('\n')
 }
 
 export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {
