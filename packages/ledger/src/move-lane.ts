@@ -115,6 +115,6 @@ async function copyKey({ redis, change }: Mover, key: string, to: string, target
   const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
   const [body = null, life = -1] = (answers ?? []).map(([, value]) => value as Buffer | number | null)
   if (body === null) return false
-  await change.write(to, PUT_KEY, target, Math.max(Number(life), 0), body as Buffer)
+  await change.write(to, PUT_KEY, target, Math.max(Number(life), 0), body)
   return true
 }

@@ -146,8 +146,7 @@ function printWarning({ line, kind, text }: Warning): string {
 /** A line of a stranger's file as a terminal may show it: control and direction characters become escapes. */
 function visible(line: string): string {
   return line.replaceAll(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
-    /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
