@@ -10,17 +10,21 @@ const faults = ['test/{faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*
 // The pace is a fact of these, or the machine is busy with them anyway.
 const journeys = ['test/journey/**/*.test.ts', 'test/faults/storm.test.ts']
 
+/** Waiting is for an event; only what hangs is ended. */
+const expect = { poll: { timeout: 90_000 } }
+
 export default defineConfig({
   test: {
     projects: [
       {
         // Judgement alone: no Redis, no network.
-        test: { name: 'unit', include: pure, testTimeout: 120_000, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: pure, testTimeout: 120_000, expect, sequence: { groupOrder: 0 } },
       },
       {
         // One real Redis per file (test/support/redis.ts).
         test: {
           name: 'redis',
+          expect,
           include: ['test/**/*.test.ts'],
           exclude: [...pure, ...fetcher, ...faults, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
@@ -34,6 +38,7 @@ export default defineConfig({
         // Real HTTP servers on loopback.
         test: {
           name: 'fetcher',
+          expect,
           include: fetcher,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
@@ -47,6 +52,7 @@ export default defineConfig({
         // Whole processes that die, freeze and wait for leases to end: two files at a time.
         test: {
           name: 'faults',
+          expect,
           include: faults,
           exclude: [...pure, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
@@ -60,6 +66,7 @@ export default defineConfig({
         // Whole fleets, one file at a time.
         test: {
           name: 'journey',
+          expect,
           include: journeys,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',

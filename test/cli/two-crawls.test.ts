@@ -187,7 +187,7 @@ async function pagesIn({ dir }: Crawl): Promise<string[]> {
 /** The embedded Redis ends with the last who needs it. */
 async function noFleet({ env }: Ground): Promise<boolean> {
   await expect
-    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 20_000 })
+    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 90_000 })
     .toContain('no fleet')
   return true
 }

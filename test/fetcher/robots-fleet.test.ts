@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })
 const kindOf = async (id: string) => (await outcomes.all()).find((one) => one.id === id)?.kind
-const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 15_000 }).toBe(kind)
+const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 90_000 }).toBe(kind)
 
 type Exchange = { path: string; start: number; end: number }
 let hosts = 0

@@ -34,5 +34,5 @@ test.each(['reap', 'outbox'] as const)('while %s is refused, acknowledged outcom
     onFleet: () => {},
   })
   onTestFinished(() => housekeeping.stop())
-  await expect.poll(() => reader.xlen(STREAM), { timeout: 10_000, interval: 50 }).toBe(0)
+  await expect.poll(() => reader.xlen(STREAM), { timeout: 90_000, interval: 50 }).toBe(0)
 })

@@ -205,7 +205,7 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
     onTestFinished(() => ledger.close())
     return ledger
   }
-  await expect.poll(() => raw.info('server'), { timeout: 10_000 }).toMatch(/uptime_in_seconds:[2-9]/)
+  await expect.poll(() => raw.info('server'), { timeout: 90_000 }).toMatch(/uptime_in_seconds:[2-9]/)
   const { heldUntil = 0, now } = await (await open()).viewPartition(0)
   expect(heldUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
   await raw.flushall()
@@ -246,7 +246,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   })
   const follow = async (replica: Redis, port: number): Promise<void> => {
     await replica.replicaof('127.0.0.1', port)
-    await expect.poll(() => replica.info('replication'), { timeout: 10_000 }).toMatch(/master_link_status:up/)
+    await expect.poll(() => replica.info('replication'), { timeout: 90_000 }).toMatch(/master_link_status:up/)
   }
   await follow(two, a.port)
   const options = { redis: a.url, partitions: 1, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
@@ -254,7 +254,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
   await ledger.park(0, urls('a'))
-  await expect.poll(() => two.xlen(`${TAG}:outcomes`), { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => two.xlen(`${TAG}:outcomes`), { timeout: 90_000 }).toBe(0)
   await two.replicaof('NO', 'ONE')
   await follow(one, b.port)
   await one.replicaof('NO', 'ONE')
