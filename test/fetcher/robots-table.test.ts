@@ -1,5 +1,5 @@
 /**
- * spec/robots.md §6, row by row, end to end: one origin per answer to robots.txt, one agent per profile, a real gateway,
+ * docs/spec/robots.md §6, row by row, end to end: one origin per answer to robots.txt, one agent per profile, a real gateway,
  * fetcher and Redis. What counts is what becomes of the pages behind it, and which of them the origin was asked for.
  */
 import { openLedger } from '@decorum/ledger'

@@ -1,4 +1,4 @@
-/** How a command ends: exit codes (design §4), and errors whose message is all that their reader needs. */
+/** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is all that their reader needs. */
 import { SettingsError } from '@decorum/protocol'
 
 export const DONE = 0

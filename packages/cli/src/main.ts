@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `decorum` command: reads what was typed, does it, ends with the exit code of design §4. */
+/** The `decorum` command: reads what was typed, does it, ends with the exit code of docs/spec/design.md §4. */
 import { CommanderError } from 'commander'
 import { DONE, type ExitCode, explainError, USAGE } from './exit.ts'
 import { buildProgram } from './program.ts'

@@ -1,4 +1,4 @@
-/** What an answer to robots.txt means before any rule is looked at: spec/robots.md §6, in words. Pure. */
+/** What an answer to robots.txt means before any rule is looked at: docs/spec/robots.md §6, in words. Pure. */
 import {
   judge,
   needsRules,

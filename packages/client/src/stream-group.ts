@@ -16,7 +16,7 @@ export type Entry = {
   outcome: Outcome | undefined
 }
 
-/** Field of an entry that holds the outcome (design §5). */
+/** Field of an entry that holds the outcome (docs/spec/design.md §5). */
 const FIELD = 'o'
 /** Most entries taken over in one call. */
 export const TAKEN_OVER_AT_ONCE = 200

@@ -1,5 +1,5 @@
 /**
- * The silence that a lane owes after each request: `max(floor, min(crawl-delay, cap))` (design §2), and for agents that
+ * The silence that a lane owes after each request: `max(floor, min(crawl-delay, cap))` (docs/spec/design.md §2), and for agents that
  * want it a multiple of what the request took. Back-off has its own clock in the ledger.
  */
 import type { Agent } from '@decorum/protocol'

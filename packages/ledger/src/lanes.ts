@@ -27,7 +27,7 @@ import type {
   TakeResult,
 } from './types.ts'
 
-/** Items of one script call: about 1 ms of Redis (measured: queue-lab §3). */
+/** Items of one script call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ITEMS = 200
 /** How long it is remembered that something was parked, where nothing else says so. */
 const MARK_MS = 7 * 86_400_000

@@ -155,7 +155,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     noCluster ||= message.includes('cluster support disabled')
   })
   try {
-    const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => Promise.reject(refusal ?? error))
+    const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => {
+      throw refusal ?? error
+    })
     await withDeadline(connecting, callDeadlineMs + 3_000, 'connect')
     defineVerbs(redis)
     return await compose(redis, own, options, callDeadlineMs)

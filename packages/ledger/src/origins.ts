@@ -21,7 +21,7 @@ import type {
   SettleResult,
 } from './types.ts'
 
-/** A stale copy may serve for 30 days after the last good answer (spec/robots.md §6); a day more, so that its end is seen. */
+/** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
 
 /**

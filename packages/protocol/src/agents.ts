@@ -38,7 +38,7 @@ const AgentEntry = z
     minGapMs: z.int().min(0).optional(),
     maxGapMs: z.int().min(0).optional(),
     adaptiveGap: AdaptiveGapEntry.optional(),
-    /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (spec/robots.md §5) */
+    /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (docs/spec/robots.md §5) */
     honourCrawlDelay: z.boolean().optional(),
   })
   .refine((a) => (a.minGapMs ?? 0) <= (a.maxGapMs ?? Number.POSITIVE_INFINITY), 'minGapMs lies under maxGapMs')

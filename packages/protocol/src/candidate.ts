@@ -44,7 +44,7 @@ export function assignedId(queue: string, job: { id: string; timestamp: number }
 const isWellFormed = (text: string): boolean => text.isWellFormed()
 const INSTANT = `an instant in ms since 1970 UTC is needed, from 0 to ${LAST_INSTANT}`
 
-/** A candidate as a frontier writes it: design §5. */
+/** A candidate as a frontier writes it: docs/spec/design.md §5. */
 export const Candidate = z.object({
   url: z.string(),
   id: z.string().min(1).max(MAX_ID_CHARS).refine(isWellFormed, NOT_WELL_FORMED).optional(),

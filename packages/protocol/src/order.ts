@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isRecord, jsonObject } from './json.ts'
 
-/** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: queue-lab §3). */
+/** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ORDERS_PER_JOB = 20
 
 const Order = z.object({

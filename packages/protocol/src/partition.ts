@@ -1,7 +1,7 @@
 /**
  * Slices of all hosts, each with its own hash tag. Everything about a host lives in one partition, so a script
  * touches one slot of a Redis Cluster. Tags are chosen so that slots lie evenly round the ring, whatever the
- * number: `{p0}…{p5}` would put four of six on one of three masters (measured: queue-lab §5).
+ * number: `{p0}…{p5}` would put four of six on one of three masters (measured: docs/decisions/0008-what-a-url-costs.md).
  */
 import { hash } from 'node:crypto'
 

@@ -1,5 +1,5 @@
 /**
- * The settings that more than one service reads (design §4). Each service picks what it needs, adds its own, and
+ * The settings that more than one service reads (docs/spec/design.md §4). Each service picks what it needs, adds its own, and
  * reads the environment once through `readSettings`.
  */
 import { z } from 'zod'

@@ -64,7 +64,7 @@ export function explainCheck(question: CheckQuestion): CheckExplanation {
   }
 }
 
-/** gap = max(floor, min(crawl-delay, cap)) (design §2) */
+/** gap = max(floor, min(crawl-delay, cap)) (docs/spec/design.md §2) */
 function delayOf(site: DelayExplanation | undefined, honoured: boolean, floorMs: number, capMs: number): CheckedDelay {
   const asked = site !== undefined && honoured ? site.seconds * 1_000 : 0
   const gapMs = Math.max(floorMs, Math.min(asked, capMs))

@@ -1,5 +1,5 @@
 /**
- * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; spec/robots.md §6, §7)
+ * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; docs/spec/robots.md §6, §7)
  *
  * `consult` finds what is in force, in this order: an answer that is still fresh, else the window of the outage. `judge`
  * puts the URL to it. Unknown, expired or in doubt: ask, or wait; never allow.

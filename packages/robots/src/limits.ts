@@ -18,5 +18,5 @@ export const MAX_RECORDS = 1_000
 /** Losing candidates that an explanation lists; the count is always given whole. */
 export const MAX_LOSERS = 50
 
-/** Retry-After says at most a day (design §7): more is a mistake or a trap, and a timer above 2^31 ms fires at once. */
+/** Retry-After says at most a day (docs/spec/design.md §7): more is a mistake or a trap, and a timer above 2^31 ms fires at once. */
 export const MAX_RETRY_AFTER_MS = 86_400_000

@@ -1,5 +1,5 @@
 /**
- * One origin's robots.txt over time: facts only, no policy, no clock, no name (RFC 9309 §2.3, §2.4; spec/robots.md §7).
+ * One origin's robots.txt over time: facts only, no policy, no clock, no name (RFC 9309 §2.3, §2.4; docs/spec/robots.md §7).
  *
  * Agents with different policies share one origin, and they disagree on what a failure is (429, 206, 5xx under coccoc).
  * So nothing here says 'outage'. Of each kind of answer it keeps when it was last heard, when the next answer of another

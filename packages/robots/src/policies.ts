@@ -1,6 +1,6 @@
 /**
  * Profiles as data: how a file is read, what an answer means, how long an outage forbids, when to ask again.
- * Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `spec/robots.md` §3 to §6 is the table.
+ * Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `docs/spec/robots.md` §3 to §6 is the table.
  */
 
 /**

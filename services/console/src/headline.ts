@@ -1,4 +1,4 @@
-/** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/headline.test.ts` lists the cases. */
+/** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
 import type { Member, PartitionView } from '@decorum/ledger'
 import type { Look } from './looks.ts'
 import { LATE_MS } from './why.ts'

@@ -136,7 +136,7 @@ export async function fetchRobots(
 
 /**
  * The failure of a hop into another origin, told of the one that was asked first. A guarded address or a missing name
- * there says nothing of the address here, and must not end the URLs of this origin: it is a redirect into nowhere (spec §1).
+ * there says nothing of the address here, and must not end the URLs of this origin: it is a redirect into nowhere (docs/spec/robots.md §1).
  */
 function ofHop(failure: Failure): UnansweredReason {
   if (failure === 'nxdomain') return 'dns'

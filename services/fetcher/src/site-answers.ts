@@ -1,6 +1,6 @@
 /**
  * When pages of an origin last answered well, as far as this process has seen. Told with the next failure of its
- * robots.txt: after a month of failures a profile may let in who finds the site otherwise accessible (spec/robots.md §6,
+ * robots.txt: after a month of failures a profile may let in who finds the site otherwise accessible (docs/spec/robots.md §6,
  * `google`). What is forgotten here, or seen by another process alone, leaves the origin shut: slower, never ruder.
  */
 import type { Agents } from '@decorum/protocol'

@@ -146,7 +146,7 @@ const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
   why === 'being-asked' ? 'robots-being-asked' : 'robots-unreachable'
 
 /**
- * Two answers are about the address, not about the site, and end the wait (spec/robots.md §6): an origin that the guard
+ * Two answers are about the address, not about the site, and end the wait (docs/spec/robots.md §6): an origin that the guard
  * refuses, at once; a name that does not exist, after as many tries as a URL has. Until the next question is due.
  */
 function deadOrigin(state: RobotsState, maxAttempts: number): OutcomeBody | undefined {

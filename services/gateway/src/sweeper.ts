@@ -1,6 +1,6 @@
 /**
  * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, the job stalls, comes back and
- * throws again, for ever (measured: reliability §0.6). One whose data is not JSON is set aside, with an outcome that says
+ * throws again, for ever (measured with BullMQ 6.7.0). One whose data is not JSON is set aside, with an outcome that says
  * so. Of one whose data is JSON the other fields that cannot be read are removed, so that it is taken in like any other.
  */
 import type { Ledger, RedisLink } from '@decorum/ledger'

@@ -105,7 +105,7 @@ test('what cannot be gone on with says why', async () => {
 test('a list that can be read only once is copied as standard input is, and its crawl goes on from the copy', async () => {
   const { dir, ask } = await place()
   const pipe = join(dir, 'pipe')
-  execFileSync('mkfifo', [pipe])
+  execFileSync('/usr/bin/mkfifo', [pipe])
   for (const [at, file] of [pipe, '/dev/stdin', '/dev/fd/0'].entries()) {
     const out = join(dir, `out-${at}`)
     const first = await openOutFolder(ask({ out, file }))

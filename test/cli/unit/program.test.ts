@@ -1,4 +1,4 @@
-/** What can be typed: design §4. */
+/** What can be typed: docs/spec/design.md §4. */
 import { expect, test } from 'vitest'
 import { buildProgram } from '../../../packages/cli/src/program.ts'
 

@@ -1,4 +1,4 @@
-/** An outcome as OpenAPI describes it: `data:` of an event `outcome` (design §5). */
+/** An outcome as OpenAPI describes it: `data:` of an event `outcome` (docs/spec/design.md §5). */
 import { FAILURE_REASONS, type Outcome } from '@decorum/protocol'
 import { z } from 'zod'
 import { GATES, instant, meta } from './answers.ts'
