@@ -47,9 +47,9 @@ export const endRobotsFetch: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const { origin } = readLaneName(holder.lane)
   const end = { origin, fence: holder.fence, agents: [...rules.AGENTS] }
-  const real = await process.origins.endRobotsFetch(end)
+  const real = await unlessInDoubt(process.origins.endRobotsFetch(end))
   same('endRobotsFetch', real, rules.endRobotsFetch(play.model, call, origin, holder.fence))
-  holder.asks = false
+  if (real !== 'doubt') holder.asks = false
 }
 
 export const reap: Act = async (play, dice) => {

@@ -64,7 +64,7 @@ export function learn(m: Model, call: Call, word: Teaching): string {
 
 /** The facts stay; lanes that wait are woken to their own clocks. */
 export function endRobotsFetch(m: Model, call: Call, name: string, fence: number): string {
-  open(m, call)
+  if (openUnlessInDoubt(m, call).now === undefined) return 'doubt'
   const origin = originAt(m, name)
   if (origin.question?.fence !== fence) return 'stale'
   delete origin.question
