@@ -349,3 +349,48 @@ test('a job that is begun right before the gate is shut is seen: the gate opens 
   await raw.del('{decorum:0}:candidates:active')
   expect(await change(3)).toMatchObject({ from: 1, to: 3 })
 })
+
+test('a key that ends while it is moved ends: it is not there for ever at its new place', async () => {
+  const raw = await empty()
+  const ledger = await open(1)
+  const moved = ORIGINS.slice(0, 4)
+  for (const origin of moved) await ledger.operate({ origin, action: 'refetch', by: 'ann', reason: 'x' }, [])
+  const [tag] = ledger.tags
+  await ledger.close()
+  const seenOnce = new Set<string>()
+  await change(4, undefined, (_sent, args) => {
+    if (!moved.some((origin) => args === `${tag}:o:${origin}`)) return undefined
+    if (!seenOnce.has(args)) return void seenOnce.add(args) // the copy is taken
+    return raw.del(args) // and its life is asked for when it has just ended
+  })
+  expect(seenOnce.size).toBeGreaterThan(0)
+  const there = await raw.keys('*:o:https://s*')
+  for (const key of there) expect(await raw.pttl(key), key).toBeGreaterThan(0)
+})
+
+test('between partitions whose clocks have leapt differently, a silence takes along what is left of it', async () => {
+  const raw = await empty()
+  const ledger = await open(1)
+  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 3_000 }).toBeUndefined()
+  const [tag = ''] = ledger.tags
+  const DAY = 86_400_000
+  await ledger.close()
+  const now = Number(await raw.hget(`${tag}:epoch`, 'now'))
+  await raw.hset(`${tag}:epoch`, 'shift', DAY, 'now', now + DAY, 'hold', 0) // it has once been set back by a day
+  const waiting = await open(1)
+  for (const origin of ORIGINS) {
+    await waiting.park(0, [url(`of-${origin}`, { origin })])
+    await waiting.operate({ origin, action: 'pause', until: now + DAY + 60_000, by: 'ann', reason: 'x' }, ['bot'])
+  }
+  const { lanes } = await waiting.viewOrigin(ORIGINS[0] as string, ['bot'])
+  expect(lanes[0]?.due).toBeGreaterThan(now + DAY - 1_000)
+  await waiting.close()
+  await change(3)
+  const after = await open(3)
+  for (const origin of ORIGINS) {
+    const view = await after.viewOrigin(origin, ['bot'])
+    expect((view.paused?.until ?? 0) - view.now, origin).toBeGreaterThan(0)
+    expect((view.paused?.until ?? 0) - view.now, origin).toBeLessThanOrEqual(61_000)
+    expect((view.lanes[0]?.due ?? 0) - view.now, origin).toBeLessThanOrEqual(1_000)
+  }
+})

@@ -161,5 +161,5 @@ export function emptySinceMs(info: string): number | undefined {
   const hasServed = field('role') === 'master' && /^0*$/.test(field('master_replid2'))
   const uptime = field('uptime_in_seconds')
   if (!hasServed || !/^\d+$/.test(uptime) || !info.includes('# Commandstats') || TAKES_AWAY.test(info)) return undefined
-  return Number(uptime) * 1_000
+  return Math.max(0, Number(uptime) - 1) * 1_000 // the difference of two instants in whole seconds: up to one too long
 }

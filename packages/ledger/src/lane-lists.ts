@@ -32,14 +32,29 @@ export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promi
   return last.filter((one): one is [List, string] => Boolean(one[1]))
 }
 
-/** How many URLs stand in a list up to an entry, that one counted; 0 when it has left. */
+/** Entries of one command. */
+const PAGE = 500
+
+/**
+ * How many URLs stand in a list up to an entry, that one counted; 0 when it has left. For whoever holds the lane, so that
+ * nothing else leaves meanwhile; page by page, since Redis would look through all of it at once.
+ */
 export async function placeOf(redis: RedisLink, keys: Keys, lane: LaneRef, list: List, entry: string): Promise<number> {
   const name = laneName(lane.agent, lane.origin)
-  const answers = await redis.multi().hget(keys.lanes, name).lpos(keys.list(list, name), entry).exec()
-  const [record = null, place = null] = (answers ?? []).map(([, value]) => value as string | number | null)
-  const first = list === 'q' ? firstOf(record as string | null) : ''
+  const first = list === 'q' ? firstOf(await redis.hget(keys.lanes, name)) : ''
   if (first === entry) return 1
-  return place === null ? 0 : Number(place) + (first === '' ? 1 : 2)
+  for (let at = 0; ; at += PAGE) {
+    const page = await redis.lrange(keys.list(list, name), at, at + PAGE - 1)
+    const place = page.indexOf(entry)
+    if (place >= 0) return at + place + (first === '' ? 1 : 2)
+    if (page.length < PAGE) return 0
+  }
+}
+
+export async function isEmpty(redis: RedisLink, keys: Keys, lane: LaneRef, list: List): Promise<boolean> {
+  const name = laneName(lane.agent, lane.origin)
+  if (list === 'q') return firstOf(await redis.hget(keys.lanes, name)) === ''
+  return (await redis.llen(keys.list(list, name))) === 0
 }
 
 /** The first URLs of a list. */

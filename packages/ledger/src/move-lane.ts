@@ -37,7 +37,7 @@ const EACH_ID = (command: 'SADD' | 'SREM') =>
 
 /**
  * Nothing is done when the lane is not in its old partition: it has moved already.
- * @param aheadMs  how far the clock of its new server may be ahead of the old one's: its silence is that much longer there
+ * @param aheadMs  how far the time of its new partition may be ahead of the old one's: its instants are moved on by that
  * @returns        how many URLs went along
  */
 export async function moveLane(
@@ -88,6 +88,9 @@ async function eachId({ change }: Mover, entries: string[], tag: string, how: 'S
   if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
 }
 
+/** Of an origin (lua/common.lua): the ends of back-off, pause, block and gap by hand. */
+const INSTANTS = ['bu', 'pu', 'ku', 'oe']
+
 /** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */
 export async function moveOrigin(
   { redis, change }: Mover,
@@ -97,12 +100,15 @@ export async function moveOrigin(
   aheadMs: number,
 ): Promise<void> {
   const [here, there] = [keysOf(from), keysOf(to)]
-  const [state, backOff] = await redis.hmget(here.origin(origin), 's', 'bu')
+  const [state, ...instants] = await redis.hmget(here.origin(origin), 's', ...INSTANTS)
   for (const hash of hashesOf(readState(state ?? '')))
     await copyKey({ redis, change }, here.body(hash), to, there.body(hash))
   if (!(await copyKey({ redis, change }, here.origin(origin), to, there.origin(origin)))) return
-  if (backOff && aheadMs > 0)
-    await change.write(to, PUT_FIELD, there.origin(origin), 'bu', (Number(backOff) + aheadMs).toFixed(3))
+  for (const [n, field] of INSTANTS.entries()) {
+    const instant = instants[n]
+    if (instant && aheadMs !== 0)
+      await change.write(to, PUT_FIELD, there.origin(origin), field, (Number(instant) + aheadMs).toFixed(3))
+  }
   await change.write(from, DROP_KEY, here.origin(origin))
 }
 
@@ -115,6 +121,6 @@ async function copyKey({ redis, change }: Mover, key: string, to: string, target
   const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
   const [body = null, life = -1] = (answers ?? []).map(([, value]) => value as Buffer | number | null)
   if (body === null) return false
-  await change.write(to, PUT_KEY, target, Math.max(Number(life), 0), body)
+  await change.write(to, PUT_KEY, target, life === -1 ? 0 : Math.max(Number(life), 1), body)
   return true
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '@decorum/protocol'
 import type { Keys } from './keys.ts'
-import { headsOf, type List, lastOf, placeOf } from './lane-lists.ts'
+import { headsOf, isEmpty, type List, lastOf, placeOf } from './lane-lists.ts'
 import type { Lanes } from './lanes.ts'
 import type { RedisLink } from './link.ts'
 import { type Scripts, withDeadline } from './scripts.ts'
@@ -91,8 +91,7 @@ export function operationsOf(
   async function* dropUpTo(lane: LaneRef, list: List, last: string, signal?: AbortSignal): AsyncGenerator<number> {
     for (;;) {
       signal?.throwIfAborted()
-      let left = await placeOf(redis, keys, lane, list, last)
-      if (left === 0) return
+      if (await isEmpty(redis, keys, lane, list)) return
       const taken = await lanes.take({ ...ALONE, peek: 1, lane, list })
       const [held] = taken.kind === 'taken' ? taken.lanes : []
       if (held === undefined) {
@@ -102,7 +101,8 @@ export function operationsOf(
       const holding = { ...lane, fence: held.fence }
       let attempts = held.tries
       try {
-        left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+        let left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+        if (left === 0) return
         while (left > 0) {
           signal?.throwIfAborted()
           const heads = await headsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))

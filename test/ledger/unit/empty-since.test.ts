@@ -6,8 +6,8 @@ const NONE = '0'.repeat(40)
 const info = (more = '', { role = 'master', replid2 = NONE } = {}): string =>
   `# Server\r\nuptime_in_seconds:90\r\n# Replication\r\nrole:${role}\r\nmaster_replid2:${replid2}\r\n# Commandstats\r\ncmdstat_info:calls=1\r\n${more}`
 
-test('a server that has served, and from which nothing was taken: as long as it runs', () => {
-  expect(emptySinceMs(info('cmdstat_evalsha:calls=4,usec=1\r\ncmdstat_hset:calls=1\r\n'))).toBe(90_000)
+test('a server that has served, and from which nothing was taken: as long as it surely runs', () => {
+  expect(emptySinceMs(info('cmdstat_evalsha:calls=4,usec=1\r\ncmdstat_hset:calls=1\r\n'))).toBe(89_000)
 })
 
 test.each(['flushall', 'flushdb', 'del', 'unlink', 'swapdb', 'rename', 'migrate', 'replicaof', 'config|resetstat'])(

@@ -48,3 +48,30 @@ test('whatever the delays, and with clocks that part by up to 0.05 %, it is neve
     { numRuns: 2_000 },
   )
 })
+
+test('the time that a process can vouch for is never behind the truth, and no further ahead than the quickest call took', () => {
+  let monotonic = 0
+  const clock = redisClock(() => monotonic)
+  expect(clock.most(), 'nothing was seen yet').toBeUndefined()
+  for (let call = 0; call < 10; call++) {
+    const askedAt = monotonic
+    monotonic += call === 4 ? 2 : 300 // there
+    const redisMs = 1_000_000 + monotonic
+    monotonic += 300 // and back
+    clock.seen(redisMs, askedAt)
+    monotonic += 700
+  }
+  const most = clock.most() ?? 0
+  expect(most).toBeGreaterThanOrEqual(1_000_000 + monotonic)
+  expect(most).toBeLessThanOrEqual(1_000_000 + monotonic + 2 + monotonic * 0.001)
+})
+
+test('a process that has known the ledger for less than five seconds vouches for nothing', () => {
+  let monotonic = 0
+  const clock = redisClock(() => monotonic)
+  clock.seen(1_000_000, 0)
+  monotonic = 4_999
+  expect(clock.most()).toBeUndefined()
+  monotonic = 5_000
+  expect(clock.most()).toBeGreaterThanOrEqual(1_005_000)
+})
