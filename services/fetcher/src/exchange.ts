@@ -82,6 +82,7 @@ class NotSentError extends Error {
 export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
     const visit = new Visit(ask, resolve)
+    if (ask.deadlineMs <= 0) return visit.outOfTime()
     try {
       ask.way.dispatch({ origin: ask.origin, path: ask.path, method: 'GET', headers: ask.headers }, visit)
     } catch (error) {
@@ -115,10 +116,15 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
   }
 
+  /** There is no time left before it begins: nothing is connected to, and nothing is said of the site. */
+  outOfTime(): void {
+    this.#end({ kind: 'not-sent', why: 'no time was left to send' })
+  }
+
   /** Starts the clock: the send window while there is no connection, the whole deadline afterwards. */
   watch(): void {
     if (this.#done || this.#timer !== undefined) return
-    const window = Math.max(1, Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)) // a process that slept has no time left
+    const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
     this.#timer = setTimeout(() => this.#late(window), window)
   }
 
