@@ -20,6 +20,18 @@ export type Lease = {
   readonly leaseMs: number
 }
 
+/** An instant on both clocks. */
+export type Since = { monotonic: number; wall: number }
+export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
+
+/**
+ * @param since            when the ledger was asked for it: the reply may be late, the lease began without us
+ * @param fetchDeadlineMs  longest exchange
+ * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+ */
+export const heldLease = (since: Since, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number): Lease =>
+  new HeldLease(since, leaseMs, fetchDeadlineMs, leaseSpanMs)
+
 class HeldLease implements Lease {
   readonly leaseMs: number
   readonly #monotonic: number
@@ -27,13 +39,7 @@ class HeldLease implements Lease {
   readonly #fetchDeadlineMs: number
   readonly #usableMs: number
 
-  /** @param since  when the permit was asked for, on both clocks */
-  constructor(
-    since: { monotonic: number; wall: number },
-    leaseMs: number,
-    fetchDeadlineMs: number,
-    leaseSpanMs: number,
-  ) {
+  constructor(since: Since, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number) {
     this.leaseMs = leaseMs
     this.#monotonic = since.monotonic
     this.#wall = since.wall
@@ -93,8 +99,7 @@ export async function beginLease(
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   for (let tries = 0; tries < MAX_EARLY; tries++) {
-    const monotonic = performance.now() // before the call: the reply may be late, the lease began without us
-    const wall = Date.now()
+    const since = sinceNow()
     crashPoint('begin.before')
     let permit: Permit
     try {
@@ -109,7 +114,7 @@ export async function beginLease(
       crashPoint('begin.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
-      const lease = new HeldLease({ monotonic, wall }, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
+      const lease = heldLease(since, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
       return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
     }
     if (permit.kind === 'refused') return permit
