@@ -1,5 +1,5 @@
 /**
- * The five kinds of test, by what they need. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
+ * The five kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
  * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
@@ -10,22 +10,26 @@ const faults = ['test/{faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*
 // The pace is a fact of these, or the machine is busy with them anyway.
 const journeys = ['test/journey/**/*.test.ts', 'test/faults/storm.test.ts']
 
+/** Waiting is for an event; only what hangs is ended. */
+const expect = { poll: { timeout: 90_000 } }
+
 export default defineConfig({
   test: {
     projects: [
       {
         // Judgement alone: no Redis, no network.
-        test: { name: 'unit', include: pure, testTimeout: 10_000, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: pure, testTimeout: 120_000, expect, sequence: { groupOrder: 0 } },
       },
       {
         // One real Redis per file (test/support/redis.ts).
         test: {
           name: 'redis',
+          expect,
           include: ['test/**/*.test.ts'],
           exclude: [...pure, ...fetcher, ...faults, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
@@ -34,11 +38,12 @@ export default defineConfig({
         // Real HTTP servers on loopback.
         test: {
           name: 'fetcher',
+          expect,
           include: fetcher,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
@@ -47,6 +52,7 @@ export default defineConfig({
         // Whole processes that die, freeze and wait for leases to end: two files at a time.
         test: {
           name: 'faults',
+          expect,
           include: faults,
           exclude: [...pure, ...journeys],
           globalSetup: 'test/support/global-setup.ts',
@@ -60,6 +66,7 @@ export default defineConfig({
         // Whole fleets, one file at a time.
         test: {
           name: 'journey',
+          expect,
           include: journeys,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { judgeRecord, readLogs, visitorsOf } from '../packages/cli/src/audit/index.ts'
+import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
 import { spawnWeb } from '../packages/cli/src/demo/web-process.ts'
 
 const [folder = ''] = process.argv.slice(2)
@@ -56,10 +56,10 @@ try {
       `${urls.length} URLs of ${sites.length} origins in ${((performance.now() - began) / 1_000).toFixed(1)} s`,
   )
   // A silence of a second is our manners; without it only what the sites themselves have asked for is counted.
-  for (const floorMs of [1_000, 0]) {
-    const visitors = visitorsOf({ agent: 'crawlee', profile: 'rfc9309', floorMs, capMs: 10_000 })
-    const { requests, violations } = judgeRecord(evidence, { visitors })
-    console.log(`floor ${floorMs} ms: ${requests} requests,`, violations)
+  for (const minDelayMs of [1_000, 0]) {
+    const agents = agentsOf({ agent: 'crawlee', profile: 'rfc9309', minDelayMs, maxDelayMs: 10_000 })
+    const { requests, violations } = judgeRecord(evidence, { agents })
+    console.log(`delay ${minDelayMs} ms: ${requests} requests,`, violations)
   }
 } finally {
   await web.stop()

@@ -193,6 +193,7 @@ const orderText = (origin: string, fence: number): string =>
 function ledgerAtOnce(): Fleet {
   return {
     begin: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    confirm: async () => 'granted',
     enter: async () => ({ kind: 'wait', waitMs: 1_000 }),
     settle: async ({ outcome }) => {
       const written = JSON.stringify(outcome)
@@ -206,6 +207,7 @@ function ledgerAtOnce(): Fleet {
     body: async () => undefined,
     partitionOf: () => 0,
     now: () => Date.now(),
+    wall: () => Date.now(),
   }
 }
 

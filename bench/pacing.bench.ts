@@ -12,9 +12,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { agentsOf, judgeRecord, type RequestLine, readLogs } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
 import { common } from '@decorum/protocol'
-import { judgeRecord, type RequestLine, readLogs, visitorsOf } from '../packages/cli/src/audit/index.ts'
 import { spawnWeb, type WebProcess } from '../packages/cli/src/demo/web-process.ts'
 import { startFleet } from '../packages/cli/src/fleet.ts'
 import { median, round, table } from './frame/figures.ts'
@@ -164,8 +164,8 @@ function env(redisUrl: string | undefined, gapMs: number): NodeJS.ProcessEnv {
 
 async function figures(record: string, gapMs: number): Promise<Figures> {
   const evidence = await readLogs([record])
-  const visitors = visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: gapMs, capMs: 10_000 })
-  const { total, requests, spanMs } = judgeRecord(evidence, { visitors })
+  const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: gapMs, maxDelayMs: 10_000 })
+  const { total, requests, spanMs } = judgeRecord(evidence, { agents })
   const lanes = [...Map.groupBy(evidence.requests, ({ origin }) => origin).values()]
   const ratios = lanes.flatMap((lane) => ratioOf(lane, gapMs)).toSorted((a, b) => a - b)
   const late = lanes.flatMap((lane) => latenessOf(lane, gapMs)).toSorted((a, b) => a - b)

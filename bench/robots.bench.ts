@@ -1,6 +1,6 @@
 /**
  * robots.txt: ours against npm robots-parser in one run, and against google/robotstxt's C++ where ROBOTSTXT_BINARY names a
- * wrapper of it (its protocol: test/robots/compare/google.ts). All times are processor time of one thread.
+ * wrapper of it (its protocol: test/robots/compare/reference-process.ts). All times are processor time of one thread.
  *
  *   node bench/robots.bench.ts [--short]
  */
@@ -9,8 +9,19 @@ import { parseRobots } from '@decorum/robots'
 import robotsParserModule from 'robots-parser'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
-import { hostile, hostileUrls, large, literals, ordinaryUrls, small, worstCases } from './robots/files.ts'
+import {
+  hostile,
+  hostileUrls,
+  large,
+  literals,
+  ordinaryUrls,
+  page,
+  sitemapList,
+  small,
+  worstCases,
+} from './robots/files.ts'
 import { heldKb, perCallMs, rates } from './robots/measure.ts'
+import { realFiles } from './robots/real-files.ts'
 
 type Robot = { isAllowed(url: string, agent: string): boolean | undefined }
 const robotsParser = robotsParserModule as unknown as (url: string, text: string) => Robot
@@ -37,7 +48,9 @@ function cases(): Case[] {
       held: 8,
       target: [20, 2, 0.5],
     },
-    { name: 'the same, hostile URLs', text: hostile(), urls: hostileUrls(), held: 0, target: [100, 0, 0] },
+    { name: 'page of HTML, 60 KB', text: page(), urls: ordinaryUrls(), held: 40, target: [5, 2, 0.6] },
+    { name: 'list of 5,000 sitemaps, 300 KB', text: sitemapList(), urls: ordinaryUrls(), held: 8, target: [5, 2, 0.6] },
+    { name: 'wildcard rules, hostile URLs', text: hostile(), urls: hostileUrls(), held: 0, target: [100, 0, 0] },
   ]
 }
 
@@ -176,6 +189,7 @@ function worst(ms: number): { rows: string[][]; slowest: number } {
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const ms = short ? 30 : 1_000
+  const corpus = process.env.ROBOTS_CORPUS
   const compared = cases().map((one) => compare(one, ms))
   const { rows, slowest } = worst(short ? 20 : 300)
   return {
@@ -210,6 +224,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
       `Files of up to 500 KiB and URLs of 2 KB made to be slow, ms; the first check also builds the index. Slowest decision: ${round(slowest, 1)} ms (goal ≤ 5, parse ≤ 20).`,
       '',
       ...table(['case', 'parse', 'first check', 'each later', 'explain'], rows),
+      ...(corpus ? ['', ...realFiles(corpus, short ? 5 : 60)] : []),
     ],
   }
 }

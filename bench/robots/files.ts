@@ -100,6 +100,21 @@ export function hostile(): string {
   return `${lines.join('\n')}\n`
 }
 
+/** What many sites answer instead: a page of HTML, 60 KB in 1,200 indented lines. */
+export function page(): string {
+  const next = random(31)
+  const lines = ['<!DOCTYPE html>', '<html><head>', '<script>if (navigator.userAgent) track()</script></head><body>']
+  for (let i = 0; i < 1_200; i++) lines.push(`${'  '.repeat(i % 9)}<a class="item" href="${path(next)}">${i}</a>`)
+  return `${lines.join('\n')}\n</body></html>\n`
+}
+
+export function sitemapList(): string {
+  const next = random(37)
+  const lines = ['User-agent: *', 'Disallow: /search']
+  for (let i = 0; i < 5_000; i++) lines.push(`Sitemap: https://example.org${path(next)}/sitemap-${i}.xml`)
+  return `${lines.join('\n')}\n`
+}
+
 /** 10,000 URLs of about 43 characters, some of which the rules of `large` speak of. */
 export function ordinaryUrls(): string[] {
   const next = random(23)

@@ -70,3 +70,19 @@ function used(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }
+
+/**
+ * Milliseconds of one call of each task: the fastest of many short rounds, taken by turns, so that what neighbours of a
+ * shared machine take away falls on all of them, and in some round on none.
+ */
+export function fastestMs(tasks: readonly (() => unknown)[], rounds: number): number[] {
+  const fastest = tasks.map(() => Infinity)
+  const calls = tasks.map((task) => Math.max(1, Math.ceil(0.3 / perCallMs(task, 1))))
+  for (let round = 0; round < rounds; round++)
+    tasks.forEach((task, i) => {
+      const startedAt = performance.now()
+      for (let n = calls[i] as number; n > 0; n--) if (task()) sink++
+      fastest[i] = Math.min(fastest[i] as number, (performance.now() - startedAt) / (calls[i] as number))
+    })
+  return fastest
+}

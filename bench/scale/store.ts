@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { linkTo, type RedisLink } from '@decorum/ledger'
+import { announceNew, linkTo, type RedisLink } from '@decorum/ledger'
 import { findRedis } from '../../packages/cli/src/redis-binary.ts'
 import { spawnRedis } from '../../packages/cli/src/redis-process.ts'
 import { formCluster, nodeSettings } from '../../test/support/form-cluster.ts'
@@ -31,6 +31,7 @@ export async function startStore(masters: 1 | 3): Promise<Store> {
   const cluster = masters === 1 ? undefined : await formCluster(servers.map(({ port }) => port))
   const url = servers.map((server) => server.url).join(',')
   const link = linkTo(url, { away: 'wait' })
+  await announceNew(link)
   const counters = cluster?.links ?? [linkTo(first?.url ?? '', { away: 'wait' })]
   return {
     url,

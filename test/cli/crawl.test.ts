@@ -122,7 +122,7 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     const dir = await folder()
     const { asked } = await slowList(dir)
     const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env: SLOW })
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    await expect.poll(() => asked.length, { timeout: 90_000 }).toBeGreaterThan(2)
     first.child.kill('SIGINT')
     const stopped = await first.result
     expect(stopped.code).toBe(3)
@@ -153,12 +153,12 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     const { asked } = await slowList(dir)
     const env = { ...SLOW, LEASE_MS: '2000', FETCH_DEADLINE_MS: '1000', QUARANTINE_MS: '500' }
     const first = startDecorum(['crawl', 'urls.txt'], { cwd: dir, env })
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    await expect.poll(() => asked.length, { timeout: 90_000 }).toBeGreaterThan(2)
     first.child.kill('SIGKILL')
     await first.result
     // its Redis ends by itself, and the folder is free again
     await expect
-      .poll(async () => (await decorum(['crawl', '--resume', '--json'], { cwd: dir, env })).code, { timeout: 40_000 })
+      .poll(async () => (await decorum(['crawl', '--resume', '--json'], { cwd: dir, env })).code, { timeout: 90_000 })
       .toBe(0)
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
     expect(new Set(outcomes.map(lineOf)).size).toBe(30)
@@ -179,7 +179,7 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     const { asked } = await slowList(dir)
     const env = { ...SLOW, LEASE_MS: '2000', FETCH_DEADLINE_MS: '1000', QUARANTINE_MS: '500' }
     const running = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
+    await expect.poll(() => asked.length, { timeout: 90_000 }).toBeGreaterThan(2)
     const note = JSON.parse(await readFile(join(dir, 'decorum-out/state/redis.json'), 'utf8')) as { pid: number }
     process.kill(note.pid, 'SIGKILL')
     const { code, stdout } = await running.result

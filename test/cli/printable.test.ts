@@ -103,8 +103,10 @@ test('no file of the command writes to stdout or stderr but terminal.ts', async 
   const src = new URL('../../packages/cli/src/', import.meta.url)
   /** JSON to the parent that started it; whoever hands a stream on to the module that draws on it. */
   const allowed: Record<string, RegExp> = {
-    'redis-guardian.ts': /process\.stdout\.(on\(|write\(`\$\{JSON\.stringify\(report\))/,
+    'redis-guardian.ts':
+      /(process\.stdout, process\.stderr\]\) stream\.on\('error'|process\.stdout\.write\(`\$\{JSON\.stringify\(report\))/,
     'commands/role.ts': /process\.stdout\.write\(`\$\{JSON\.stringify\(\{ started: \{ port/,
+    'commands/up.ts': /process\.stderr\.isTTY \?/,
     'commands/crawl.ts': /displayOn\(process\.stderr,/,
     'demo/command.ts': /screenOn\(options\.json \? process\.stderr : process\.stdout\)/,
     'main.ts': /for \(const stream of \[process\.stdout, process\.stderr\]\)/,

@@ -2,8 +2,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, onTestFinished, test } from 'vitest'
-import { judgeRecord, visitorsOf } from '../../packages/cli/src/audit/index.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 
@@ -51,7 +51,7 @@ const allFetched = ({ urls }: Crawl): string[] => urls.map((url) => `fetched ${u
 
 async function audit({ web }: Ground) {
   return judgeRecord(await web.evidence(), {
-    visitors: visitorsOf({ agent: 'twobot', profile: 'decorum', floorMs: GAP_MS, capMs: 10_000 }),
+    agents: agentsOf({ agent: 'twobot', profile: 'decorum', minDelayMs: GAP_MS, maxDelayMs: 10_000 }),
     robotsRetryMs: 1_000,
   })
 }
@@ -187,7 +187,7 @@ async function pagesIn({ dir }: Crawl): Promise<string[]> {
 /** The embedded Redis ends with the last who needs it. */
 async function noFleet({ env }: Ground): Promise<boolean> {
   await expect
-    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 20_000 })
+    .poll(async () => (await decorum(['outcomes'], { env })).stderr, { timeout: 90_000 })
     .toContain('no fleet')
   return true
 }

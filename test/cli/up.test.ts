@@ -65,7 +65,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   })
 
   const following = startDecorum(['outcomes', '--follow'], { env })
-  await expect.poll(() => following.said().trim().split('\n').length, { timeout: 20_000 }).toBe(4)
+  await expect.poll(() => following.said().trim().split('\n').length, { timeout: 90_000 }).toBe(4)
   following.child.kill('SIGINT')
   const outcomes = outcomesIn(await following.result)
   expect(Object.fromEntries(outcomes.map(({ url, kind }) => [url, kind]))).toEqual({
@@ -110,7 +110,7 @@ test('what was enqueued while nothing ran, and after a crash, is fetched once by
   await first.running.hears('gateway-1 ended (SIGKILL)')
   await queue.add('any', { url: `${origin}/by-a-plain-producer` }) // any BullMQ producer may
   await first.running.hears(/"event":"ready","name":"gateway-1"[\s\S]*"event":"ready","name":"gateway-1"/)
-  await expect.poll(() => asked, { timeout: 20_000 }).toEqual(['/by-a-plain-producer'])
+  await expect.poll(() => asked, { timeout: 90_000 }).toEqual(['/by-a-plain-producer'])
   await queue.close()
   client.disconnect()
   first.running.child.kill('SIGTERM')
@@ -166,7 +166,7 @@ test('role processes end when their parent is killed', { timeout: TIMEOUT }, asy
   )
   expect(pids).toHaveLength(3)
   running.child.kill('SIGKILL')
-  await expect.poll(() => pids.filter(isAlive), { timeout: 30_000 }).toEqual([])
+  await expect.poll(() => pids.filter(isAlive), { timeout: 90_000 }).toEqual([])
 })
 
 function isAlive(pid: number): boolean {

@@ -80,7 +80,7 @@ test('a frontier that was there before the fleet finds its partitions, and store
         await f.enqueue(urls('b', 24))
         return f.tags
       },
-      { timeout: 15_000, interval: 300 },
+      { timeout: 90_000, interval: 300 },
     )
     .toEqual(partitionTags(4))
   await client.del(...(await client.keys(`*:${CANDIDATES}:f*`)))

@@ -36,7 +36,12 @@ async function stored(): Promise<{ url: string; agent?: string }[][]> {
   )
 }
 
-function post(body: string, type: string, query = '', headers: Record<string, string> = {}): Promise<Response> {
+function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  type: string,
+  query = '',
+  headers: Record<string, string> = {},
+): Promise<Response> {
   return fetch(`${base}/v1/candidates${query}`, { method: 'POST', body, headers: { 'content-type': type, ...headers } })
 }
 
@@ -65,11 +70,11 @@ test('Redis away: alive, not ready, metrics say so, intake refuses, the page tel
   expect(await refused.json()).toMatchObject({ error: 'redis-away', stored: 0 })
   expect((await fetch(`${at}/v1/partitions`)).status).toBe(503)
   expect((await fetch(`${at}/queues/api/queues`)).status).toBeGreaterThanOrEqual(500)
-  await expect.poll(async () => (await fetch(at)).text(), { timeout: 5_000 }).toContain('Redis does not answer')
+  await expect.poll(async () => (await fetch(at)).text(), { timeout: 90_000 }).toContain('Redis does not answer')
   await away.restart()
   onTestFinished(() => away.stop())
-  await expect.poll(async () => (await fetch(`${at}/readyz`)).status, { timeout: 10_000 }).toBe(200)
-  await expect.poll(async () => (await fetch(`${at}/v1/partitions`)).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await fetch(`${at}/readyz`)).status, { timeout: 90_000 }).toBe(200)
+  await expect.poll(async () => (await fetch(`${at}/v1/partitions`)).status, { timeout: 90_000 }).toBe(200)
 })
 
 describe('intake', () => {
@@ -114,8 +119,26 @@ describe('intake', () => {
 
   test('an unknown agent, content type or empty body is named', async () => {
     expect((await post('http://a.example/', 'text/plain', '?agent=nobody')).status).toBe(400)
-    expect((await post('http://a.example/', 'application/xml')).status).toBe(415)
+    const odd = await post('http://a.example/', 'application/xml')
+    expect([odd.status, await odd.json()]).toEqual([
+      415,
+      { error: 'content-type', message: expect.stringContaining('application/x-ndjson, ') },
+    ])
     expect(await (await post('', 'text/plain')).json()).toMatchObject({ error: 'nothing-to-do' })
+    expect(await stored()).toEqual([[], []])
+  })
+
+  test('a byte order mark is no part of the text; text in another encoding is refused, for it would be other URLs', async () => {
+    for (const [body, type] of [
+      ['\uFEFF{"url":"http://a.example/"}', 'application/json'],
+      ['\uFEFF{"url":"http://a.example/"}\n', 'application/x-ndjson'],
+      ['\uFEFFhttp://a.example/', 'text/plain'],
+    ] as const)
+      expect((await post(body, type)).status).toBe(202)
+    expect((await stored()).flat().map(({ url }) => url)).toEqual(Array(3).fill('http://a.example/'))
+    const latin1 = Uint8Array.from(Buffer.from('http://a.example/café', 'latin1'))
+    const answer = await post(latin1, 'text/plain; charset=iso-8859-1')
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'not-utf-8' }])
     expect(await stored()).toEqual([[], []])
   })
 

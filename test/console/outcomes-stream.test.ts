@@ -126,7 +126,7 @@ test('a reader that does not read is not read ahead for; nothing is lost or told
     before = now
     return still
   }
-  await expect.poll(stands, { interval: 300, timeout: 10_000 }).toBe(true)
+  await expect.poll(stands, { interval: 300, timeout: 90_000 }).toBe(true)
   expect(before).toBeLessThan(MANY)
   await stream.hears(`"id":"slow-${MANY - 1}"`)
   expect(idsOf(stream.text()).filter((id) => id.startsWith('slow-'))).toEqual(names('slow-', MANY))
@@ -280,7 +280,7 @@ test('Redis away: 503 before the first byte; while a stream is open it goes on w
           () => 'stored',
           () => 'away',
         ),
-      { timeout: 10_000 },
+      { timeout: 90_000 },
     )
     .toBe('stored')
   await stream.hears('"id":"back"')

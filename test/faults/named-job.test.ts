@@ -27,7 +27,7 @@ test('what a frozen gateway still had in hand is neither parked nor marked in th
   }
   const done = () =>
     expect
-      .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 30_000, interval: 50 })
+      .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 90_000, interval: 50 })
       .toEqual({ wait: 0, active: 0 })
   const waiting = async (day: string) =>
     new Set((await laneUrls(raw, TAG, `decorum ${ORIGIN}`)).filter((url) => url.startsWith(`/${day}/`))).size

@@ -2,10 +2,10 @@
  * A hundred names on one address: sixteen fetchers, two gateways, some of them killed, and never a request that comes
  * before the address is open; judged by what the address itself wrote down.
  */
+import { judgeRecord } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
 import { loadPaceGroups } from '@decorum/protocol'
 import { afterEach, expect, test } from 'vitest'
-import { judgeRecord } from '../../packages/cli/src/audit/index.ts'
 import { dnsServer } from '../fetcher/support/dns-server.ts'
 import { diceOf } from '../storm/dice.ts'
 import { environment, judgedBy, SCALED } from '../storm/manners.ts'

@@ -13,6 +13,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
 import { beginLease } from '../../services/fetcher/src/lease.ts'
 import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
+import type { Lookup } from '../../services/fetcher/src/lookup.ts'
 import { openPace } from '../../services/fetcher/src/pace.ts'
 import { noSink } from '../../services/fetcher/src/sink.ts'
 import { siteAnswers } from '../../services/fetcher/src/site-answers.ts'
@@ -40,6 +41,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
       settled.push(settlement)
       return 'settled'
     },
+    confirm: async () => 'granted',
     enter: async () => ({ kind: 'wait', waitMs: 60_000 }),
     learn: async (lesson) => {
       learned.push(lesson)
@@ -57,6 +59,7 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
     },
     partitionOf: () => 0,
     now: () => NOW,
+    wall: () => NOW,
     ...script,
   }
   const stats = openStats({ size: 1, used: () => 0, waiting: () => 0 })
@@ -155,9 +158,12 @@ test('an agent that rests in proportion: a slow exchange owes a multiple of itse
     expect(gapMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
     expect(gapMs).toBeLessThanOrEqual(10_000)
   }
-  const tired = rig({ permits: [{ kind: 'granted', leaseMs: 1 }] }, { agents, leaseMs: 1, fetchDeadlineMs: 1 })
-  await tired.run(order(page.origin))
-  expect(tired.settled.map(({ gapMs, outcome }) => [gapMs, outcome])).toEqual([[100, undefined]])
+  const { lookup, undo } = slowLookUp(60_000) // longer than the lease
+  onTestFinished(undo)
+  const tired = rig({}, { agents, connections: testConnections({ lookup }) })
+  await tired.run(order(`http://slow.example:${new URL(page.origin).port}`))
+  undo()
+  expect([tired.settled, tired.released.map(({ next }) => next.kind)]).toEqual([[], ['unused']])
   const other = rig()
   await other.run(pageOrder(page.origin, '/', { gapMs: 100 }))
   expect(other.settled[0]?.gapMs).toBe(100) // off unless asked for
@@ -477,9 +483,9 @@ test.each([
   expect(ended).toEqual(Array(ends).fill({ origin: site.origin, fence: 12, agents: ['decorum'] }))
 })
 
-test('robots that could not be sent: the lease is handed back, no attempt is counted, the robots fetch ends', async () => {
+test('robots that could not be sent: the lane goes back unused, no attempt is counted, the robots fetch ends', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, settled, learned, ended } = rig(
+  const { run, settled, learned, ended, released } = rig(
     {
       permits: [{ kind: 'granted', leaseMs: 40 }],
       robotsStates: () => new Promise((resolve) => setTimeout(() => resolve([{ version: 0, state: {} }]), 80)),
@@ -488,8 +494,8 @@ test('robots that could not be sent: the lease is handed back, no attempt is cou
   )
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect(site.asked).toEqual([])
-  expect(settled).toMatchObject([{ fence: 9, mood: { kind: 'fine' }, entered: true }])
-  expect(settled[0]).not.toHaveProperty('outcome')
+  expect(settled, 'no attempt of the waiting URL is counted').toEqual([])
+  expect(released).toMatchObject([{ fence: 9, dropped: [], next: { kind: 'unused' } }])
   expect(learned).toEqual([])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
 })
@@ -509,7 +515,10 @@ test('robots of an agent without contact: the waiting head is refused', async ()
 
 test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {
   const now = Date.now
-  const ledger = { begin: async (): Promise<Permit> => ({ kind: 'granted', leaseMs: 45_000 }) }
+  const ledger = {
+    begin: async (): Promise<Permit> => ({ kind: 'granted', leaseMs: 45_000 }),
+    confirm: async () => 'granted' as const,
+  }
   const begun = await beginLease(ledger, pageOrder('http://a.example'), 30_000, 15_000)
   if (begun.kind !== 'lease') throw new Error(begun.why)
   expect(begun.lease.lastCheck()).toBeUndefined()
@@ -523,4 +532,89 @@ test('a wall clock that jumps while a permit is held makes it too old: nothing i
   } finally {
     Date.now = now
   }
+})
+
+/** A look-up during which both clocks of this process seem to move on, as in a slow one. */
+function slowLookUp(ms: number): { lookup: Lookup; undo(): void } {
+  const real = Date.now
+  return {
+    async lookup() {
+      Date.now = () => real() + ms
+      return [{ address: '127.0.0.1', family: 4 }]
+    },
+    undo() {
+      Date.now = real
+    },
+  }
+}
+
+test.each(['shut', 'rules-changed', 'held', 'stale'] as const)(
+  'connecting took long, and the permit is refused meanwhile (%s): nothing is sent, nothing is counted, the lane is given back',
+  async (why) => {
+    const site = await rawOrigin(answerOf(200).toString('latin1'))
+    const { lookup, undo } = slowLookUp(1_100)
+    onTestFinished(undo)
+    const asked: unknown[] = []
+    const { run, settled, released } = rig(
+      {
+        confirm: async (held) => {
+          asked.push(held)
+          return why
+        },
+      },
+      { connections: testConnections({ lookup }) },
+    )
+    const origin = `http://slow.example:${new URL(site.origin).port}`
+    await run(pageOrder(origin, '/', { fence: 9, version: 3 }))
+    expect(asked).toEqual([[{ agent: 'decorum', origin, fence: 9, version: 3 }]])
+    expect(site.asked).toEqual([])
+    expect(settled).toEqual([])
+    expect(released).toEqual([{ agent: 'decorum', origin, fence: 9, dropped: [], next: { kind: 'unused' } }])
+  },
+)
+
+test('connecting took long, and the permit still holds: the request is sent; a quick one is not asked for again', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const origin = `http://slow.example:${new URL(site.origin).port}`
+  const quick = slowLookUp(900)
+  onTestFinished(quick.undo)
+  let asked = 0
+  const confirm = async () => {
+    asked++
+    return 'granted' as const
+  }
+  await rig({ confirm }, { connections: testConnections({ lookup: quick.lookup }) }).run(pageOrder(origin))
+  expect([asked, site.asked.length]).toEqual([0, 1])
+  quick.undo()
+  const slow = slowLookUp(6_000) // older than a permit may be: the new one counts
+  onTestFinished(slow.undo)
+  const { run, settled } = rig({ confirm }, { connections: testConnections({ lookup: slow.lookup }) })
+  await run(pageOrder(origin))
+  expect([asked, site.asked.length]).toEqual([1, 2])
+  expect(settled).toMatchObject([{ outcome: { kind: 'fetched' } }])
+})
+
+test('a ledger that does not answer is no permission', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { lookup, undo } = slowLookUp(1_100)
+  onTestFinished(undo)
+  const confirm = () => Promise.reject(new LedgerUnavailableError('confirm', new Error('gone')))
+  const { run, released } = rig({ confirm }, { connections: testConnections({ lookup }) })
+  await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`))
+  expect(site.asked).toEqual([])
+  expect(released).toMatchObject([{ next: { kind: 'unused' } }])
+})
+
+test('robots.txt, too: refused, its question is closed and the waiting URL has not been tried', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { lookup, undo } = slowLookUp(1_100)
+  onTestFinished(undo)
+  const { run, settled, learned, released } = rig(
+    { confirm: async () => 'shut' },
+    { connections: testConnections({ lookup }) },
+  )
+  await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`, '/robots.txt', { kind: 'robots', fence: 9 }))
+  expect([site.asked, settled]).toEqual([[], []])
+  expect(released).toMatchObject([{ fence: 9, next: { kind: 'unused' } }])
+  expect(learned).toMatchObject([{ fence: 9, forAsker: true }])
 })

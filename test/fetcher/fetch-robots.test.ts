@@ -179,7 +179,15 @@ describe('redirects', () => {
     await robots(connections, site.origin, {
       enterHop: async ({ origin, isRobots }) => {
         hops.push([origin, isRobots])
-        return { fence: 7, shared: false, astray: () => undefined, leave: async () => {}, release: async () => {} }
+        const confirm = () => undefined
+        return {
+          fence: 7,
+          shared: false,
+          astray: () => undefined,
+          confirm,
+          leave: async () => {},
+          release: async () => {},
+        }
       },
       forbidsHop: async (_, path) => void looked.push(path),
       endRobotsFetch: async (...end) => void ended.push(end),

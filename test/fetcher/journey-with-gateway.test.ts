@@ -46,7 +46,7 @@ afterAll(async () => {
 const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })
 const ends = async (id: string) => {
   await expect
-    .poll(async () => (await outcomes.all()).filter((one) => one.id === id).length, { timeout: 15_000 })
+    .poll(async () => (await outcomes.all()).filter((one) => one.id === id).length, { timeout: 90_000 })
     .toBe(1)
   return (await outcomes.all()).find((one) => one.id === id)
 }

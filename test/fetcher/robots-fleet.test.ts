@@ -52,7 +52,7 @@ const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candid
 /** By its id, or by the beginning of one that a redirect's target was given. */
 const kindOf = async (id: string) =>
   (await outcomes.all()).find((one) => one.id === id || one.id.startsWith(`${id}~`))?.kind
-const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 15_000 }).toBe(kind)
+const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 90_000 }).toBe(kind)
 
 type Exchange = { path: string; start: number; end: number }
 let hosts = 0

@@ -131,14 +131,14 @@ describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
         .map(({ path }) => path)
     if (effect === 'park') {
       await expect
-        .poll(() => waits(row, profile), { timeout: 15_000 })
+        .poll(() => waits(row, profile), { timeout: 90_000 })
         .toEqual([{ waiting: 2, heldBy: 'robots-unreachable', state: 'waiting' }])
       expect(pages()).toEqual([])
       return
     }
-    await expect.poll(() => kindOf(`${row} ${profile} /open`), { timeout: 15_000 }).toBe('fetched')
+    await expect.poll(() => kindOf(`${row} ${profile} /open`), { timeout: 90_000 }).toBe('fetched')
     await expect
-      .poll(() => kindOf(`${row} ${profile} /shut`), { timeout: 15_000 })
+      .poll(() => kindOf(`${row} ${profile} /shut`), { timeout: 90_000 })
       .toBe(effect === 'obey' ? 'disallowed' : 'fetched')
     expect(pages()?.toSorted()).toEqual(effect === 'obey' ? ['/open'] : ['/open', '/shut'])
   })

@@ -59,24 +59,24 @@ test('children share the slots; figures are sums; a frozen one is killed after f
   const [first = 0, second = 0] = fetching.pids()
 
   process.kill(first, 'SIGSTOP')
-  await expect.poll(() => isAlive(first), { timeout: 20_000 }).toBe(false)
+  await expect.poll(() => isAlive(first), { timeout: 90_000 }).toBe(false)
   const { silentMs } = lines.find(({ msg }) => msg.endsWith('silent: killed')) ?? {}
   expect(silentMs).toBeGreaterThanOrEqual(5_000) // rounded
   expect(said()).toContain('a fetching process is silent: killed')
   await expect.poll(() => fetching.pids().includes(first)).toBe(false)
-  await expect.poll(() => fetching.isReady(), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => fetching.isReady(), { timeout: 90_000 }).toBe(true)
   expect(fetching.pids()).toContain(second)
 
   process.kill(second, 'SIGKILL')
   await expect.poll(() => fetching.pids().includes(second)).toBe(false)
-  await expect.poll(() => fetching.isReady(), { timeout: 20_000 }).toBe(true)
+  await expect.poll(() => fetching.isReady(), { timeout: 90_000 }).toBe(true)
   expect(await fetching.registry.metrics()).toMatch(/decorum_fetcher_restarts_total 2\n/)
 
   const last = fetching.pids()
   await fetching.stop()
   expect(last.map(isAlive)).toEqual([false, false])
   // the killed ones are forgotten after a while, the others have said goodbye
-  await expect.poll(slots, { timeout: 8_000 }).toEqual([])
+  await expect.poll(slots, { timeout: 90_000 }).toEqual([])
 })
 
 /** A sink stands in for whatever might block: half a second after the start the loop never turns again. */
@@ -95,7 +95,7 @@ async function blockingSink(): Promise<string> {
 test('a loop that is blocked counts as silence', { timeout: 90_000 }, async () => {
   const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
   const [blocked = 0] = fetching.pids()
-  await expect.poll(() => isAlive(blocked), { timeout: 30_000 }).toBe(false)
+  await expect.poll(() => isAlive(blocked), { timeout: 90_000 }).toBe(false)
 })
 
 test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', {
@@ -112,8 +112,8 @@ test('children whose parent is killed do not outlive it: at once when they turn,
     orphansOf({}),
     orphansOf({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
   ])
-  await expect.poll(() => turning.some(isAlive), { timeout: 10_000 }).toBe(false)
-  await expect.poll(() => blocked.some(isAlive), { timeout: 50_000 }).toBe(false)
+  await expect.poll(() => turning.some(isAlive), { timeout: 90_000 }).toBe(false)
+  await expect.poll(() => blocked.some(isAlive), { timeout: 90_000 }).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {

@@ -181,7 +181,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   expect(await written()).toBe(COUNT)
   expect(complaints).toEqual([])
   expect(stats.badOrders + stats.badJobs).toBe(0)
-  await expect.poll(view, { timeout: 10_000 }).toMatchObject({ waiting: 0, inFlight: 0 })
+  await expect.poll(view, { timeout: 90_000 }).toMatchObject({ waiting: 0, inFlight: 0 })
 
   const kinds = Map.groupBy([...byId.values()].flat(), ({ kind }) => kind)
   const counts = Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]))

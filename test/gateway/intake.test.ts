@@ -34,12 +34,13 @@ const [HERE, THERE] = [originIn(0), originIn(1)]
 const waiting = async (partition: number, origin: string): Promise<number> =>
   (await laneUrls(raw, TAGS[partition] ?? '', `decorum ${origin}`)).length
 
-async function gateway(): Promise<RunningService> {
+async function gateway(more: Record<string, string> = {}): Promise<RunningService> {
   const started = await main({
     REDIS_URL: redis.url,
     DECORUM_PARTITIONS: '2',
     LOG_LEVEL: 'silent',
     DECORUM_CONTACT: 'https://bot.example/',
+    ...more,
   })
   onTestFinished(() => started.stop())
   return started
@@ -48,7 +49,7 @@ async function gateway(): Promise<RunningService> {
 /** Resolves when the job is done and gone. */
 async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
   await queue.add('candidates', { candidates }, { jobId })
-  await expect.poll(() => queue.getJob(jobId), { timeout: 5_000, interval: 20 }).toBeUndefined()
+  await expect.poll(() => queue.getJob(jobId), { timeout: 90_000, interval: 20 }).toBeUndefined()
 }
 
 test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
@@ -62,7 +63,7 @@ test('a gateway that stops while its ledger refuses to park gives the job to the
   await raw.del(`${TAGS[0]}:lanes`)
   await gateway()
   await job.promote()
-  await expect.poll(() => waiting(0, HERE), { timeout: 5_000, interval: 20 }).toBe(1)
+  await expect.poll(() => waiting(0, HERE), { timeout: 90_000, interval: 20 }).toBe(1)
 })
 
 test('a fault of ours fails no job: it is logged, and the job comes again later', async () => {
@@ -86,7 +87,7 @@ test('a fault of ours fails no job: it is logged, and the job comes again later'
     connection.disconnect()
   })
   const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
-  await expect.poll(() => job.getState(), { timeout: 5_000, interval: 20 }).toBe('delayed')
+  await expect.poll(() => job.getState(), { timeout: 90_000, interval: 20 }).toBe('delayed')
   expect((await queue.getJob(job.id as string))?.delay).toBeGreaterThan(1_000)
   expect(said).toHaveLength(1)
   expect(said[0]).toContain('admit has a fault')
@@ -150,6 +151,28 @@ test('a job that is not JSON, under a name used before, has an outcome of its ow
     expect(await sweep()).toEqual(['nightly'])
   }
   expect(await raw.xlen(`${TAGS[0]}:outcomes`)).toBe(2)
+})
+
+test.each([
+  ['opts', '{broken'],
+  ['opts', 'null'],
+  ['progress', '{broken'],
+  ['parent', '{broken'],
+])('a job whose %s are %s is taken in like any other, and so are those behind it', async (field, text) => {
+  for (const jobId of ['odd', 'behind']) await queue.add('candidates', { url: `${HERE}/${jobId}` }, { jobId })
+  await raw.hset(`${TAGS[0]}:candidates:odd`, field, text)
+  await gateway({ INTAKE_LOCK_MS: '1000' })
+  await expect.poll(() => waiting(0, HERE), { timeout: 90_000, interval: 20 }).toBe(2)
+  await expect
+    .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 90_000, interval: 20 })
+    .toEqual({ wait: 0, active: 0 })
+})
+
+test('a job that cannot even be looked at keeps the sweeper from no other', async () => {
+  await addBroken('broken', 1)
+  await raw.set(`${TAGS[0]}:candidates:no-job`, 'text')
+  await raw.rpush(`${TAGS[0]}:candidates:wait`, 'no-job')
+  expect(await sweep()).toEqual(['broken'])
 })
 
 test('a sweeper that wakes late leaves a later job of the same name alone', async () => {

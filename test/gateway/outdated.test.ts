@@ -22,7 +22,7 @@ test('a gateway and a fetcher that know another number of partitions end, and sa
   raw.disconnect()
   for (const name of ['gateway', 'fetcher']) {
     await expect
-      .poll(() => events.some((one) => one.kind === 'died' && one.name === name), { timeout: 5_000 })
+      .poll(() => events.some((one) => one.kind === 'died' && one.name === name), { timeout: 90_000 })
       .toBe(true)
     expect(events.flatMap((one) => (one.kind === 'line' && one.name === name ? [one.line] : []))).toContainEqual(
       expect.objectContaining({

@@ -30,7 +30,7 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
     await fetcher.ledger.park(0, items)
   }
   const killed = await startGateway()
-  await expect.poll(() => orders.length, { timeout: 20_000 }).toBe(20) // twice the slots, and nobody begins them
+  await expect.poll(() => orders.length, { timeout: 90_000 }).toBe(20) // twice the slots, and nobody begins them
   killed.kill()
   await expect.poll(() => killed.pid).toBeUndefined()
 
@@ -38,7 +38,7 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
   const book = await commandBook(redis.url)
   onTestFinished(() => book.close())
   await startGateway()
-  await expect.poll(() => orders.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(20)
+  await expect.poll(() => orders.length, { timeout: 90_000, interval: 5 }).toBeGreaterThan(20)
   expect(new Set(orders).size).toBe(orders.length)
   expect(book.unbounded()).toEqual([])
   expect(book.count).toBeLessThan(1_000)

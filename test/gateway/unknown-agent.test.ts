@@ -52,18 +52,18 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   const givenBack = async () =>
     (await ledger.viewLanes(0, { order: 'latest', limit: 200 })).filter(({ lane }) => lane.heldBy === 'unknown-agent')
   // Every order of theirs has come and gone: 40 lanes through the 8 orders that four slots allow.
-  await expect.poll(async () => (await givenBack()).length, { timeout: 8_000, interval: 50 }).toBe(40)
+  await expect.poll(async () => (await givenBack()).length, { timeout: 90_000, interval: 50 }).toBe(40)
   await ledger.park(
     0,
     Array.from({ length: 5 }, (_, n) => waitingUrl('old-bot', site.origin, `old-${n}`)),
   )
-  await expect.poll(async () => (await ended('old')).length, { timeout: 8_000, interval: 50 }).toBe(5)
+  await expect.poll(async () => (await ended('old')).length, { timeout: 90_000, interval: 50 }).toBe(5)
   expect((await givenBack()).length, 'meanwhile none of them has been tried again and again').toBe(40)
   expect(await ended('new')).toEqual([])
 
   await start(fetcherMain, 'old-bot', 'new-bot')
   await old.stop()
-  await expect.poll(async () => (await ended('new')).length, { timeout: 30_000, interval: 100 }).toBeGreaterThan(0)
+  await expect.poll(async () => (await ended('new')).length, { timeout: 90_000, interval: 100 }).toBeGreaterThan(0)
 }, 60_000)
 
 test('a URL whose agent was taken out of the settings ends when it expires', async () => {
@@ -74,7 +74,7 @@ test('a URL whose agent was taken out of the settings ends when it expires', asy
   ])
   await start(gatewayMain, 'old-bot')
   await ledger.announce({ role: 'fetcher', id: 'by-hand', slots: 10 }, 20_000)
-  await expect.poll(async () => (await ended('gone')).length, { timeout: 8_000, interval: 50 }).toBe(2)
+  await expect.poll(async () => (await ended('gone')).length, { timeout: 90_000, interval: 50 }).toBe(2)
   expect(await ended('gone')).toMatchObject(
     ['gone-1', 'gone-2'].map((id) => ({ id, kind: 'expired', reason: 'unknown-agent', attempts: 0 })),
   )

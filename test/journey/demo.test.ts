@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Report, RequestLine } from '@decorum/audit'
 import { afterAll, expect, test } from 'vitest'
-import type { Report, RequestLine } from '../../packages/cli/src/audit/index.ts'
 
 const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -44,7 +44,7 @@ test('the demo: every URL has the outcome to be expected, and the sites saw no v
     ]),
   )
   expect(report.audit.origins).toBeGreaterThanOrEqual(40)
-  expect(report.audit.visitors.toSorted()).toEqual(['demobot', 'demobot-images'])
+  expect(report.audit.agents.map(({ agent }) => agent).toSorted()).toEqual(['demobot', 'demobot-images'])
 })
 
 test('its record, judged again by `decorum audit`: the same verdict; one line mutilated, and it is seen', async () => {
@@ -62,11 +62,11 @@ test('its record, judged again by `decorum audit`: the same verdict; one line mu
   expect(strict.code).toBe(1)
   expect((JSON.parse(strict.stdout) as Report).violations).toMatchObject({
     overlap: 0,
-    'short-silence': 0,
-    forbidden: 0,
+    'short-delay': 0,
+    disallowed: 0,
   })
 
-  // One request moved to half of the silence that it kept: the only thing wrong in the whole record.
+  // One request moved to half of the delay that it kept: the only thing wrong in the whole record.
   const lines = (await readFile(record, 'utf8'))
     .trim()
     .split('\n')
@@ -79,6 +79,6 @@ test('its record, judged again by `decorum audit`: the same verdict; one line mu
   const seen = await audit(mutilated, '--robots-retry-ms', '2500')
   expect(seen.code).toBe(1)
   expect((JSON.parse(seen.stdout) as Report).examples).toMatchObject([
-    { offence: 'short-silence', origin: moved.origin, path: '/page-2' },
+    { offence: 'short-delay', origin: moved.origin, path: '/page-2' },
   ])
 })

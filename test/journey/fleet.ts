@@ -1,8 +1,9 @@
 /** A whole fleet for one test: recording sites, role processes on a real Redis, a frontier that collects outcomes. */
+
+import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type Candidate, common, type Outcome } from '@decorum/protocol'
 import { expect } from 'vitest'
-import { judgeRecord, type Report, visitorsOf } from '../../packages/cli/src/audit/index.ts'
 import { type Fleet, type RoleEvent, startFleet } from '../../packages/cli/src/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 
@@ -110,7 +111,7 @@ export async function startJourney(options: JourneyOptions): Promise<Journey> {
 }
 
 const auditOptions = {
-  visitors: visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: TIMES.gapMs, capMs: TIMES.capMs }),
+  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: TIMES.gapMs, maxDelayMs: TIMES.capMs }),
   robotsRetryMs: TIMES.robotsRetryMs,
 }
 

@@ -4,10 +4,11 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Report } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
-import { auditCommand, type Report } from '../../packages/cli/src/audit/index.ts'
+import { auditCommand } from '../../packages/cli/src/commands/audit.ts'
 import { startFleet } from '../../packages/cli/src/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 import { fleetEnv, TIMES } from './fleet.ts'
@@ -183,7 +184,7 @@ for (const [name, program, start] of programs) {
         expect(report.examples).toEqual([])
         expect(report).toMatchObject({ total: 0, requests: 7, robotsFetches: { all: 1 }, unjudged: 0 })
         expect(report.statuses).toEqual({ 200: 5, 301: 1, 404: 1 })
-        expect(report.lanes[0]!.owedMs).toEqual({ least: 300, most: 300 })
+        expect(report.lanes[0]!.delayMs).toEqual({ least: 300, most: 300 })
         expect(code).toBe(0)
         expect(await judged(5_000), 'the same log against a promise that nobody gave').toBe(1)
       }

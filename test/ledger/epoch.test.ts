@@ -1,10 +1,16 @@
-/** What happens when Redis restarts, forgets, or its clock lies: nothing is granted until whoever was granted is done. */
+/** What happens when Redis restarts or forgets: nothing is granted until whoever was granted is done. */
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ledger, LedgerUnavailableError, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
+import {
+  announceNew,
+  type Ledger,
+  LedgerUnavailableError,
+  openLedger,
+  type TakenLane,
+} from '../../packages/ledger/src/index.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
@@ -27,7 +33,7 @@ async function mortal(partitions = 1) {
   const redis = await startRedis({ appendonly: true })
   onTestFinished(() => redis.stop())
   const clock = clockAt()
-  const connect = async (): Promise<{ ledger: Ledger; connection: Redis }> => {
+  const connect = async (more: { isNew?: boolean } = {}): Promise<{ ledger: Ledger; connection: Redis }> => {
     const connection = new Redis(redis.url, {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -37,7 +43,7 @@ async function mortal(partitions = 1) {
     onTestFinished(() => connection.disconnect())
     await ready(connection)
     const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
-    return { ledger: await openLedger({ redis: connection, ...options }), connection }
+    return { ledger: await openLedger({ redis: connection, ...options, ...more }), connection }
   }
   const { ledger, connection } = await connect()
   clock.pass(FIRST_HOLD)
@@ -165,11 +171,95 @@ test('a Redis without its data: who knew the old epoch makes it hold', async () 
 
   clock.pass(HOLD)
   await connection.flushall()
-  const stranger = await connect()
-  expect(await stranger.ledger.take(0, ask), 'a stranger sees an empty Redis').toEqual(held(FIRST_HOLD))
+  const stranger = await connect({ isNew: true })
+  expect(await stranger.ledger.take(0, ask), 'a stranger who takes it for a new one').toEqual(held(FIRST_HOLD))
   clock.pass(FIRST_HOLD - 1)
   expect(await ledger.reap(0), 'any word of the knowing one will do').toMatchObject({ begun: 0 })
   expect(await stranger.ledger.take(0, ask)).toEqual(held(HOLD))
+})
+
+test('an empty Redis that a fresh process meets first is held in full, and says so in a line', async () => {
+  const redis = await startRedis({ isNew: false })
+  onTestFinished(() => redis.stop())
+  const clock = clockAt()
+  const notices: string[] = []
+  const onNotice = (sentence: string): void => void notices.push(sentence)
+  const options = { redis: redis.url, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, onNotice }
+  const fresh = await openLedger({ ...options, partitions: 1, isNew: false })
+  onTestFinished(() => fresh.close())
+  await fresh.park(0, urls('a'))
+  clock.pass(HOLD - 1)
+  expect(await fresh.take(0, ask)).toEqual(held(1))
+  clock.pass(1)
+  expect(await takeOne(fresh)).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(notices).toEqual([expect.stringMatching(/^Redis is empty, .* nothing is fetched for 55 s/)])
+})
+
+test('a Redis that has run for long enough without a ledger, and lost nothing, is new; one that was emptied is not', async () => {
+  const redis = await startRedis({ isNew: false })
+  onTestFinished(() => redis.stop())
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  const open = async (): Promise<Ledger> => {
+    const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 1_500, quarantineMs: 500 })
+    onTestFinished(() => ledger.close())
+    return ledger
+  }
+  await expect.poll(() => raw.info('server'), { timeout: 90_000 }).toMatch(/uptime_in_seconds:[2-9]/)
+  const { heldUntil = 0, now } = await (await open()).viewPartition(0)
+  expect(heldUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
+  await raw.flushall()
+  const after = await (await open()).viewPartition(0)
+  expect((after.heldUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
+})
+
+test('known to be new: once, by a word in Redis that ends with the first ledger there', async () => {
+  const redis = await startRedis({ isNew: false })
+  onTestFinished(() => redis.stop())
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  const clock = clockAt()
+  const open = async (): Promise<Ledger> => {
+    const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false }
+    const ledger = await openLedger({ redis: redis.url, partitions: 3, ...options })
+    onTestFinished(() => ledger.close())
+    return ledger
+  }
+  await announceNew(raw)
+  const first = await open()
+  for (const partition of [0, 1, 2]) expect(await first.take(partition, ask)).toEqual(held(FIRST_HOLD))
+  await raw.flushall()
+  const second = await open()
+  for (const partition of [0, 1, 2]) expect(await second.take(partition, ask)).toEqual(held(HOLD))
+  await raw.flushall()
+  await announceNew(raw)
+  expect(await first.take(0, ask), 'who knew another epoch is believed rather than the word').toEqual(held(HOLD))
+})
+
+test('a Redis that failed over and back with no call in between is another run: what it lost may be on the wire', async () => {
+  const [a, b] = [await startRedis({ appendonly: true }), await startRedis({ appendonly: true, isNew: false })]
+  onTestFinished(() => Promise.all([a.kill9(), b.kill9()]).then(() => undefined)) // in order, each would wait for the other
+  const clock = clockAt()
+  const [one, two] = [new Redis(a.url), new Redis(b.url)]
+  onTestFinished(() => {
+    for (const link of [one, two]) link.disconnect()
+  })
+  const follow = async (replica: Redis, port: number): Promise<void> => {
+    await replica.replicaof('127.0.0.1', port)
+    await expect.poll(() => replica.info('replication'), { timeout: 90_000 }).toMatch(/master_link_status:up/)
+  }
+  await follow(two, a.port)
+  const options = { redis: a.url, partitions: 1, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
+  const ledger = await openLedger(options)
+  onTestFinished(() => ledger.close())
+  clock.pass(FIRST_HOLD)
+  await ledger.park(0, urls('a'))
+  await expect.poll(() => two.xlen(`${TAG}:outcomes`), { timeout: 90_000 }).toBe(0)
+  await two.replicaof('NO', 'ONE')
+  await follow(one, b.port)
+  await one.replicaof('NO', 'ONE')
+  await follow(two, a.port)
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
 })
 
 test('a restart that was announced does not hold; the next one that was not does', async () => {
@@ -201,46 +291,6 @@ test('each partition holds for itself: one that is asked late still holds', asyn
   clock.pass(HOLD)
   expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due' })
   expect(await ledger.take(1, ask), 'first word to this one since').toEqual(held(HOLD))
-})
-
-test('a clock that goes back stands still until it has caught up; fences rise', async () => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.stop())
-  const { ledger, clock, visit, dueOf } = await emptyLedger(redis)
-  await visit('a', 5_000)
-  const due = clock.now + 5_000
-  await ledger.park(0, [...urls('b'), url('x', { origin: 'http://x.test' })])
-  const before = await takeOne(ledger)
-  clock.pass(-60_000)
-  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 5_000 })
-  await ledger.park(0, [url('y', { origin: 'http://y.test' })])
-  const after = await takeOne(ledger)
-  expect(after.now).toBe(clock.now + 60_000)
-  expect(after.fence).toBeGreaterThan(before.fence)
-  expect(await dueOf()).toBe(due)
-  clock.pass(60_000 + 4_999)
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: 1 })
-})
-
-test('the clock in force is the fleet’s: a process with a clock behind opens nothing earlier, and ends no lease later', async () => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.stop())
-  const clock = clockAt()
-  const { ledger } = await emptyLedger(redis, { clock })
-  const behind = await openLedger({
-    redis: redis.url,
-    partitions: 1,
-    leaseMs: LEASE,
-    quarantineMs: QUARANTINE,
-    nowMs: () => clock.now - 3_600_000,
-  })
-  onTestFinished(() => behind.close())
-  await ledger.park(0, urls('a'))
-  const lane = await takeOne(behind)
-  expect(lane.now).toBe(clock.now)
-  await behind.begin({ ...lane, ...page })
-  clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ begun: 1 })
 })
 
 test('without Redis every call fails with LedgerUnavailableError; when it is back the same ledger goes on', async () => {

@@ -30,6 +30,14 @@ test('a Redis that evicts is refused, with the way out', async () => {
   await ledger.close()
 })
 
+test('why no connection is had is told: a password, a port', async () => {
+  const connection = await raw()
+  await connection.call('ACL', 'SETUSER', 'fleet', 'on', '>right', '~*', '&*', '+@all')
+  const wrong = redis.url.replace('redis://', 'redis://fleet:wrong@')
+  await expect(openLedger({ redis: wrong, partitions: 1 })).rejects.toThrow(/WRONGPASS/)
+  await expect(openLedger({ redis: 'redis://127.0.0.1:1', partitions: 1 })).rejects.toThrow(/ECONNREFUSED 127.0.0.1:1/)
+})
+
 test('a ledger of another version is neither read nor written, by whoever starts and whoever runs', async () => {
   const connection = await raw()
   const running = await openLedger({ redis: redis.url, partitions: 1 })

@@ -121,6 +121,64 @@ test('a drop that is given up half way is written down with what it did', async 
   expect(await ledger.operations(0, 1)).toMatchObject([{ action: 'drop', value: '0', by: 'ann', reason: 'enough' }])
 })
 
+test('dropping ends what waited when it was asked for, and nothing that came later, whatever its priority', async () => {
+  const { ledger, takeOne, beginPage, finish, outcomes, raw } = await emptyLedger(redis)
+  const high = { priority: 'high' as const }
+  await ledger.park(0, [...urls('flying', 'a', 'b'), url('h1', high)])
+  const first = await takeOne()
+  expect(first.heads[0]?.id).toBe('h1')
+  await beginPage(first)
+  const dropping = ledger.dropBacklog(lane, 'ann', 'enough')
+  // By now the last URLs have been looked up: those that follow stand behind them.
+  await expect.poll(() => raw.info('commandstats')).toMatch(/cmdstat_lpos/)
+  await ledger.park(0, [...urls('later'), url('later-high', high)])
+  await finish(first, { gapMs: 0 })
+  expect(await dropping).toBe(3)
+  const dropped = (await outcomes()).filter(({ kind }) => kind === 'refused').map(({ id }) => id)
+  expect(dropped).toEqual(['flying', 'a', 'b'])
+  expect((await takeOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['later-high'])
+})
+
+test('a dropped URL says how often it was tried', async () => {
+  const { ledger, clock, takeOne, beginPage, outcomes } = await emptyLedger(redis)
+  await ledger.park(0, urls('tried', 'never'))
+  const first = await takeOne()
+  await beginPage(first)
+  await ledger.settle({ ...first, gapMs: 10, restedMs: 0, mood: { kind: 'fine' } })
+  clock.pass(10)
+  await ledger.dropBacklog(lane, 'ann', 'enough')
+  expect((await outcomes()).map(({ id, attempts }) => [id, attempts])).toEqual([
+    ['tried', 1],
+    ['never', 0],
+  ])
+})
+
+test.each([1e18, Number.POSITIVE_INFINITY, Number.MAX_VALUE])(
+  'an end beyond what can be counted (%s) lasts until somebody ends it, and is written down',
+  async (until) => {
+    const { ledger } = await emptyLedger(redis)
+    for (const action of ['pause', 'block'] as const) await ledger.operate({ ...by, action, until }, [AGENT])
+    await ledger.operate({ ...by, action: 'gap', gapMs: until, until }, [AGENT])
+    const { paused, blocked, override } = await ledger.viewOrigin(ORIGIN, [AGENT])
+    const forever = Date.UTC(2100, 0, 1)
+    expect([paused?.until, blocked?.until, override?.until]).toEqual([forever, forever, forever])
+    expect(override?.gapMs).toBe(31 * 86_400_000)
+    expect(await ledger.operations(0, 10)).toMatchObject([
+      { action: 'gap', until: forever },
+      { action: 'block', until: forever },
+      { action: 'pause', until: forever },
+    ])
+  },
+)
+
+test('an end or a gap that is no number does nothing at all', async () => {
+  const { ledger } = await emptyLedger(redis)
+  await expect(ledger.operate({ ...by, action: 'pause', until: Number.NaN }, [AGENT])).rejects.toThrow(/until/)
+  await expect(ledger.operate({ ...by, action: 'gap', gapMs: Number.NaN, until: 1 }, [AGENT])).rejects.toThrow(/gapMs/)
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
+  expect(await ledger.operations(0, 10)).toEqual([])
+})
+
 test('every operation is written down, newest first, with who and why', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'pause', until: clock.now + 1_000 }, [AGENT])

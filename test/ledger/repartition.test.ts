@@ -64,8 +64,8 @@ const counted = async (ledger: Ledger) => {
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
 async function fill(ledger: Ledger): Promise<void> {
   const take = (partition: number) => ledger.take(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
-  await expect.poll(async () => (await take(0)).kind, { timeout: 3_000 }).toBe('wait')
-  await expect.poll(async () => (await take(0)) as object, { timeout: 3_000 }).toMatchObject({ why: 'nothing-due' })
+  await expect.poll(async () => (await take(0)).kind, { timeout: 90_000 }).toBe('wait')
+  await expect.poll(async () => (await take(0)) as object, { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
   for (const [n, origin] of ORIGINS.entries()) {
     const partition = ledger.partitionOf(origin)
     const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
@@ -187,7 +187,7 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   const origin = ORIGINS[0]!
   await ledger.park(0, [url('a', { origin })])
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
-  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 3_000 }).toBeUndefined()
+  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 90_000 }).toBeUndefined()
   const taken = await ledger.take(0, ask)
   const [lane] = taken.kind === 'taken' ? taken.lanes : []
   expect(await ledger.begin({ ...lane!, kind: 'page', version: 0, gapMs: 2_000 })).toMatchObject({ kind: 'granted' })

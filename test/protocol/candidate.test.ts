@@ -87,6 +87,12 @@ test.each([
   ['meta that is a list', { ...good, meta: [1] }, 'bad-candidate', /^meta: /],
   ['an eleventh hop', { ...good, hops: 11 }, 'bad-candidate', /^hops: /],
   ['meta that is too large', { ...good, meta: { a: 'x'.repeat(MAX_META_BYTES) } }, 'meta-too-large', /4096/],
+  [
+    'meta nested too deep',
+    { ...good, meta: { deep: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) } },
+    'bad-candidate',
+    /64 levels/,
+  ],
   ['meta nested without end', { ...good, meta: { deep } }, 'meta-too-large', /4096/],
   ['an id as gateways assign them', { ...good, id: '#:12.0' }, 'reserved-id', /leave it out/],
   ['a url that is none', { url: 'nonsense' }, 'not-a-url', undefined],

@@ -27,5 +27,11 @@ test('no candidate of a frontier bears the id of a target; ids that merely look 
   const read = (id: string) => readCandidate({ url: 'http://a.test/', id })
   expect(read(hopId('a', 0, FENCE))).toMatchObject({ ok: false, refusal: { reason: 'reserved-id' } })
   expect(read(hopId('a', 0, FENCE))).not.toHaveProperty('id')
+  expect(
+    readCandidate({ url: 'http://a.test/', id: hopId('a', 0, FENCE), hops: 1 }),
+    'a target that is enqueued again',
+  ).toMatchObject({
+    ok: true,
+  })
   for (const own of ['a~1', 'a~10', 'http://a.test/~1#top', '~1~2']) expect(read(own)).toMatchObject({ ok: true })
 })

@@ -1,7 +1,7 @@
 /** It explains: the group, the rule, the losers, and what the owner of the site should know. */
 import { parseRobots, policies } from '@decorum/robots'
+import { explainCheck, printCheck } from '@decorum/robots/check'
 import { describe, expect, test } from 'vitest'
-import { explainCheck, printCheck } from '../../packages/cli/src/check.ts'
 import { lines } from './support/ask.ts'
 
 const shop = lines(
@@ -30,6 +30,14 @@ describe('explain', () => {
         { type: 'disallow', pattern: '/shop', line: 2, why: 'shorter' },
       ],
       losersInAll: 4,
+      crawlDelay: {
+        seconds: 30,
+        clampedSeconds: 30,
+        written: '30',
+        line: 7,
+        token: '*',
+        group: { agents: ['*'], line: 1 },
+      },
     })
   })
   test('a tie that allow wins', () => {
@@ -62,7 +70,7 @@ describe('explain', () => {
 describe('warnings, with their lines', () => {
   test.each([
     ['disalow: /x', 'misspelt-field'],
-    ['disallowed: /x', 'misspelt-field'],
+    ['disallowed: /x', 'unknown-field'],
     ['disallow /x', 'missing-colon'],
     ['noindex: /x', 'unknown-field'],
     ['what is this', 'not-a-record'],
@@ -124,7 +132,7 @@ describe('check', () => {
       gapMs: 10_000,
       decidedBy: 'cap',
       honoured: true,
-      site: { seconds: 30, written: '30', line: 7, token: '*', group: { agents: ['*'], line: 1 } },
+      site: { seconds: 30, clampedSeconds: 30, written: '30', line: 7, token: '*', group: { agents: ['*'], line: 1 } },
     })
     const delayOf = (written: string, floorMs: number): unknown =>
       explainCheck({

@@ -144,7 +144,7 @@ describe('keeping', () => {
   })
   test('304 that we did not ask for is no answer to obey', () => {
     expect(at(told([0, status(304)]), decorum, 1)).toBe('unreachable')
-    expect(at(told([0, ok()], [1, status(304)]), decorum, 2)).toBe('unreachable')
+    expect(at(told([0, ok()], [DAY, status(304)]), decorum, DAY + 1)).toBe('unreachable')
     expect(at(told([0, status(304)]), coccoc, 1)).toBe('allowed')
   })
   test('a new body takes the place of the old one; both kinds of success are kept while a policy may need them', () => {
@@ -201,8 +201,13 @@ describe('asking again', () => {
     ).toMatchObject({ until: T + 2 * HOUR })
   })
   test('a good answer lifts it', () => {
-    const state = told([0, status(503, { retryAfterMs: DAY })], [HOUR, ok()], [2 * HOUR, silence()])
-    expect(ask(state, decorum, 2 * HOUR)).toMatchObject({ kind: 'wait', until: T + 2 * HOUR + MINUTE })
+    const state = told([0, status(503, { retryAfterMs: DAY })], [HOUR, ok()], [2 * DAY, silence()])
+    expect(ask(state, decorum, 2 * DAY)).toMatchObject({ kind: 'wait', until: T + 2 * DAY + MINUTE })
+  })
+  test('it is at most a day, whoever read the header and whatever the status', () => {
+    for (const event of [status(503, { retryAfterMs: 99 * DAY }), status(404, { retryAfterMs: 99 * DAY })])
+      expect(told([0, event]).notBefore).toBe(T + DAY)
+    expect(told([0, silence('timeout', { retryAfterMs: Infinity })]).notBefore).toBe(T + DAY)
   })
   test('an operator may set the first retry: it is the policy that says when, not the state', () => {
     const state = told([0, silence()], [1, status(503)])
@@ -211,16 +216,16 @@ describe('asking again', () => {
     expect(ask(told([0, silence()]), { ...decorum, firstRetryMs: 2 * HOUR }, 1)).toMatchObject({ until: T + 2 * HOUR })
   })
   test('recovery ends the outage, and the next one starts from the beginning', () => {
-    const state = told([0, silence()], [MINUTE, silence()], [3 * MINUTE, ok()], [HOUR, silence()])
+    const state = told([0, silence()], [MINUTE, silence()], [3 * MINUTE, ok()], [2 * DAY, silence()])
     expect(at(told([0, silence()], [MINUTE, ok()]), decorum, MINUTE)).toBe('refused')
-    expect(ask(state, decorum, HOUR)).toMatchObject({ until: T + HOUR + MINUTE })
+    expect(ask(state, decorum, 2 * DAY)).toMatchObject({ until: T + 2 * DAY + MINUTE })
   })
 })
 
 describe('while unreachable', () => {
   /** Asked once and never again, so that only the windows show: verdict at an instant after the first failure. */
   const bare = told([0, status(500)])
-  const withCopy = told([-HOUR, ok()], [0, status(500)])
+  const withCopy = told([-DAY, ok()], [0, status(500)])
   const shown = (state: RobotsState, policy: Policy, when: number): string =>
     at(state, policy, when)
       .replace(/^(ask|unreachable)$/, 'closed')
@@ -296,7 +301,7 @@ describe('while unreachable', () => {
     [
       'coccoc, silence',
       coccoc,
-      told([-HOUR, ok()], [0, silence()]),
+      told([-DAY, ok()], [0, silence()]),
       [
         [0, 'closed'],
         [12 * HOUR + SECOND, 'closed'],
@@ -335,15 +340,34 @@ describe('while unreachable', () => {
     expect(shown(withCopy, decorum, 30 * DAY - 1)).toBe('refused~')
     expect(shown(withCopy, decorum, 30 * DAY)).toBe('closed')
   })
-  test('a refresh that fails keeps the copy for later and closes the site now', () => {
+  test('a refresh that fails while the copy is fresh changes nothing but when to ask again', () => {
     const state = told(
       [0, ok()],
       [20 * HOUR, { kind: 'asked', fence: 2, until: T + 21 * HOUR }],
-      [20 * HOUR + SECOND, silence()],
+      [20 * HOUR + SECOND, status(503)],
     )
-    expect(at(state, decorum, 20 * HOUR + 2 * SECOND)).toBe('unreachable')
+    for (const policy of Object.values(policies).filter(({ name }) => name !== 'coccoc'))
+      expect([20 * HOUR + 2 * SECOND, DAY - 1].map((when) => at(state, policy, when).replace('+', ''))).toEqual([
+        'refused',
+        'refused',
+      ])
+    expect(at(state, decorum, 20 * HOUR + 2 * SECOND), 'not yet').toBe('refused')
+    expect(at(state, decorum, 20 * HOUR + 31 * SECOND), 'now it is due').toBe('refused+')
+    // Then the windows apply, counted since the first failure.
+    expect(at(state, decorum, DAY)).toBe('ask')
+    expect(at(state, decorum, 32 * HOUR)).toBe('ask')
     expect(at(state, decorum, 32 * HOUR + SECOND)).toBe('refused+~')
     expect(at(step(state, ok(), T + 21 * HOUR), decorum, 21 * HOUR)).toBe('refused')
+  })
+  test('how long the copy is fresh is what its own headers said, not what a later failure did', () => {
+    const short = told([0, ok({ freshForMs: HOUR })], [50 * MINUTE, status(503, { freshForMs: DAY })])
+    expect(at(short, decorum, HOUR - 1)).toBe('refused+')
+    expect(at(short, decorum, HOUR)).toBe('ask')
+  })
+  test('no file stays no restriction while that answer is fresh', () => {
+    const state = told([0, status(404)], [20 * HOUR, silence()])
+    expect(ask(state, decorum, 21 * HOUR)).toEqual({ kind: 'allowed', why: 'unavailable', refresh: true, stale: false })
+    expect(at(state, decorum, DAY)).toBe('ask')
   })
   test('google after 30 days: open while pages of the site answer', () => {
     const state = step(withCopy, { kind: 'site-answered' }, T + 30 * DAY)
@@ -366,15 +390,15 @@ describe('while unreachable', () => {
     expect(at(late, google, 12 * HOUR)).toBe('allowed~')
   })
   test('without a file before it, an outage has no copy to fall back on', () => {
-    expect(shown(told([-2 * HOUR, ok()], [-HOUR, status(404)], [0, status(500)]), decorum, 13 * HOUR)).toBe('closed')
-    expect(shown(told([-2 * HOUR, ok()], [-HOUR, status(404)], [0, status(500)]), google, 13 * HOUR)).toBe('allowed~')
+    expect(shown(told([-2 * DAY, ok()], [-DAY, status(404)], [0, status(500)]), decorum, 13 * HOUR)).toBe('closed')
+    expect(shown(told([-2 * DAY, ok()], [-DAY, status(404)], [0, status(500)]), google, 13 * HOUR)).toBe('allowed~')
   })
 })
 
 describe('one state, several policies', () => {
   test('429: an outage to decorum and google, no restriction to rfc9309 and coccoc', () => {
-    const state = told([0, ok()], [HOUR, status(429)])
-    expect([decorum, google, rfc9309, coccoc].map((policy) => at(state, policy, HOUR + 1))).toEqual([
+    const state = told([0, ok()], [DAY, status(429)])
+    expect([decorum, google, rfc9309, coccoc].map((policy) => at(state, policy, DAY + 1))).toEqual([
       'unreachable',
       'unreachable',
       'allowed',
@@ -458,6 +482,10 @@ describe('one state, several policies', () => {
         if (where.kind === 'fresh' && (needed !== where.hash || judged.kind !== (where.hash ? 'refused' : 'allowed')))
           complain()
         if (where.kind !== 'outage') continue
+        if (where.freshUntil !== undefined && now < where.freshUntil) {
+          if (needed !== where.copy || judged.kind !== (where.copy ? 'refused' : 'allowed') || judged.stale) complain()
+          continue
+        }
         const elapsed = now - where.since
         const answered = state.siteAnsweredAt !== undefined && now - state.siteAnsweredAt < DAY
         const late = {

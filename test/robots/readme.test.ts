@@ -1,12 +1,19 @@
 /** The examples of the package's README: their code is run as it stands there, and its comments are held against it. */
 // oxlint-disable typescript/no-implied-eval -- what is run here is the README's own code
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import * as robots from '@decorum/robots'
 import { expect, test } from 'vitest'
 
 const readme = readFileSync(join(import.meta.dirname, '../../packages/robots/README.md'), 'utf8')
-const [first = '', second = ''] = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code as string)
+const examples = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code as string)
+const first = examples.find((code) => code.includes('robots.explain(')) ?? ''
+const second = examples.find((code) => code.includes('unknownOrigin')) ?? ''
+const polite = examples.find((code) => code.startsWith('// polite.mjs')) ?? ''
 
 /** Runs an example: its import gives way to the module at hand, `names` are what it may use besides. */
 function run(code: string, names: Record<string, unknown>, result: string): Promise<unknown> {
@@ -41,7 +48,7 @@ test('reading a file, and asking it', async () => {
   )) as [boolean, object, number, string[], object[]]
   expect(answer[0]).toBe(false)
   // Each comment that shows an object shows this one.
-  const shown = [...first.matchAll(/^\/\/ (\{[^}]*\}.*\n\/\/.*losersInAll: 1 \})/gm)].map(([, text]) =>
+  const shown = [...first.matchAll(/^\/\/ (\{ allowed[^\n]*(?:\n\/\/ {3}[^\n]*)*\})$/gm)].map(([, text]) =>
     (text as string).replaceAll('\n//', ''),
   )
   expect(shown).toHaveLength(1)
@@ -64,4 +71,28 @@ test('what an origin comes to', async () => {
     Date.now(),
   )
   expect(judged).toMatchObject({ kind: 'refused', refresh: false, stale: false })
+})
+
+test('the example that fetches runs as it is printed, in a file of its own', async () => {
+  const server = createServer((request, response) => {
+    response.end(request.url === '/robots.txt' ? 'user-agent: *\ndisallow: /search\ncrawl-delay: 0.01' : 'a page')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.83.17.3', resolve))
+  // Within the repository, so that the package is found by its name.
+  const folder = join(import.meta.dirname, `.readme-${process.pid}`)
+  mkdirSync(folder)
+  try {
+    writeFileSync(join(folder, 'polite.mjs'), polite)
+    const origin = `http://127.83.17.3:${(server.address() as AddressInfo).port}`
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      join(folder, 'polite.mjs'),
+      `${origin}/`,
+      `${origin}/search?q=x`,
+    ])
+    expect(stdout).toBe(`${origin}/ 200 6\n${origin}/search?q=x refused by line 2\n`)
+    expect(polite.trimEnd().split('\n').length).toBeLessThanOrEqual(22)
+  } finally {
+    rmSync(folder, { recursive: true })
+    server.close()
+  }
 })

@@ -136,7 +136,7 @@ function meanings(): string {
 
 /** What `judge` says of a forbidden path, so long after the first failure of an outage. */
 function windows(withCopy: boolean): string {
-  const first = withCopy ? step(unknownOrigin, answered(200), T - HOUR) : unknownOrigin
+  const first = withCopy ? step(unknownOrigin, answered(200), T - DAY) : unknownOrigin
   const state = step(first, { kind: 'unanswered', reason: 'timeout', jitter: 0 }, T)
   const times: [string, number][] = [
     ['at once', 1],
@@ -214,7 +214,8 @@ ${meanings()}
 ## An outage × time × each policy
 
 \`closed\`: the URL waits in its lane, and robots.txt is asked for again when that is due. What "no answer" at the time 0, and
-nothing since, comes to. With a good copy from before:
+nothing since, comes to. A file, or its absence, that is still fresh rules until it is not, whatever an early refresh met; the
+windows are counted since the first failure all the same. With a good copy that was just no longer fresh:
 
 ${windows(true)}
 

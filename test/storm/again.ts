@@ -1,5 +1,5 @@
 /** Requests that came once more for a URL, and why: a rule that says so, or a death. Every candidate has a path of its own. */
-import type { RequestLine } from '../../packages/cli/src/audit/record.ts'
+import type { RequestLine } from '@decorum/audit'
 
 export type Again = { origin: string; path: string; first: RequestLine; second: RequestLine }
 

@@ -1,6 +1,6 @@
 /** The times of a fleet under fire, and the environment that says them to its processes. */
+import { agentsOf, type JudgeOptions } from '@decorum/audit'
 import { common } from '@decorum/protocol'
-import { type JudgeOptions, visitorsOf } from '../../packages/cli/src/audit/index.ts'
 
 export type Times = {
   gapMs: number
@@ -75,7 +75,7 @@ export function environment(redisUrl: string, times: Times, more: NodeJS.Process
 
 /** By what the auditor knows this fleet, and what it owes; every violation is kept. */
 export const judgedBy = (times: Times): JudgeOptions => ({
-  visitors: visitorsOf({ agent: AGENT.name, profile: 'decorum', floorMs: times.gapMs, capMs: times.capMs }),
+  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: times.gapMs, maxDelayMs: times.capMs }),
   robotsRetryMs: times.robotsRetryMs,
   examples: 100_000,
 })

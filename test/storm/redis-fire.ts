@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { announceNew, linkTo } from '@decorum/ledger'
 import { findRedis } from '../../packages/cli/src/redis-binary.ts'
 import { type RedisProcess, spawnRedis } from '../../packages/cli/src/redis-process.ts'
 import { clock } from './clock.ts'
@@ -31,6 +32,8 @@ const MARKS = 1_000
 export async function startRedisUnderFire(dir: string): Promise<RedisUnderFire> {
   const binary = await findRedis(() => undefined)
   let running: RedisProcess = await spawnRedis(binary, { dir, appendonly: true })
+  const link = linkTo(running.url, { away: 'wait' })
+  await announceNew(link).finally(() => link.disconnect())
   let marks: { at: number; file: string; bytes: number }[] = []
   const mark = (): void => {
     const file = latestFile(dir)

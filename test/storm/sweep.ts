@@ -3,11 +3,11 @@
  * crash point. Each run has sites of its own; the next begins as soon as the last victim is dead, and all is judged at the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { judgeRecord, type Report } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
 import { CANDIDATES, JOB_NAMES, loadPaceGroups, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
 import type { CrashPoint } from '@decorum/service'
 import { Queue } from 'bullmq'
-import { judgeRecord, type Report } from '../../packages/cli/src/audit/index.ts'
 import { recordedWeb, type Site } from '../support/origins/index.ts'
 import { type Again, extraRequests } from './again.ts'
 import { diceOf } from './dice.ts'

@@ -2,8 +2,7 @@
  * Judges a storm from three books: the sites' record, the frontier's, and the list of faults. What cannot be told apart
  * from a broken promise is one. Pure.
  */
-import { type Evidence, judgeRecord, type Report, type Violation } from '../../packages/cli/src/audit/index.ts'
-import type { RequestLine } from '../../packages/cli/src/audit/record.ts'
+import { type Evidence, judgeRecord, type Report, type RequestLine, type Violation } from '@decorum/audit'
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
 import type { FaultLog } from './faults.ts'
@@ -116,7 +115,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
       }
     }
     const open =
-      violation.offence === 'overlap' || violation.offence === 'robots-overlap' || violation.offence === 'short-silence'
+      violation.offence === 'overlap' || violation.offence === 'robots-overlap' || violation.offence === 'short-delay'
     const held = open ? heldOpenByFrozen(violation, requests, faults, times) : undefined
     if (held !== undefined) {
       residual.push(violation)

@@ -1,4 +1,5 @@
 /** A real Redis Cluster for tests: three masters on loopback, each with its append-only file and a folder of its own. */
+import { announceNew, linkTo } from '@decorum/ledger'
 import { slotOf } from '@decorum/protocol'
 import { formCluster, nodeSettings, untilHealthy } from './form-cluster.ts'
 import { startRedis, type TestRedis } from './redis.ts'
@@ -52,8 +53,11 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
     })
     return (await Promise.all(answers)).find((n) => n >= 0) ?? -1
   }
+  const url = masters.map((master) => master.url).join(',')
+  const link = linkTo(url, { away: 'wait' })
+  await announceNew(link).finally(() => link.disconnect())
   return {
-    url: masters.map(({ url }) => url).join(','),
+    url,
     masters,
     homeOf,
     healthy: () => untilHealthy(links),

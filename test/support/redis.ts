@@ -1,6 +1,8 @@
 /** Real Redis servers for tests: one per test file, or as many as a fault test wants to kill. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { announceNew } from '@decorum/ledger'
+import { Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
 import { type RedisProcess, spawnRedis } from '../../packages/cli/src/redis-process.ts'
 
@@ -27,9 +29,10 @@ export type TestRedis = {
  * @param options.dir         data folder, exists; default a new one, removed after the run
  * @param options.port        default a free one
  * @param options.more        settings beside ours
+ * @param options.isNew       false: nobody says that it is new, so a ledger there begins with its whole hold
  */
 export async function startRedis(
-  options: { appendonly?: boolean; dir?: string; port?: number; more?: Record<string, string> } = {},
+  options: { appendonly?: boolean; dir?: string; port?: number; more?: Record<string, string>; isNew?: boolean } = {},
 ): Promise<TestRedis> {
   const { appendonly = false, port } = options
   const folder = await mkdtemp(join(inject('redisFolder'), 'redis-'))
@@ -53,6 +56,8 @@ export async function startRedis(
     await rm(pidFile, { force: true })
   }
   let running = await start(port)
+  if ((options.isNew ?? options.dir === undefined) && options.more?.['cluster-enabled'] !== 'yes')
+    await sayNew(running.url)
 
   return {
     get url() {
@@ -72,6 +77,11 @@ export async function startRedis(
       running = await start(running.port)
     },
   }
+}
+
+async function sayNew(url: string): Promise<void> {
+  const redis = new Redis(url)
+  await announceNew(redis).finally(() => redis.disconnect())
 }
 
 /**

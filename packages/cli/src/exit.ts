@@ -6,7 +6,9 @@ export const FAILED = 1
 export const USAGE = 2
 /** Stopped by a limit or by Ctrl-C: nothing is broken, something is left. */
 export const STOPPED = 3
-export type ExitCode = 0 | 1 | 2 | 3
+/** `audit` alone: no violation, but part of the logs could not be judged. */
+export const PARTLY_JUDGED = 4
+export type ExitCode = 0 | 1 | 2 | 3 | typeof PARTLY_JUDGED
 
 /** What was typed cannot be done: a wrong option, an unreadable file, an unknown agent. */
 export class UsageError extends Error {

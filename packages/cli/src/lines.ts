@@ -8,7 +8,7 @@ import { messageOf, UsageError } from './exit.ts'
 export type Line = {
   /** 1-based, comments and blank lines counted, as editors do */
   number: number
-  /** without surrounding blanks; cut behind MAX_URL_CHARS + 1 characters, which is enough to refuse it */
+  /** without surrounding blanks; one that is too long is cut behind the first character too many, which is enough to refuse it */
   text: string
 }
 
@@ -40,8 +40,9 @@ const LINE_END = /\r\n|\n|\r/g
 /**
  * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending;
  * octets that are not UTF-8 become U+FFFD. Memory is bounded however long a line is.
+ * @param most  longest line that is wanted whole, in characters: a URL, unless lines may be candidates
  */
-export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
+export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most = MAX_URL_CHARS): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8') // drops a byte order mark
   let number = 1
   let rest = ''
@@ -50,22 +51,21 @@ export async function* linesOf(input: AsyncIterable<Uint8Array | string>): Async
     let from = 0
     for (const { 0: end, index } of text.matchAll(LINE_END)) {
       if (end === '\r' && index === text.length - 1) break // its LF may be in the next chunk
-      const line = read(number++, text.slice(from, index))
+      const line = read(number++, text.slice(from, index), most)
       if (line) yield line
       from = index + end.length
     }
     rest = text.slice(from)
     // A blank at the front would count against the line; behind the cap nothing is looked at but its end.
-    if (rest.length > MAX_URL_CHARS * 2)
-      rest = rest.trimStart().slice(0, MAX_URL_CHARS * 2) + (rest.endsWith('\r') ? '\r' : '')
+    if (rest.length > most * 2) rest = rest.trimStart().slice(0, most * 2) + (rest.endsWith('\r') ? '\r' : '')
   }
   for (const last of (rest + decoder.decode()).split(LINE_END)) {
-    const line = read(number++, last)
+    const line = read(number++, last, most)
     if (line) yield line
   }
 }
 
-function read(number: number, raw: string): Line | undefined {
-  const text = raw.trim().slice(0, MAX_URL_CHARS + 1)
+function read(number: number, raw: string, most: number): Line | undefined {
+  const text = raw.trim().slice(0, most + 1)
   return text === '' || text.startsWith('#') ? undefined : { number, text }
 }

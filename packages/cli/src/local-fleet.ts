@@ -50,7 +50,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   let ledger: Ledger | undefined
   try {
     const { partitions, leaseMs, quarantineMs } = settings
-    ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs })
+    ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
     const fleet = await startFleet({

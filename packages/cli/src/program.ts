@@ -93,23 +93,33 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     'how many slices the hosts are spread over; with a number: changes it, the fleet standing still',
   )
     .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
+    .option('--new', 'this Redis has never held a ledger: the first start need not wait for requests that may be out')
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
 
   command('audit', 'judges recorded access logs against the promises')
-    .argument('<log...>', 'NDJSON of our recorder, or nginx/Apache lines with times: docs/audit.md')
+    .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
     .option('--robots <dir>', 'robots.txt bodies, one file per host')
-    .option('--gap-ms <n>', 'silence owed where robots.txt asks for none', whole(0))
-    .option('--cap-ms <n>', 'longest silence that a crawl-delay can ask for', whole(0))
+    .option('--delay-ms <n>', 'delay owed where robots.txt asks for none (default: 1000)', whole(0))
+    .addOption(new Option('--gap-ms <n>', 'older name of --delay-ms').argParser(whole(0)).hideHelp())
+    .option('--max-delay-ms <n>', 'longest delay that a crawl-delay can ask for (default: 10000)', whole(0))
+    .addOption(new Option('--cap-ms <n>', 'older name of --max-delay-ms').argParser(whole(0)).hideHelp())
     .option('--agents <file>', 'agents of one fleet, as DECORUM_AGENTS; requests of others are left out')
-    .option('--agent <token>', 'all requests are of this one crawler, whatever their User-Agent')
+    .option('--agent <token>', 'all requests are of this one agent, whatever their User-Agent')
     .option('--origin <origin>', 'whose log it is, when its lines do not say')
+    .option('--continues', 'the logs go on where older ones ended, so rules may be known from before')
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
-    .option('--pace-groups <file>', 'clocks that several lanes share, as PACE_GROUPS; {} for one pace per host')
+    .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
-    .action(async (logs, options) => done(await (await import('./audit/command.ts')).auditCommand(logs, options)))
+    .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')
+    .option('--schema', 'prints the JSON schema of --json')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 judged and clean · 1 violations · 2 could not run · 4 clean, part could not be judged',
+    )
+    .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
   for (const role of ['gateway', 'fetcher', 'console'] as const) {
     command(role, ROLES[role])

@@ -1,8 +1,9 @@
 /** A Redis for whoever starts Decorum: the one that is named, else one of our own that lives as long as it is needed. */
-import { mkdtemp, realpath } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { announceNew, linkTo } from '@decorum/ledger'
 import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
@@ -69,7 +70,13 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   const start = async (): Promise<RunningRedis & { dir: string }> => {
     const temporary = options.dataDir === undefined
     const dir = await dataFolder(options.dataDir)
-    return keepRedis({ binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) }, log)
+    const isNew = (await readdir(dir)).length === 0
+    const redis = await keepRedis(
+      { binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) },
+      log,
+    )
+    if (isNew) await sayNew(redis)
+    return redis
   }
   if (meeting === undefined) return start()
   const { place, shared, whenTaken } = meeting
@@ -85,6 +92,13 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
     if (others.length > 0) throw new OtherFleetError(running.dir, others)
     return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
   })
+}
+
+/** No ledger has ever been kept in this folder: nothing that one granted can be on the wire, and nobody need wait for it. */
+async function sayNew({ url }: RunningRedis): Promise<void> {
+  const link = linkTo(url, { away: 'wait' })
+  link.on('error', () => {}) // its end is told by the guardian
+  await announceNew(link).finally(() => link.disconnect())
 }
 
 async function dataFolder(kept: string | undefined): Promise<string> {

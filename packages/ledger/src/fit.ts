@@ -2,7 +2,7 @@
 import { partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
-import { PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
+import { keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { carryGroups } from './outcomes.ts'
 
@@ -78,17 +78,45 @@ export async function readTags(redis: RedisLink): Promise<{ tags: string[]; reti
   return { tags, retired }
 }
 
-/** The first of several that start together writes; all read what it wrote. One key, so one node of a cluster. */
+/** A word that nobody has taken up is void after this: by then the Redis may have been used, and emptied. */
+const NEW_LIFE_MS = 3_600_000
+
+/**
+ * Says of a Redis that has never held a ledger that it is new. An empty one may also have been emptied under a fleet, so
+ * without this word nothing is granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
+ */
+export async function announceNew(redis: RedisLink): Promise<void> {
+  await redis.set(NEW_KEY, '1', 'PX', NEW_LIFE_MS)
+}
+
+/** The first of several that start together writes; all read what it wrote. One slot, so one node of a cluster. */
 const REGISTER = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], unpack(ARGV)) end
+redis.call('DEL', KEYS[2])
 return redis.call('LRANGE', KEYS[1], 0, -1)`
 
 /**
- * Writes down the partitions the first time; afterwards the number must be the same, since every host's state lives
- * where the number says. @throws LedgerUnfitError
+ * Of a partition that nobody has ever called: nothing is out there, as after an announced restart (lua/common.lua), or not
+ * any more after so many ms.
  */
-export async function registerPartitions(redis: RedisLink, count: number): Promise<string[]> {
+const MARK_NEW = `local t = redis.call('TIME')
+if redis.call('EXISTS', KEYS[1]) == 1 then return end
+redis.call('HSET', KEYS[1], 'planned', '1')
+if ARGV[1] ~= '0' then redis.call('HSET', KEYS[1], 'hold', string.format('%.3f', t[1] * 1000 + t[2] / 1000 + ARGV[1])) end`
+
+/**
+ * Writes down the partitions the first time; afterwards the number must be the same, since every host's state lives
+ * where the number says.
+ * @param known  the caller vouches that it is new, as `announceNew` does; or how long nothing may be granted when it is not
+ *               known to be new
+ * @throws LedgerUnfitError
+ */
+export async function registerPartitions(
+  redis: RedisLink,
+  count: number,
+  known: { isNew: boolean } | { holdMs: number },
+): Promise<string[]> {
   const { tags } = await readTags(redis)
-  const there = tags.length > 0 ? tags : await register(redis, count)
+  const there = tags.length > 0 ? tags : await registerFirst(redis, partitionTags(count), known)
   if (there.length === count) return there
   throw new LedgerUnfitError(
     `this Redis holds ${there.length} partition${there.length === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there.length}, or stop the fleet and change it: 'decorum partitions ${count}'`,
@@ -96,8 +124,42 @@ export async function registerPartitions(redis: RedisLink, count: number): Promi
 }
 
 /** Frontiers that were there before the fleet have read the stream of the first partition: it exists under every number. */
-async function register(redis: RedisLink, count: number): Promise<string[]> {
-  const tags = (await redis.eval(REGISTER, 1, PARTITIONS_KEY, ...partitionTags(count))) as string[]
+async function registerFirst(
+  redis: RedisLink,
+  wanted: string[],
+  known: { isNew: boolean } | { holdMs: number },
+): Promise<string[]> {
+  const leftMs = await holdLeft(redis, known)
+  if (leftMs !== undefined)
+    await Promise.all(wanted.map((tag) => redis.eval(MARK_NEW, 1, keysOf(tag).epoch, Math.max(0, leftMs))))
+  const tags = (await redis.eval(REGISTER, 2, PARTITIONS_KEY, NEW_KEY, ...wanted)) as string[]
   await carryGroups(redis, partitionTags(1), tags)
   return tags
+}
+
+/** How long what an earlier ledger granted may still be out; undefined: that is not known. */
+async function holdLeft(redis: RedisLink, known: { isNew: boolean } | { holdMs: number }): Promise<number | undefined> {
+  if ('isNew' in known && known.isNew) return 0
+  if ((await redis.exists(NEW_KEY)) === 1) return 0
+  if (!('holdMs' in known) || redis.isCluster) return undefined
+  const emptyMs = emptySinceMs(await redis.info('everything'))
+  return emptyMs === undefined ? undefined : known.holdMs - emptyMs
+}
+
+/** What could have taken a ledger away since the server was started, by its name in INFO. */
+const TAKES_AWAY =
+  /^cmdstat_(?:del|unlink|flush\w+|swapdb|rename\w*|move|migrate|restore\w*|replicaof|slaveof|debug\S*|config\|resetstat|cluster\S*):/m
+
+/**
+ * A server that serves since it was started, where nothing has been taken away and there is no ledger, has held none in all
+ * that time: whatever was granted by an earlier one has had so long to end.
+ * @param info  INFO everything, of a Redis without a ledger
+ * @returns     ms; undefined when it may have held one since
+ */
+export function emptySinceMs(info: string): number | undefined {
+  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const hasServed = field('role') === 'master' && /^0*$/.test(field('master_replid2'))
+  const uptime = field('uptime_in_seconds')
+  if (!hasServed || !/^\d+$/.test(uptime) || !info.includes('# Commandstats') || TAKES_AWAY.test(info)) return undefined
+  return Number(uptime) * 1_000
 }

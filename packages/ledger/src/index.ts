@@ -1,6 +1,6 @@
 /** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { checkOneServer, readTags } from './fit.ts'
+export { announceNew, checkOneServer, readTags } from './fit.ts'
 export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
 export { keysOf, outboxMark, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS } from './lanes.ts'
@@ -12,8 +12,10 @@ export type { TakeRequest } from './take.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,

@@ -3,6 +3,7 @@
 import { tagName } from '@decorum/protocol'
 
 export const keysOf = (tag: string) => ({
+  tag,
   /** the key that every script declares: it routes the call to the partition's slot */
   epoch: `${tag}:epoch`,
   /**
@@ -16,6 +17,9 @@ export const keysOf = (tag: string) => ({
   operations: `${tag}:operations`,
   /** channel: a lane has become due earlier than all others */
   wake: `${tag}:wake`,
+  /** lane → what it remembers, and its first URL */
+  lanes: `${tag}:lanes`,
+  list: (list: 'q' | 'h', lane: string) => `${tag}:${list}:${lane}`,
   body: (hash: string) => `${tag}:b:${hash}`,
   origin: (origin: string) => `${tag}:o:${origin}`,
   /** key of what came in by another partition's queue, once parked */
@@ -27,6 +31,8 @@ export type Keys = ReturnType<typeof keysOf>
 export const PARTITIONS_KEY = 'decorum:partitions'
 /** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
+/** Somebody vouches that this Redis has never held a ledger: nothing can be on the wire. Gone with the first that opens one. */
+export const NEW_KEY = '{decorum:partitions}:new'
 
 /** What remembers that an outbox entry's candidate was parked, in whichever partition its host lives. */
 export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`

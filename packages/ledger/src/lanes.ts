@@ -9,8 +9,11 @@ import { readState } from './state-text.ts'
 import { type TakeRequest, take } from './take.ts'
 import type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
+  LaneRef,
   Mood,
   Parked,
   ParkItem,
@@ -47,6 +50,7 @@ export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
   take(request: TakeRequest): Promise<TakeResult>
   begin: Batcher<BeginRequest, Permit>
+  confirm(held: HeldLane[]): Promise<Confirmation>
   enter(request: EnterRequest): Promise<Entry>
   settle: Batcher<Settlement, SettleResult>
   resolve(resolutions: Resolution[]): Promise<SettleResult[]>
@@ -64,6 +68,10 @@ export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
     park: (items, mark) => park(scripts, settings, items, mark),
     take: (request) => take(scripts, settings, request),
     begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
+    async confirm(held) {
+      const args = held.flatMap((one) => [laneName(one.agent, one.origin), one.fence, one.version ?? ''])
+      return (await scripts.call('confirm', ...args))[2] as Confirmation
+    },
     enter: (request) => enter(scripts, settings, request),
     settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
     resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),
@@ -198,19 +206,19 @@ async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRe
 async function enter(
   scripts: Scripts,
   { leaseMs }: LaneSettings,
-  { lanes, kind, gapMs, of, isRobots, heldFence }: EnterRequest,
+  { lanes, kind, gapMs, of, isRobots, heldFence, by }: EnterRequest,
 ): Promise<Entry> {
-  const names = lanes.map(({ agent, origin }) => laneName(agent, origin))
-  const target = kind === 'hop' ? lanes[0] : of
+  const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
   const [, , answer, value, gap, lane] = await scripts.call(
     'enter',
     leaseMs,
     gapMs,
     kind,
-    target === undefined ? '' : laneName(target.agent, target.origin),
+    nameOf(kind === 'hop' ? lanes[0] : of),
     isRobots === true ? 1 : 0,
     heldFence ?? '',
-    ...names,
+    nameOf(by),
+    ...lanes.map(nameOf),
   )
   if (answer === 'blocked') return { kind: answer }
   if (answer === 'wait') return { kind: answer, waitMs: Number(value) }

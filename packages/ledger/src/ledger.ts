@@ -14,8 +14,10 @@ import type { TakeRequest } from './take.ts'
 import { thatAnswer } from './that-answer.ts'
 import type {
   BeginRequest,
+  Confirmation,
   EnterRequest,
   Entry,
+  HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,
@@ -36,6 +38,7 @@ import type {
   SettleResult,
   TakeResult,
 } from './types.ts'
+import { whyHeld } from './why-held.ts'
 
 export type LedgerOptions = {
   /** REDIS_URL, or a connection that is lent */
@@ -57,8 +60,14 @@ export type LedgerOptions = {
   bodies?: Partial<BodyBudget>
   /** Redis answers within this or the call fails with LedgerUnavailableError */
   callDeadlineMs?: number
-  /** tests only: virtual time, ms */
+  /** told in a sentence what the operator should hear of: why nothing is granted for a while */
+  onNotice?: (sentence: string) => void
+  /** the caller vouches that this Redis has never held a ledger (`announceNew`); as it comes so with virtual time: a test's is */
+  isNew?: boolean
+  /** tests only: virtual time in place of Redis's clock, ms */
   nowMs?: () => number
+  /** tests only, with `nowMs`: the time that this process can vouch for; as it comes, all of it */
+  mostMs?: () => number | undefined
 }
 
 export type Member = { id: string; role: string; slots: number }
@@ -79,6 +88,11 @@ export type Ledger = {
   forgetMark(partition: number, name: string): Promise<void>
   take(partition: number, request: TakeRequest): Promise<TakeResult>
   begin(request: BeginRequest): Promise<Permit>
+  /**
+   * Asks again whether what was begun may be sent, some time later: lanes of one partition that one request holds. Refused:
+   * they are to be given back by `resolve`, with `unused` what was begun, with `release` a visit.
+   */
+  confirm(held: HeldLane[]): Promise<Confirmation>
   /** A visit that no waiting URL asked for, now or later. End it by `settle` with `entered`, or `resolve` with `release`. */
   enter(request: EnterRequest): Promise<Entry>
   settle(settlement: Settlement): Promise<SettleResult>
@@ -109,8 +123,13 @@ export type Ledger = {
   members(): Promise<Member[]>
   /** calls back when a lane has become due earlier than all others */
   onWake(listener: (partition: number) => void): Promise<void>
-  /** Redis's clock, ms: never ahead of it; while its partition has not answered yet, the furthest of the others */
+  /**
+   * The ledger's time, ms: never ahead of it; while its partition has not answered yet, the furthest of the others. It is
+   * Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md): what the ledger hands out is told in it.
+   */
   now(partition?: number): number
+  /** Redis's own clock, ms: for what others wrote down by theirs, such as an expiry or the date in a Retry-After */
+  wall(partition?: number): number
   /** every lease has ended and Redis is about to be stopped: the next start need not wait for leases that may be out */
   announceRestart(): Promise<void>
   isReady(): boolean
@@ -127,13 +146,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
   const own = typeof options.redis === 'string'
   const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
-  redis.on('error', () => {}) // calls carry their own errors; a listener keeps the process alive
+  let refusal: Error | undefined // why a connection ended, which its closing does not tell: a password, a host, a port
+  redis.on('error', (error: Error) => {
+    refusal = error // calls carry their own errors; a listener keeps the process alive
+  })
   let noCluster = false
   redis.on('node error', ({ message }: Error) => {
     noCluster ||= message.includes('cluster support disabled')
   })
   try {
-    await withDeadline(connectLink(redis, callDeadlineMs), callDeadlineMs + 3_000, 'connect')
+    const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => Promise.reject(refusal ?? error))
+    await withDeadline(connecting, callDeadlineMs + 3_000, 'connect')
     defineVerbs(redis)
     return await compose(redis, own, options, callDeadlineMs)
   } catch (error) {
@@ -154,10 +177,13 @@ async function compose(
   callDeadlineMs: number,
 ): Promise<Ledger> {
   const warnings = await checkRedis(redis, callDeadlineMs)
-  const tags = await registerPartitions(redis, options.partitions)
-  const { retired } = await readTags(redis)
   const leaseMs = options.leaseMs ?? 45_000
   const quarantineMs = options.quarantineMs ?? 10_000
+  const isNew = options.isNew ?? options.nowMs !== undefined
+  const isVirtual = options.nowMs !== undefined // Redis's own age says nothing then
+  const known = isNew || isVirtual ? { isNew } : { holdMs: leaseMs + quarantineMs }
+  const tags = await registerPartitions(redis, options.partitions, known)
+  const { retired } = await readTags(redis)
   const partitions = [...tags, ...retired].map((tag): Partition => {
     const keys = keysOf(tag)
     const scripts = scriptsOf(redis, keys, {
@@ -165,6 +191,8 @@ async function compose(
       holdMs: leaseMs + quarantineMs,
       callDeadlineMs,
       nowMs: options.nowMs,
+      mostMs: options.mostMs,
+      onEpoch: () => void sayWhyHeld(keys, scripts),
     })
     const lanes = lanesOf(scripts, {
       leaseMs,
@@ -180,6 +208,16 @@ async function compose(
     const origins = originsOf(redis, keys, scripts, callDeadlineMs, { ...bodyBudget, ...options.bodies })
     return { keys, scripts, lanes, origins, operations: operationsOf(redis, keys, scripts, lanes, callDeadlineMs) }
   })
+  const notice = options.onNotice ?? (() => {})
+  /** Asked for anew: several calls may have heard of the new epoch at once. */
+  const sayWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
+    const found = await timed(redis.hmget(keys.epoch, 'id', 'why', 'hold'), 'epoch').catch(() => [])
+    const sentence = whyHeld(found[1] ?? '', Number(found[2]) - scripts.now(), tags.length === 1 ? '' : keys.tag)
+    if (sentence === undefined || said.get(keys.tag) === found[0]) return
+    said.set(keys.tag, found[0] ?? '')
+    notice(sentence)
+  }
+  const said = new Map<string, string>()
   const of = (partition: number): Partition => {
     const found = partitions[partition]
     if (found === undefined) throw new RangeError(`there is no partition ${partition}`)
@@ -187,6 +225,8 @@ async function compose(
   }
   const place = tags.length === 1 ? () => 0 : remembering((origin) => partitionOf(hostOf(origin), tags.length))
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
+  const now = (partition = 0): number =>
+    of(partition).scripts.now() || Math.max(...partitions.map(({ scripts }) => scripts.now()))
   let subscriber: RedisLink | undefined
   // First sight of clock and epoch
   const active = partitions.slice(0, tags.length)
@@ -203,6 +243,7 @@ async function compose(
       }),
     )
   const seen = await thatAnswer(active.map(({ scripts }) => scripts.call('view', 'partition')))
+  await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
   if (seen.length < tags.length)
     warnings.push(
       `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
@@ -218,6 +259,7 @@ async function compose(
       void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
     take: (partition, request) => of(partition).lanes.take(request),
     begin: (request) => of(place(request.origin)).lanes.begin(request),
+    confirm: (held) => of(place(held[0]?.origin ?? '')).lanes.confirm(held),
     enter: (request) => of(place(request.lanes[0]?.origin ?? '')).lanes.enter(request),
     settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
@@ -231,12 +273,7 @@ async function compose(
     viewPartition: (partition) => of(partition).origins.viewPartition(tags[partition] as string),
     operate: (operation, agents) => of(place(operation.origin)).operations.operate(operation, agents),
     operations: (partition, most) => of(partition).operations.list(most),
-    async dropBacklog(lane, by, reason, signal) {
-      const { origins, operations } = of(place(lane.origin))
-      const [view] = (await origins.view(lane.origin, [lane.agent])).lanes
-      const waiting = (view?.waiting ?? 0) - (view?.state === 'in-flight' ? 1 : 0)
-      return operations.drop(lane, waiting, by, reason, signal)
-    },
+    dropBacklog: (lane, by, reason, signal) => of(place(lane.origin)).operations.drop(lane, by, reason, signal),
     async outbox(partition, most, after) {
       const from = after === undefined ? '-' : `(${after}`
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
@@ -267,7 +304,8 @@ async function compose(
       // A node that hangs is not waited for: a wake-up that nobody hears costs a dispatcher one longest sleep.
       await timed(subscriber.subscribe(...channels.keys()), 'subscribe').catch(() => {})
     },
-    now: (partition = 0) => of(partition).scripts.now() || Math.max(...partitions.map(({ scripts }) => scripts.now())),
+    now,
+    wall: (partition = 0) => now(partition) - of(partition).scripts.aheadMs(),
     async announceRestart() {
       for (const { keys } of partitions) await timed(redis.hset(keys.epoch, 'planned', '1'), 'announceRestart')
     },

@@ -8,6 +8,7 @@ import { hashesOf } from '@decorum/robots'
 import type { Change } from './change-lock.ts'
 import { decodeEntry, idSlot } from './entry.ts'
 import { keysOf } from './keys.ts'
+import { partsOf } from './lane-lists.ts'
 import type { RedisLink } from './link.ts'
 import { readState } from './state-text.ts'
 
@@ -64,12 +65,6 @@ export async function moveLane(
   return urls
 }
 
-/** A lane's record (lua/common.lua): `|tries|list|clock|why|high|`, its first URL behind '+' when there are more; each may be ''. */
-function partsOf(record: string): { memory: string; first: string } {
-  const memory = /^(?:\|[^|]*){5}\|/.exec(record)?.[0] ?? ''
-  return { memory, first: record.slice(memory.length) }
-}
-
 /** A lane that is put off remembers its own clock: it moves like the other. */
 function later(memory: string, aheadMs: number): string {
   if (memory === '') return ''
@@ -116,8 +111,10 @@ export async function moveOrigin(
  * @returns  false when it is not there: what lies at its new place, brought by an earlier try, stays
  */
 async function copyKey({ redis, change }: Mover, key: string, to: string, target: string): Promise<boolean> {
-  const [body, life] = [await redis.dumpBuffer(key), await redis.pttl(key)]
+  // Of one moment: a key that ends between the two would be there for ever at its new place (a life of 0).
+  const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
+  const [body = null, life = -1] = (answers ?? []).map(([, value]) => value as Buffer | number | null)
   if (body === null) return false
-  await change.write(to, PUT_KEY, target, Math.max(life, 0), body)
+  await change.write(to, PUT_KEY, target, Math.max(Number(life), 0), body)
   return true
 }

@@ -2,18 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '@decorum/protocol'
 import type { Keys } from './keys.ts'
+import { headsOf, type List, lastOf, placeOf } from './lane-lists.ts'
 import type { Lanes } from './lanes.ts'
 import type { RedisLink } from './link.ts'
 import { type Scripts, withDeadline } from './scripts.ts'
 import type { LaneRef, Operation, OperationRecord, Parked } from './types.ts'
 
-/** "Until somebody ends it": the year 2100. */
+/** "Until somebody ends it": the year 2100. Nothing lasts longer: later ends are beyond what Redis can count. */
 const FOREVER = 4_102_444_800_000
+/** Longest gap by hand. */
+const MAX_GAP_MS = 31 * 86_400_000
 const MAX_TEXT = 512
 /** URLs dropped per call. */
 const DROP_AT_ONCE = 100
 /** A lane in flight is free again after its lease at the latest; asked this often. */
 const LANE_BUSY_MS = 100
+const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER }
 
 export type Operations = {
   /** @param agents  keys of the agents whose lanes of the origin are to feel it at once */
@@ -24,7 +28,7 @@ export type Operations = {
    * Ends what waits in a lane now as `refused: backlog-dropped`; what comes later stays, what is in flight ends by itself.
    * @returns how many URLs were dropped
    */
-  drop(lane: LaneRef, waiting: number, by: string, reason: string, signal?: AbortSignal): Promise<number>
+  drop(lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number>
 }
 
 export function operationsOf(
@@ -56,8 +60,10 @@ export function operationsOf(
   }
   return {
     async operate(operation, agents) {
-      const value = operation.action === 'gap' ? operation.gapMs : ''
-      const until = 'until' in operation && operation.until !== undefined ? operation.until : FOREVER
+      // Bounded here, for whoever operates: what Redis cannot count would be half done.
+      const value = operation.action === 'gap' ? bounded('gapMs', operation.gapMs, MAX_GAP_MS) : ''
+      const until =
+        'until' in operation && operation.until !== undefined ? bounded('until', operation.until, FOREVER) : FOREVER
       await write(operation.origin, operation.action, value, until, operation.by, operation.reason, agents)
     },
     async list(most) {
@@ -68,26 +74,11 @@ export function operationsOf(
       )
       return rows.map(([, fields]) => record(fields ?? []))
     },
-    async drop(lane, waiting, by, reason, signal) {
+    async drop(lane, by, reason, signal) {
       let dropped = 0
       try {
-        while (dropped < waiting) {
-          signal?.throwIfAborted()
-          const peek = Math.min(DROP_AT_ONCE, waiting - dropped)
-          const taken = await lanes.take({ limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek, lane })
-          const [held] = taken.kind === 'taken' ? taken.lanes : []
-          if (held === undefined) {
-            const view = await scripts.call('view', 'origin', lane.origin, lane.agent)
-            if (isEmpty(view)) break
-            await sleep(LANE_BUSY_MS)
-            continue
-          }
-          const outcomes = held.heads.map((head) => droppedOutcome(lane, head))
-          const [answer] = await lanes.resolve([
-            { ...lane, fence: held.fence, dropped: outcomes, next: { kind: 'release' } },
-          ])
-          if (answer === 'settled') dropped += outcomes.length
-        }
+        for (const [list, last] of await lastOf(redis, keys, lane))
+          for await (const count of dropUpTo(lane, list, last, signal)) dropped += count
       } finally {
         // Also when it was given up half way: what has left has left by somebody's hand
         await write(lane.origin, 'drop', dropped, 0, by, reason, [])
@@ -95,9 +86,47 @@ export function operationsOf(
       return dropped
     },
   }
+
+  /** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
+  async function* dropUpTo(lane: LaneRef, list: List, last: string, signal?: AbortSignal): AsyncGenerator<number> {
+    for (;;) {
+      signal?.throwIfAborted()
+      let left = await placeOf(redis, keys, lane, list, last)
+      if (left === 0) return
+      const taken = await lanes.take({ ...ALONE, peek: 1, lane, list })
+      const [held] = taken.kind === 'taken' ? taken.lanes : []
+      if (held === undefined) {
+        await sleep(LANE_BUSY_MS)
+        continue
+      }
+      const holding = { ...lane, fence: held.fence }
+      let attempts = held.tries
+      try {
+        left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+        while (left > 0) {
+          signal?.throwIfAborted()
+          const heads = await headsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
+          const outcomes = heads.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
+          const [answer] = await lanes.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
+          if (answer !== 'settled') break // the reservation has run out: it is asked for again
+          yield outcomes.length
+          left -= outcomes.length
+          attempts = 0
+        }
+      } finally {
+        await lanes.resolve([{ ...holding, dropped: [], next: { kind: 'release' } }])
+      }
+    }
+  }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked): Outcome {
+/** @throws RangeError  for what is no number: nothing is done then */
+function bounded(name: string, value: number, most: number): number {
+  if (Number.isNaN(value)) throw new RangeError(`${name}: a number is needed`)
+  return Math.min(Math.max(value, 0), most)
+}
+
+function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked, attempts: number): Outcome {
   return {
     id,
     url: lane.origin + path,
@@ -105,13 +134,10 @@ function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked): Outcome {
     kind: 'refused',
     reason: 'backlog-dropped',
     at: Date.now(),
-    attempts: 0,
+    attempts,
     ...(meta === undefined ? {} : { meta }),
   }
 }
-
-/** The lane's row behind the origin's fields says how many wait. */
-const isEmpty = (view: string[]): boolean => Number(view[3 + Number(view[2]) + 1] ?? 0) === 0
 
 function record(fields: string[]): OperationRecord {
   const field = (name: string): string => fields[fields.indexOf(name) + 1] ?? ''

@@ -1,6 +1,11 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
 import { type Keys, keysOf } from './keys.ts'
 import type { RedisLink } from './link.ts'
+import { ALLOWED_WHEN_FULL } from './scripts.ts'
+
+/** Also in a Redis that has reached its maxmemory, which would refuse the plain command even where the group exists: only readers can make room. */
+const MAKE_GROUP = `${ALLOWED_WHEN_FULL}
+return redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM')`
 
 /**
  * Makes a group at every stream that lacks it; where it exists it is left alone.
@@ -17,7 +22,7 @@ export async function makeGroup(
     from === 'start' || (await Promise.all(streams.map((stream) => hasGroup(redis, stream, group)))).some(Boolean)
   const made = streams.map(async (stream) => {
     try {
-      await redis.xgroup('CREATE', stream, group, begun ? '0' : '$', 'MKSTREAM')
+      await redis.eval(MAKE_GROUP, 1, stream, group, begun ? '0' : '$')
     } catch (error) {
       if (!String(error).includes('BUSYGROUP')) throw error
     }

@@ -96,7 +96,8 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
   for (const tag of all) await change.write(tag, DROP, `${tag}:moved`)
-  await putAll(change, firstLast(all, tags[0]), ['of', to, 'fence', fence, 'moving', ''])
+  // 'planned': every lease has ended, and hosts have just come; nothing is waited for at the first sight of a new partition
+  await putAll(change, firstLast(all, tags[0]), ['of', to, 'fence', fence, 'moving', '', 'planned', '1'])
   return { ...done, retired }
 }
 

@@ -5,7 +5,19 @@ import type { Keys } from './keys.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 
-export const VERBS = ['park', 'take', 'begin', 'enter', 'settle', 'learn', 'reap', 'view', 'operate', 'fleet'] as const
+export const VERBS = [
+  'park',
+  'take',
+  'begin',
+  'confirm',
+  'enter',
+  'settle',
+  'learn',
+  'reap',
+  'view',
+  'operate',
+  'fleet',
+] as const
 export type Verb = (typeof VERBS)[number]
 export type Arg = string | number | Buffer
 
@@ -14,8 +26,10 @@ const lua = (name: string): string => readFileSync(new URL(`./lua/${name}.lua`, 
 /** Runs verbs in one partition. */
 export type Scripts = {
   call(verb: Verb, ...args: Arg[]): Promise<string[]>
-  /** Redis's clock as far as we know it, ms: never ahead of it, behind by no more than a round trip */
+  /** the ledger's time as far as we know it, ms: never ahead of it, behind by no more than a round trip */
   now(): number
+  /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps */
+  aheadMs(): number
 }
 
 export type ScriptSettings = {
@@ -23,8 +37,12 @@ export type ScriptSettings = {
   partitions?: number | string
   holdMs: number
   callDeadlineMs: number
-  /** tests only: virtual time */
+  /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
+  onEpoch?: (() => void) | undefined
+  /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined
+  /** tests only, with `nowMs`: the time that the caller can vouch for; as it comes, all of it */
+  mostMs?: (() => number | undefined) | undefined
 }
 
 type Command = (epoch: string, count: string, ...args: Arg[]) => Promise<string[]>
@@ -37,39 +55,55 @@ export function defineVerbs(redis: RedisLink): void {
   for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: scriptOf(verb, lua) })
 }
 
+/** Verbs that take something in or grant it: a Redis that has reached its maxmemory refuses them. */
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'take', 'begin', 'enter'])
+/**
+ * First line of all others: what has been granted ends in a full Redis, too, or its requests would be made again; and an
+ * operator sees it and can pause it. The slots of the fleet bound how much that writes beyond maxmemory.
+ */
+export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
+
 /** A verb with what stands in front of it. */
 export function scriptOf(verb: Verb, read: (name: string) => string): string {
+  const flags = REFUSED_WHEN_FULL.has(verb) ? [] : [ALLOWED_WHEN_FULL]
   const front = verb === 'begin' || verb === 'enter' ? ['common', 'visit'] : ['common']
-  return [...front, verb].map(read).join('\n')
+  return [...flags, ...[...front, verb].map(read)].join('\n')
 }
 
 export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {
   const commands = redis as unknown as Record<string, Command>
   const count = keys.count(settings.partitions ?? 1)
   let known = '' //      epoch id: '' until the ledger has told us one
+  let ahead = 0
   const clock = redisClock()
+  /** lua/common.lua ARGV[1] */
+  const time = (): string => {
+    if (settings.nowMs === undefined) return clock.most()?.toFixed(3) ?? ''
+    const vouched = settings.mostMs === undefined ? settings.nowMs() + ahead : settings.mostMs()
+    return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}`
+  }
   const call = async (verb: Verb, ...args: Arg[]): Promise<string[]> => {
-    const virtual = settings.nowMs?.()
+    const askedAt = performance.now()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answer = await withDeadline(
-      command.call(
-        redis,
-        keys.epoch,
-        count,
-        virtual === undefined ? '' : virtual.toFixed(3),
-        settings.holdMs,
-        known,
-        ...args,
-      ),
+      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...args),
       settings.callDeadlineMs,
       verb,
     )
-    known = answer[0] as string
-    clock.seen(Number(answer[1]))
+    const before = known
+    const [epoch, shift = '0'] = (answer[0] as string).split('@')
+    known = epoch as string
+    ahead = Number(shift)
+    clock.seen(Number(answer[1]), askedAt)
+    if (before !== '' && before !== known) settings.onEpoch?.()
     return answer
   }
-  return { call, now: () => settings.nowMs?.() ?? clock.now() }
+  return {
+    call,
+    now: () => (settings.nowMs === undefined ? clock.now() : settings.nowMs() + ahead),
+    aheadMs: () => ahead,
+  }
 }
 
 /** What the ledger says to who knows another number of partitions (lua/common.lua): `6`, or `2>6` while they change. */

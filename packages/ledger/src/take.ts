@@ -13,8 +13,9 @@ export type TakeRequest = {
   aheadMs: number
   inFlightLimit: number
   peek: number
-  /** this lane alone, due or not */
+  /** this lane alone, due or not, and of it this list */
   lane?: LaneRef
+  list?: 'q' | 'h'
 }
 
 export async function take(scripts: Scripts, settings: LaneSettings, request: TakeRequest): Promise<TakeResult> {
@@ -27,15 +28,17 @@ export async function take(scripts: Scripts, settings: LaneSettings, request: Ta
     settings.outcomesLimit,
     request.peek,
     request.lane === undefined ? '' : laneName(request.lane.agent, request.lane.origin),
+    request.list ?? '',
   )
   if (answer[2] !== 'taken') {
     const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
     return { kind: 'wait', why, waitMs: answer[3] === '' ? undefined : Number(answer[3]) }
   }
   const now = Number(answer[1])
+  const wallAt = now - scripts.aheadMs()
   const lanes: TakenLane[] = []
   for (let at = 4; at < answer.length; ) {
-    const lane = takenLane(answer, at, now)
+    const lane = takenLane(answer, at, now, wallAt)
     lanes.push(lane)
     at += HEADER + lane.heads.length
   }
@@ -45,7 +48,7 @@ export async function take(scripts: Scripts, settings: LaneSettings, request: Ta
 /** What stands before the heads of a lane: its name, the facts, the state of its origin. */
 const HEADER = 3
 
-function takenLane(answer: string[], at: number, now: number): TakenLane {
+function takenLane(answer: string[], at: number, now: number, wallAt: number): TakenLane {
   const [name, facts, state] = [answer[at] as string, answer[at + 1] as string, answer[at + 2] as string]
   const [fence, opens, tries, list, version, count, delay, ...rare] = facts.split('|')
   const notBefore = Number(opens)
@@ -59,6 +62,7 @@ function takenLane(answer: string[], at: number, now: number): TakenLane {
     robots: { version: Number(version), state: readState(state) },
     heads: [],
     now,
+    wallAt,
   }
   if (delay !== '') lane.delayMs = Number(delay)
   const first = at + HEADER

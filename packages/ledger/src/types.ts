@@ -64,8 +64,9 @@ export type TakenLane = LaneRef & {
   robots: { version: number; state: RobotsState }
   /** the delay that robots.txt was last known to ask of this lane, or the longer one of an operator, ms; owed while the rules are out of force, too */
   delayMs?: number
-  /** Redis's clock at the taking */
+  /** the ledger's time at the taking; and what Redis's clock showed, which counts for `expiresAt` */
   now: Instant
+  wallAt: Instant
 }
 
 /** A lane to begin with: what an order says of its lease. */
@@ -92,6 +93,15 @@ export type Permit =
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
   | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' | 'paced' } // the lane has been given back
 
+/** A lease that was begun, and under which nothing has been sent yet. */
+export type HeldLane = LaneRef & {
+  fence: number
+  /** of the rules that the request was judged by; absent for a visit */
+  version?: number
+}
+/** Whether what was begun may still be sent. */
+export type Confirmation = 'granted' | 'stale' | 'held' | 'shut' | 'rules-changed'
+
 /**
  * A visit that no URL of the lane asked for: the hop of a robots.txt, or a request of other lanes that this one is the clock
  * of. Of several lanes, all of one partition (the places of a pace group), the first that is open is entered.
@@ -107,6 +117,8 @@ export type EnterRequest = {
   isRobots?: boolean
   /** of a hop: the fence under which the visitor holds that lane already; nothing is leased, the origin's gates are looked at */
   heldFence?: number
+  /** whose request it is for: it keeps its place among those who wait. Without it, one comes behind all of them */
+  by?: LaneRef
 }
 export type Entry =
   /** of a hop: an operator has blocked the origin */
@@ -135,13 +147,13 @@ export type Settlement = LaneRef & {
   candidate?: Candidate & { id: string }
 }
 
-/** A word on a lane that was taken and that nobody has begun; `release` also ends a visit that was not used. */
+/** A word on a lane that was taken and that nobody has begun; `release` also ends a visit that was not used, `unused` what was begun. */
 export type Resolution = LaneRef & {
   fence: number
   /** outcomes of the first heads, in order: they leave the lane without spending its slot */
   dropped: Outcome[]
-  /** keep: an order follows · release: back to its clock · until: nothing may happen here before that instant */
-  next: { kind: 'keep' } | { kind: 'release' } | { kind: 'defer'; until: Instant; why: Gate }
+  /** keep: an order follows · release: back to its clock · unused: the same, when it was begun and nothing was sent · until: nothing may happen here before that instant */
+  next: { kind: 'keep' } | { kind: 'release' } | { kind: 'unused' } | { kind: 'defer'; until: Instant; why: Gate }
 }
 
 export type SettleResult = 'settled' | 'stale'

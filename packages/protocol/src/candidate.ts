@@ -1,7 +1,7 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { isHopId } from './hop-id.ts'
+import { hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { type CrawlUrl, readUrl } from './origin.ts'
 import { FIRST_NAME } from './partition.ts'
@@ -18,7 +18,8 @@ export const MAX_META_BYTES = 4_096
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
 /** Of a form that only the fleet itself gives, so that no candidate of ours is ever taken for one of a frontier's. */
-const isReserved = (id: string): boolean => isAssigned(id) || isHopId(id)
+const isReserved = (id: string, hops?: unknown): boolean =>
+  isAssigned(id) || (hopsOf(id) !== undefined && hopsOf(id) !== hops)
 
 /** A job id that is used once: BullMQ's own numbers, and those of a frontier's run. */
 const SERIAL = /^\d{1,16}$/
@@ -75,7 +76,7 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   const candidate = parsed.data
-  if (candidate.id !== undefined && isReserved(candidate.id)) {
+  if (candidate.id !== undefined && isReserved(candidate.id, candidate.hops)) {
     return refuse(data, {
       reason: 'reserved-id',
       detail: `id: '${ASSIGNED}…' and '…~1~…' are ids that the fleet itself gives; leave it out, or choose another`,
@@ -92,12 +93,12 @@ export function readCandidate(data: unknown): ReadCandidate {
 
 function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
   const given: Record<string, unknown> = typeof data === 'object' && data !== null ? { ...data } : {}
-  const { id, url, agent, meta } = given
+  const { id, url, agent, meta, hops } = given
   return {
     ok: false,
     refusal,
     url: typeof url === 'string' ? url : '',
-    ...(Candidate.shape.id.safeParse(id).success && typeof id === 'string' && !isReserved(id) ? { id } : {}),
+    ...(Candidate.shape.id.safeParse(id).success && typeof id === 'string' && !isReserved(id, hops) ? { id } : {}),
     ...(Candidate.shape.agent.safeParse(agent).success && typeof agent === 'string' ? { agent } : {}),
     ...(isRecord(meta) && isSmall(meta) && lostInJson(meta) === undefined ? { meta } : {}),
   }

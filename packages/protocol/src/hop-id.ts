@@ -1,7 +1,7 @@
 /**
  * What a redirect's target is called: `a` leads to `a~1~<fence>`, that to `a~2~<fence>`. The fence of the exchange makes
- * the id unique, also when `a` is enqueued again; ids of this form are refused of frontiers, so that no target is ever
- * taken for a candidate of theirs.
+ * the id unique, also when `a` is enqueued again. A frontier may enqueue such a target again, with its id and its `hops`; any
+ * other candidate with an id of this form is refused, so that no target is ever taken for a candidate of a frontier's own.
  */
 import { hash } from 'node:crypto'
 
@@ -9,7 +9,11 @@ const HOP = /~(\d{1,2})~[0-9a-z]{10,12}$/
 /** Room for the longest suffix: `~10~` and twelve digits. */
 const MAX_ROOT_CHARS = 128 - 16
 
-export const isHopId = (id: string): boolean => HOP.test(id)
+/** How many redirects led to the candidate of this id; undefined when the id is not of a redirect's target. */
+export function hopsOf(id: string): number | undefined {
+  const number = HOP.exec(id)?.[1]
+  return number === undefined ? undefined : Number(number)
+}
 
 /**
  * @param id     of the candidate that was redirected

@@ -16,16 +16,21 @@ export const jsonObject = z
 /** Beyond this an integer is more likely meant as a floating-point number than as an identifier of 64 bits. */
 const MAX_UINT64 = 2 ** 64
 
+/** How deep JSON that is handed on may be nested. What reads it recurses, and each reader has another room on its stack. */
+const MAX_NESTING = 64
+
 /**
  * Why a value would not come out of JSON as it went in, or undefined when it would.
- * @param value  out of JSON.parse, and small enough for JSON.stringify: its nesting is bounded by that
+ * @param value  out of JSON.parse
+ * @param depth  how many arrays and objects it stands in
  */
-export function lostInJson(value: unknown): string | undefined {
+export function lostInJson(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? undefined : NOT_WELL_FORMED
   if (typeof value === 'number') return lostNumber(value)
   if (typeof value !== 'object' || value === null) return undefined
+  if (depth >= MAX_NESTING) return `what is nested more than ${MAX_NESTING} levels deep is not kept`
   for (const [key, member] of Object.entries(value)) {
-    const lost = lostInJson(key) ?? lostInJson(member)
+    const lost = lostInJson(key) ?? lostInJson(member, depth + 1)
     if (lost !== undefined) return lost
   }
   return undefined

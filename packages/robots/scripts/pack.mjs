@@ -32,11 +32,12 @@ function build() {
     writeFileSync(file, readFileSync(file, 'utf8').replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
   }
   const text = readFileSync(manifest, 'utf8')
-  const { private: _, scripts: __, devDependencies: ___, ...published } = JSON.parse(text)
-  published.exports = {
-    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
-    './package.json': './package.json',
-  }
+  const { scripts: _, ...published } = JSON.parse(text)
+  const built = (source) => source.replace(/^\.\/src\/(.*)\.ts$/, './dist/$1')
+  published.exports = { './package.json': './package.json' }
+  for (const [path, source] of Object.entries(JSON.parse(text).exports))
+    published.exports[path] = { types: `${built(source)}.d.ts`, default: `${built(source)}.js` }
+  for (const [name, source] of Object.entries(published.bin)) published.bin[name] = `${built(source)}.js`
   published.types = './dist/index.d.ts'
   writeFileSync(kept, text)
   writeFileSync(manifest, `${JSON.stringify(published, undefined, 2)}\n`)

@@ -3,18 +3,17 @@
  * Works on octets, since a hostile file has a hundred thousand such lines and most of them deserve no string.
  */
 
-export type Field = 'user-agent' | 'allow' | 'disallow' | 'sitemap' | 'crawl-delay' | 'other' | 'unknown'
+export type Field = 'user-agent' | 'allow' | 'disallow' | 'sitemap' | 'crawl-delay' | 'other'
 
-interface Spelling {
+export interface Spelling {
   readonly octets: readonly number[]
   readonly field: Field
   readonly right: boolean
-  /** Must it be the whole name, or only its start? */
-  readonly whole: boolean
+  /** google/robotstxt takes any key that begins so: `disallowed:` disallows. */
+  readonly knownByPrefix: boolean
 }
 
-/** As google/robotstxt: these four are known by how they start, so `disallowed:` disallows. */
-const STARTS: readonly (readonly [Field, ...string[]])[] = [
+const KNOWN_BY_PREFIX: readonly (readonly [Field, ...string[]])[] = [
   ['user-agent', 'user-agent', 'useragent', 'user agent'],
   ['allow', 'allow'],
   ['disallow', 'disallow', 'dissallow', 'dissalow', 'disalow', 'diasllow', 'disallaw'],
@@ -22,7 +21,7 @@ const STARTS: readonly (readonly [Field, ...string[]])[] = [
 ]
 
 /** Known by their whole name; the last six are reported, and no more than that. */
-const NAMES: readonly (readonly [Field, ...string[]])[] = [
+const KNOWN_WHOLE: readonly (readonly [Field, ...string[]])[] = [
   ['crawl-delay', 'crawl-delay', 'crawldelay', 'crawl delay'],
   ['other', 'request-rate', 'visit-time', 'host', 'clean-param', 'content-signal', 'content-usage'],
 ]
@@ -32,25 +31,27 @@ export function octetsOf(word: string): number[] {
   return [...word].map((letter) => letter.charCodeAt(0))
 }
 
-/** Spellings by their first letter. */
+/** Spellings by their first letter. None of them begins with another one. */
 const spellings: readonly Spelling[][] = /* @__PURE__ */ byFirstLetter()
 
 function byFirstLetter(): Spelling[][] {
   const table: Spelling[][] = Array.from({ length: 128 }, () => [])
-  for (const [list, whole] of [
-    [STARTS, false],
-    [NAMES, true],
-  ] as const)
+  for (const list of [KNOWN_BY_PREFIX, KNOWN_WHOLE])
     for (const [field, ...words] of list)
       for (const word of words)
         table[word.charCodeAt(0)]?.push({
           octets: octetsOf(word),
           field,
           right: word === field || field === 'other',
-          whole,
+          knownByPrefix: list === KNOWN_BY_PREFIX,
         })
   return table
 }
+
+/** 1 for the octets that a field name can begin with, in either case. */
+export const BEGINS_FIELD = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, octet) =>
+  octet > 64 && (spellings[octet | 32]?.length ?? 0) > 0 ? 1 : 0,
+)
 
 /** Does `word` (lower case) stand at `at`? Letters compare without case, everything else exactly. */
 export function standsAt(octets: Uint8Array, at: number, word: readonly number[]): boolean {
@@ -61,16 +62,12 @@ export function standsAt(octets: Uint8Array, at: number, word: readonly number[]
   return true
 }
 
-/** The record that the field name [start, end) means, and whether it is spelt as it should be. */
-export function fieldAt(octets: Uint8Array, start: number, end: number): { field: Field; right: boolean } {
-  const first = (octets[start] as number) | 32
-  for (const spelling of spellings[first] ?? []) {
-    const length = spelling.octets.length
-    const fits = spelling.whole ? end - start === length : end - start >= length
-    if (fits && standsAt(octets, start, spelling.octets))
-      return { field: spelling.field, right: spelling.right && end - start === length }
-  }
-  return { field: 'unknown', right: true }
+/** The known field name that stands at `at`, whatever follows it. */
+export function spellingAt(octets: Uint8Array, at: number): Spelling | undefined {
+  const candidates = spellings[(octets[at] as number) | 32]
+  if (candidates !== undefined)
+    for (const spelling of candidates) if (standsAt(octets, at, spelling.octets)) return spelling
+  return undefined
 }
 
 /**
@@ -83,7 +80,14 @@ export function delaySeconds(text: string): number | undefined {
   return Number.isFinite(seconds) ? seconds : undefined
 }
 
-/** An absolute http(s) URL with a host. Where it points is its reader's business. */
-export function isSitemapUrl(text: string): boolean {
-  return /^https?:\/\/[^\s/?#]/i.test(text)
+/** Does an absolute http(s) URL with a host stand at `at`? Where it points is its reader's business. */
+export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boolean {
+  if (!standsAt(octets, at, HTTP)) return false
+  let after = at + 4
+  if (((octets[after] as number) | 32) === 115) after++
+  if (octets[after] !== 58 || octets[after + 1] !== 47 || octets[after + 2] !== 47) return false
+  const first = octets[after + 3] as number
+  return after + 3 < end && first > 32 && first !== 47 && first !== 63 && first !== 35
 }
+
+const HTTP = /* @__PURE__ */ octetsOf('http')

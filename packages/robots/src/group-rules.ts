@@ -1,20 +1,30 @@
 /**
  * The rules of one group under one policy: which of them decides about a path (RFC 9309 §2.2.2).
  *
- * A few rules are tried one by one. Many are indexed on first use. Literals by their octets: the longest one that starts
+ * A few rules are tried one by one. Many are indexed, once they have been asked so often that it pays. Literals by their octets: the longest one that starts
  * the path beats all others unseen (`literal-index.ts`). Patterns with a wildcard by the rarest pair of neighbouring octets in
  * them: a path is only tried against those whose pair it holds (`gram-index.ts`).
  */
 import { GramIndex } from './gram-index.ts'
 import { LiteralIndex } from './literal-index.ts'
 import { matchesPattern } from './match.ts'
-import { DOLLAR, STAR } from './octets.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns, weightOf } from './patterns.ts'
 import type { Policy } from './policies.ts'
 
+// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+const DOLLAR = 36
+const STAR = 42
+
 /** Up to here looking at each rule is as fast as an index, and needs no memory. */
 const FEW_RULES = 24
+
+/**
+ * Up to so many rules are simply tried for the first questions: making an index, or masks, takes as long as several such
+ * tries, and many files are asked once. More rules are indexed at once, for a try of all of them has no good bound.
+ */
+const TRIED_AT_FIRST = 512
+const FIRST_QUESTIONS = 4
 
 /** The best rule so far. One object, used again: a verdict allocates nothing. */
 export interface Best {
@@ -30,7 +40,10 @@ export class GroupRules {
   /** Rules [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
   readonly #ranges: readonly number[]
   readonly #few: boolean
+  /** Questions left that are answered without preparation. */
+  #questions: number
   #masks: number[] | undefined
+  #empty: number | undefined
   #literals: LiteralIndex | undefined
   #wildcards: GramIndex | undefined
 
@@ -41,13 +54,17 @@ export class GroupRules {
     let count = 0
     for (let i = 0; i < ranges.length; i += 2) count += (ranges[i + 1] as number) - (ranges[i] as number)
     this.#few = count <= FEW_RULES
+    this.#questions = count <= TRIED_AT_FIRST ? FIRST_QUESTIONS : 0
   }
 
   /** The rule that decides about the path, or -1 when none matches. */
   winner(path: Path): number {
     best.rule = -1
     best.weight = 0
-    if (this.#few) this.#tryEach(path)
+    if (this.#questions > 0) {
+      this.#questions--
+      this.#tryAll(path)
+    } else if (this.#few) this.#tryEach(path)
     else {
       if (this.#literals === undefined) this.#index()
       this.#literals?.search(path, best)
@@ -65,6 +82,22 @@ export class GroupRules {
       }
   }
 
+  /** The rule without a pattern that google/robotstxt names when nothing else matched: an allow before a disallow; or -1. */
+  empty(): number {
+    this.#empty ??= this.#findEmpty()
+    return this.#empty
+  }
+
+  #findEmpty(): number {
+    const { marks } = this.#patterns
+    let found = -1
+    for (let i = 0; i < this.#ranges.length; i += 2)
+      for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++)
+        if (marks[2 * rule] === marks[2 * rule + 2] && (found < 0 || (this.allows(rule) && !this.allows(found))))
+          found = rule
+    return found
+  }
+
   allows(rule: number): boolean {
     return ((this.#patterns.marks[2 * rule + 1] as number) & 1) === 1
   }
@@ -79,6 +112,21 @@ export class GroupRules {
     return end > 0 && matchesFolder(octets, start, end, path) ? end - start + 1 : 0
   }
 
+  #tryAll(path: Path): void {
+    for (let r = 0; r < this.#ranges.length; r += 2) {
+      const to = this.#ranges[r + 1] as number
+      for (let rule = this.#ranges[r] as number; rule < to; rule++) this.#try(rule, path)
+    }
+  }
+
+  #try(rule: number, path: Path): void {
+    const weight = this.#weightIfMatching(rule, path)
+    if (weight > 0 && wins(this.#patterns, rule, weight, best)) {
+      best.rule = rule
+      best.weight = weight
+    }
+  }
+
   #tryEach(path: Path): void {
     this.#masks ??= this.#makeMasks()
     const masks = this.#masks
@@ -88,12 +136,7 @@ export class GroupRules {
     for (let r = 0; r < this.#ranges.length; r += 2) {
       const to = this.#ranges[r + 1] as number
       for (let rule = this.#ranges[r] as number; rule < to; rule++) {
-        if (((masks[i++] as number) & missing) !== 0) continue
-        const weight = this.#weightIfMatching(rule, path)
-        if (weight > 0 && wins(this.#patterns, rule, weight, best)) {
-          best.rule = rule
-          best.weight = weight
-        }
+        if (((masks[i++] as number) & missing) === 0) this.#try(rule, path)
       }
     }
   }
@@ -125,6 +168,7 @@ export class GroupRules {
       for (let rule = this.#ranges[i] as number; rule < (this.#ranges[i + 1] as number); rule++) {
         const start = marks[2 * rule] as number
         const end = marks[2 * rule + 2] as number
+        if (end === start) continue
         let star = start
         while (star < end && octets[star] !== STAR) star++
         let rest = star

@@ -15,7 +15,9 @@ export type {
   DelayExplanation,
   Explanation,
   Group,
+  GroupWithRules,
   Loser,
+  OriginRobots,
   OtherRecord,
   RobotsTxt,
   Rule,
@@ -24,3 +26,4 @@ export type {
   Warning,
   WarningKind,
 } from './robots-txt.ts'
+export type { RobotsSource } from './source.ts'

@@ -1,7 +1,7 @@
 /**
  * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; spec/robots.md §6, §7)
  *
- * `consult` finds what is in force, in this order: an answer that still holds, else the window of the outage. `judge`
+ * `consult` finds what is in force, in this order: an answer that is still fresh, else the window of the outage. `judge`
  * puts the URL to it. Unknown, expired or in doubt: ask, or wait; never allow.
  */
 import type { Agent } from './agent.ts'
@@ -14,6 +14,7 @@ export type AllowedReason =
   | 'robots.txt' // /robots.txt itself
   | 'rule' // an allow rule won
   | 'no-match' // no rule of the group matches
+  | 'empty-rule' // none matches, and one of them is without a pattern
   | 'no-group' // nobody named, not even everybody
   | 'unavailable' // the site has no robots.txt: no restriction
   | 'outage-without-copy' // unreachable, and the policy opens the site
@@ -68,8 +69,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   const patience = state.notBefore ?? 0
 
   if (policy.answers[answer.kind] !== 'unreachable') {
-    const said = answer.freshForMs ?? policy.mostFreshMs
-    const freshForMs = Math.min(Math.max(said, policy.leastFreshMs), policy.mostFreshMs)
+    const freshForMs = freshnessMs(policy, answer.freshForMs)
     // Told not to ask, we may keep what we have: Retry-After beside a definite answer is rare, and one day at most.
     if (now < Math.max(answer.at + freshForMs, patience)) {
       const refresh = !asked && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
@@ -85,6 +85,13 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   const elapsed = now - outage.since
   const copy = outage.before && copyOf(state, outage.before, policy)
   const open = { kind: 'open', why: 'outage-without-copy', refresh: due } as const
+
+  // A file, or its absence, rules while it is fresh, whatever an early refresh met.
+  if (outage.last && now < outage.last.at + freshnessMs(policy, outage.last.freshForMs)) {
+    if (copy) return { kind: 'copy', copy, refresh: due, stale: false }
+    if (outage.before === 'missing' || outage.before === 'forbidden')
+      return { kind: 'open', why: 'unavailable', refresh: due }
+  }
   const fallback = copy && ({ kind: 'copy', copy, refresh: due, stale: true } as const)
 
   if (elapsed >= policy.staleForMs) {
@@ -108,9 +115,12 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
 
 /**
  * The outage under this policy: it began with the answer that followed the last one which is no failure to it.
- * `before` is the kind of that last one. `since` orders kinds even when two answers share a millisecond.
+ * `last` is that last one, `before` its kind. `since` orders kinds even when two answers share a millisecond.
  */
-function outageOf(state: RobotsState, policy: Policy): { since: Instant; failures: number; before?: AnswerKind } {
+function outageOf(
+  state: RobotsState,
+  policy: Policy,
+): { since: Instant; failures: number; before?: AnswerKind; last?: Heard } {
   let last: Heard | undefined
   let before: AnswerKind | undefined
   for (const [kind, heard] of Object.entries(state.heard ?? {}) as [AnswerKind, Heard][])
@@ -118,8 +128,13 @@ function outageOf(state: RobotsState, policy: Policy): { since: Instant; failure
       last = heard
       before = kind
     }
-  if (last && before) return { since: last.nextAt ?? last.at, failures: last.since, before }
+  if (last && before) return { since: last.nextAt ?? last.at, failures: last.since, before, last }
   return { since: state.first?.at ?? 0, failures: state.first?.count ?? 1 }
+}
+
+/** How long an answer is fresh: as its cache headers said, within the bounds of the policy. */
+function freshnessMs(policy: Policy, said: number | undefined): number {
+  return Math.min(Math.max(said ?? policy.mostFreshMs, policy.leastFreshMs), policy.mostFreshMs)
 }
 
 /** The good copy that an answer of this kind stands for. A policy that calls the answer 'open' has none: there was no file. */

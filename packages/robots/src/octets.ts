@@ -1,21 +1,12 @@
 /** Octets by name, and the two tables that reading needs. */
 
-export const TAB = 9
 export const LF = 10
 export const CR = 13
-export const SPACE = 32
 export const HASH = 35
 export const DOLLAR = 36
 export const PERCENT = 37
 export const STAR = 42
-export const SLASH = 47
 export const COLON = 58
-
-/**
- * A star that is meant literally, `%2A` in a pattern or `*` in a URL. This octet occurs in no UTF-8 text, so it can
- * stand for it on both sides and a pattern's 0x2A stays the wildcard.
- */
-export const LITERAL_STAR = 0xff
 
 /** Value of a hexadecimal digit, -1 for any other octet. */
 export function hexValue(code: number | undefined): number {

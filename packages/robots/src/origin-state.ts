@@ -6,6 +6,7 @@
  * kind came, and how many came since. Any policy then finds its own outage exactly: it began with the answer that
  * followed the last one which that policy does not call a failure. At most twelve short records, whatever is sent.
  */
+import { MAX_RETRY_AFTER_MS } from './limits.ts'
 import type { AnswerKind } from './policies.ts'
 
 /** Milliseconds since 1970, UTC. */
@@ -41,9 +42,14 @@ export interface Copy {
   readonly lastModified?: string
 }
 
-/** One kind of answer: heard last `at`; the first answer of another kind `nextAt`, and `since` answers after it. */
+/**
+ * One kind of answer: heard last `at`, fresh as its cache headers said; the first answer of another kind `nextAt`, and
+ * `since` answers after it.
+ */
 export interface Heard {
   readonly at: Instant
+  /** As of that last answer, unclamped; absent when its headers said nothing. */
+  readonly freshForMs?: number
   readonly nextAt?: Instant
   readonly since: number
 }
@@ -85,7 +91,7 @@ export type RobotsEvent =
       hash?: string
       /** As the cache headers say, unclamped; absent when they say nothing. */
       freshForMs?: number
-      /** As `parseRetryAfter` gives it. */
+      /** As `parseRetryAfter` gives it; `step` caps it at a day. */
       retryAfterMs?: number
       etag?: string
       lastModified?: string
@@ -151,15 +157,16 @@ function answered(state: RobotsState, event: Answered, now: Instant): RobotsStat
   const asked = event.status === 304 ? state.copy : undefined // a 304 that nobody asked for confirms nothing
   const renewed = asked && (asked.etag !== undefined || asked.lastModified !== undefined) ? asked : undefined
   const kind = renewed ? renewed.kind : kindOfStatus(event.status)
+  const freshForMs = event.freshForMs === undefined ? undefined : bounded(event.freshForMs)
   const answer = {
     kind,
     at: now,
     status: event.status,
-    ...(event.freshForMs === undefined ? {} : { freshForMs: bounded(event.freshForMs) }),
+    ...(freshForMs === undefined ? {} : { freshForMs }),
     jitter: share(event.jitter),
   }
   const base = isDefinite(kind) ? lifted(state) : state
-  const next = { ...hear(base, kind, now), answer, ...hold(base, event.retryAfterMs, now) }
+  const next = { ...hear(base, kind, now, freshForMs), answer, ...hold(base, event.retryAfterMs, now) }
   if (!isGood(kind)) return next
 
   const hash = renewed ? renewed.hash : event.hash
@@ -203,18 +210,20 @@ function share(jitter: number): number {
 }
 
 /** One more answer of a kind: its own record starts again, every other counts one more since. The question is over. */
-function hear(state: RobotsState, kind: AnswerKind, now: Instant): RobotsState {
+function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: number): RobotsState {
   const { question: _, ...rest } = state
   const heard: { [kind in AnswerKind]?: Heard } = {}
   for (const [other, record] of Object.entries(state.heard ?? {}) as [AnswerKind, Heard][])
-    heard[other] = { at: record.at, nextAt: record.nextAt ?? now, since: record.since + 1 }
-  heard[kind] = { at: now, since: 0 }
+    heard[other] = { ...record, nextAt: record.nextAt ?? now, since: record.since + 1 }
+  heard[kind] = { at: now, ...(freshForMs === undefined ? {} : { freshForMs }), since: 0 }
   return { ...rest, heard, first: { at: state.first?.at ?? now, count: (state.first?.count ?? 0) + 1 } }
 }
 
-/** Retry-After as an instant: extend only. */
+/** Retry-After as an instant: extend only, and by a day at most, whatever the status and whoever read the header. */
 function hold(state: RobotsState, retryAfterMs: number | undefined, now: Instant): { notBefore?: Instant } {
-  return retryAfterMs === undefined ? {} : { notBefore: Math.max(state.notBefore ?? 0, now + bounded(retryAfterMs)) }
+  if (retryAfterMs === undefined) return {}
+  const ms = Math.min(bounded(retryAfterMs), MAX_RETRY_AFTER_MS)
+  return { notBefore: Math.max(state.notBefore ?? 0, now + ms) }
 }
 
 /** Content hashes that this state may still need: bodies under any other hash may be dropped. */

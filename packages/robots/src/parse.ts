@@ -1,18 +1,36 @@
 /**
- * Octets → groups of rules, in one pass (RFC 9309 §2.1, §2.2.1, §2.5; line for line as google/robotstxt reads).
+ * Octets → lines → a file, in one pass (RFC 9309 §2.2, §2.5; line for line as google/robotstxt reads).
  *
- * Lines written the usual way take a short path that copies the pattern while it looks for its end; every other line
- * goes through `#oddLine`, which is the definition. Never throws, whatever the octets: a line that is no record is passed over.
+ * Lines written the usual way take a short path that copies the pattern while it looks for its end. A line that begins with
+ * no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
+ * Never throws, whatever the octets.
  */
-import { delaySeconds, type Field, fieldAt, isSitemapUrl, octetsOf, standsAt } from './fields.ts'
-import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
-import { COLON, CR, HASH, isTokenOctet, LF, PERCENT, SLASH, SPACE, STAR, TAB, textOf } from './octets.ts'
+import { BEGINS_FIELD, isSitemapUrl, octetsOf, spellingAt, standsAt } from './fields.ts'
+import { FileBuilder } from './file-builder.ts'
+import { MAX_LINE_OCTETS, ROBOTS_MAX_BYTES } from './limits.ts'
+import { type Grammar, isBlank, newLineParts, readLine } from './line.ts'
+import { LineEnds } from './line-ends.ts'
+import { isTokenOctet } from './octets.ts'
 import type { Policy } from './policies.ts'
 import { policies } from './policies.ts'
-import type { Delay, ReadRecord, RobotsFile } from './robots-file.ts'
+import type { RobotsFile } from './robots-file.ts'
 import type { RobotsTxt } from './robots-txt.ts'
+import { type Loaded, load, type RobotsSource } from './source.ts'
 import { RobotsView } from './view.ts'
-import { quote, Warnings, warnOfContent } from './warnings.ts'
+import { CONTENTS, contentOf, numberOfField } from './warnings.ts'
+
+// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+const CR = 13
+const FF = 12
+const HASH = 35
+const LF = 10
+const NUL = 0
+const PERCENT = 37
+const SLASH = 47
+const SPACE = 32
+const STAR = 42
+const TAB = 9
+const VT = 11
 
 export interface ParseOptions {
   /** Default: `policies.decorum`. */
@@ -29,370 +47,250 @@ export interface ParseOptions {
  * @param source  octets as received (decoded from gzip and the like), or text; text counts as its UTF-8
  * @returns       the rules as `options.policy` reads them; `under` gives the same file as another policy reads it
  */
-export function parseRobots(source: string | Uint8Array, options?: ParseOptions): RobotsTxt {
-  return new RobotsView(readFile(source, options?.truncated ?? false), options?.policy ?? policies.decorum)
+export function parseRobots(source: RobotsSource, options?: ParseOptions): RobotsTxt {
+  const policy = options?.policy ?? policies.decorum
+  return new RobotsView(readFile(source, options?.truncated ?? false, policy.grammar), policy, readFile)
 }
 
-const encoder = /* @__PURE__ */ new TextEncoder()
-
-/** Room that every parse uses again: the source with a line end behind it, the patterns, the marks. */
-let input = /* @__PURE__ */ new Uint8Array(0)
-let patterns = /* @__PURE__ */ new Uint8Array(0)
-let marks = /* @__PURE__ */ new Int32Array(512)
-let names = /* @__PURE__ */ new Uint8Array(0)
-let nameMarks = /* @__PURE__ */ new Int32Array(64)
-let starts = /* @__PURE__ */ new Int32Array(64)
-
-/** The same numbers with room for more. */
-function grown(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const more = new Int32Array(numbers.length * 4)
-  more.set(numbers)
-  return more
-}
-
-/** Copies the source into `input` and returns how many of its octets count. */
-function load(source: string | Uint8Array, truncated: boolean): { length: number; cut: boolean } {
-  let length = 0
-  if (typeof source === 'string') {
-    // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
-    const text = source.slice(0, ROBOTS_MAX_BYTES + 1)
-    reserve(text.length * 3)
-    length = encoder.encodeInto(text, input).written
-  } else if (ArrayBuffer.isView(source)) {
-    length = Math.min(source.length, ROBOTS_MAX_BYTES + 1)
-    reserve(length)
-    input.set(source.subarray(0, length))
-  } else throw new TypeError('source: neither string nor Uint8Array')
-  const cut = length > ROBOTS_MAX_BYTES
-  // A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`.
-  if (cut && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
-  else if (cut || truncated) {
-    length = Math.min(length, ROBOTS_MAX_BYTES)
-    while (length > 0 && !isLineEnd(input[length - 1])) length--
-  }
-  return { length, cut }
-}
-
-/** Room for so many octets, but never for more than the limit and one character. */
-function reserve(octets: number): void {
-  const room = Math.min(octets, ROBOTS_MAX_BYTES + 4) + 16
-  if (input.length >= room) return
-  input = new Uint8Array(room)
-  patterns = new Uint8Array(room)
-  names = new Uint8Array(room)
-}
-
-function isLineEnd(octet: number | undefined): boolean {
-  return octet === LF || octet === CR
-}
-
-function readFile(source: string | Uint8Array, truncated: boolean): RobotsFile {
-  const { length, cut } = load(source, truncated)
-  return new Reader(length, cut).file()
+function readFile(source: RobotsSource, truncated: boolean, grammar: Grammar): RobotsFile {
+  return new Reader(load(source, truncated), grammar).file()
 }
 
 /** The forms that almost every line has: right spelling, colon at once. */
 const USER_AGENT = /* @__PURE__ */ octetsOf('user-agent:')
 const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
 const ALLOW = /* @__PURE__ */ octetsOf('allow:')
+const SITEMAP = /* @__PURE__ */ octetsOf('sitemap:')
+
+const parts = /* @__PURE__ */ newLineParts()
 
 class Reader {
+  readonly #octets: Uint8Array
   readonly #length: number
+  readonly #grammar: Grammar
+  readonly #build: FileBuilder
+  readonly #ends: LineEnds
   #line = 0
-  #rules = 0
-  #used = 0
-  #encoded = false
-  #full = false
-  #names = 0
-  #nameOctets = 0
-  /** Blocks begun so far; the last is where rules go. While it is open, user-agent lines still join it. */
-  #blocks = 0
-  #open = false
-  /** First name that the next crawl-delay binds. */
-  #delayFrom = 0
-  #delayed = false
-  #delays: Delay[] = []
-  /** Does the block have a name that a crawler can have? */
-  #reachable = false
-  #blockLine = 0
-  #sitemaps: string[] = []
-  #records: ReadRecord[] = []
-  readonly #warnings = new Warnings()
+  #lineAt = 0
+  #counted = 1
+  #countedTo = 0
+  /** A page of HTML, or no text at all: one warning says so, and none is about its lines. */
+  #quiet = false
 
-  constructor(length: number, cut: boolean) {
+  constructor({ octets, length, cut, text }: Loaded, grammar: Grammar) {
+    this.#octets = octets
     this.#length = length
+    this.#grammar = grammar
+    this.#build = new FileBuilder(octets, length)
+    this.#ends = new LineEnds(octets, length, text)
     let at = 0
     // A byte order mark, also a part of one, at the very start (google/robotstxt).
-    if (input[0] === 0xef && length > 0)
-      at = input[1] === 0xbb && length > 1 ? (input[2] === 0xbf && length > 2 ? 3 : 2) : 1
-    warnOfContent(this.#warnings, input, at, length)
+    if (octets[0] === 0xef && length > 0)
+      at = octets[1] === 0xbb && length > 1 ? (octets[2] === 0xbf && length > 2 ? 3 : 2) : 1
+    const content = contentOf(octets, at, length)
+    this.#quiet = content !== 'text'
+    if (content === 'HTML') this.#build.note(1, 'looks-like-html')
+    else if (content !== 'text') this.#build.note(1, 'not-text', 0, 0, CONTENTS.indexOf(content))
     this.#lines(at)
-    this.#endBlock()
     if (cut) {
-      const text = `only ${ROBOTS_MAX_BYTES} octets are read`
-      this.#warnings.add(this.#line + 1, 'over-limit', text)
+      this.#lineAt = length
+      this.#build.note(this.#quiet ? this.#number() : this.#line + 1, 'over-limit', 0, 0, ROBOTS_MAX_BYTES)
     }
   }
 
   file(): RobotsFile {
-    const rules = this.#rules
-    const entries = rules + this.#names
-    const blocks = this.#blocks
-    const used = this.#used
-    // One buffer holds it all: a parsed file is a handful of objects, however many groups it has.
-    const numbers = 2 * entries + 1 + 2 * blocks + 2
-    const room = new ArrayBuffer(4 * numbers + used + this.#nameOctets)
-    const all = new Int32Array(room, 0, numbers)
-    const octets = new Uint8Array(room, 4 * numbers)
-    all.set(marks.subarray(0, 2 * rules))
-    all.set(nameMarks.subarray(0, 2 * this.#names), 2 * rules)
-    for (let n = rules; n < entries; n++) all[2 * n] = (all[2 * n] as number) + used
-    all[2 * entries] = used + this.#nameOctets
-    all.set(starts.subarray(0, 2 * blocks), 2 * entries + 1)
-    all[numbers - 2] = this.#names
-    all[numbers - 1] = rules
-    octets.set(patterns.subarray(0, used))
-    octets.set(names.subarray(0, this.#nameOctets), used)
-    return {
-      octets,
-      marks: all,
-      rules,
-      names: this.#names,
-      startsAt: 2 * entries + 1,
-      blocks,
-      encoded: this.#encoded,
-      // Copies are as long as they are; what was pushed to has room for a dozen more.
-      delays: this.#delays.slice(),
-      sitemaps: this.#sitemaps.slice(),
-      warnings: this.#warnings.close().slice(),
-      records: this.#records.slice(),
-    }
+    return this.#build.file(this.#grammar)
   }
 
   #lines(start: number): void {
+    const octets = this.#octets
     const length = this.#length
     let at = start
-    input[length] = LF // so that no inner loop needs to look for the end
     while (at < length) {
       this.#line++
-      const lineStart = at
-      let octet = input[at] as number
-      while (octet === SPACE || octet === TAB) octet = input[++at] as number
-      const letter = octet | 32
-      if (letter === 100 && standsAt(input, at, DISALLOW)) at = this.#rule(lineStart, at + 9, 0)
-      else if (letter === 97 && standsAt(input, at, ALLOW)) at = this.#rule(lineStart, at + 6, 1)
-      else {
-        const fieldAt = at
-        while (octet !== LF && octet !== CR) octet = input[++at] as number
-        if (fieldAt < at && input[fieldAt] !== HASH) this.#otherLine(lineStart, fieldAt, at)
-      }
-      if (at - lineStart > MAX_LINE_OCTETS)
-        this.#warnings.add(this.#line, 'line-too-long', `only ${MAX_LINE_OCTETS} octets of a line are read`)
+      const lineAt = at
+      this.#lineAt = at
+      let octet = octets[at] as number
+      while (octet === SPACE || octet === TAB) octet = octets[++at] as number
+      if (BEGINS_FIELD[octet] === 1) at = this.#field(lineAt, at, octet | 32)
+      else if (octet === HASH) at = this.#ends.after(at)
+      else if (octet !== LF && octet !== CR) at = this.#noField(lineAt, at, octet)
+      if (at - lineAt > MAX_LINE_OCTETS) this.#build.note(this.#number(), 'line-too-long', 0, 0, MAX_LINE_OCTETS)
       // CR LF is one line end; LF CR is two, the second of an empty line.
-      at += input[at] === CR && input[at + 1] === LF && at + 1 < length ? 2 : 1
+      at += octets[at] === CR && octets[at + 1] === LF && at + 1 < length ? 2 : 1
     }
     // What is counted is line ends, as editors do: after a final one there is one more, empty line.
   }
 
-  /** A rule whose value starts at `at`. Copies it while looking for its end; returns the index of the line end. */
-  #rule(lineStart: number, at: number, allows: 0 | 1): number {
-    let octet = input[at] as number
-    while (octet === SPACE || octet === TAB) octet = input[++at] as number
-    const start = this.#used
+  /** The line at hand, 1-based. Where lines are passed over unseen, their ends are counted when one behind them matters. */
+  #number(): number {
+    if (!this.#quiet) return this.#line
+    const octets = this.#octets
+    let at = this.#countedTo
+    for (; at < this.#lineAt; at++)
+      if (octets[at] === LF || (octets[at] === CR && octets[at + 1] !== LF)) this.#counted++
+    this.#countedTo = at
+    return this.#counted
+  }
+
+  /** A line that may begin with a field name. Returns the index of its end, as all of these do. */
+  #field(lineAt: number, at: number, letter: number): number {
+    const octets = this.#octets
+    if (letter === 100 && standsAt(octets, at, DISALLOW)) return this.#rule(lineAt, at + 9, 0)
+    if (letter === 97 && standsAt(octets, at, ALLOW)) return this.#rule(lineAt, at + 6, 1)
+    if (letter === 117 && standsAt(octets, at, USER_AGENT)) return this.#userAgent(lineAt, at + 11)
+    if (letter === 115 && standsAt(octets, at, SITEMAP)) return this.#sitemap(lineAt, at + 8)
+    return spellingAt(octets, at) === undefined ? this.#noField(lineAt, at, letter) : this.#anyLine(lineAt)
+  }
+
+  /** A line that begins with no field name: nothing of it is read, whatever follows. */
+  #noField(lineAt: number, at: number, first: number): number {
+    // Under one grammar these are blanks, or the end of the line.
+    if (first === NUL || first === VT || first === FF) return this.#anyLine(lineAt)
+    const end = this.#ends.after(at)
+    if (at - lineAt >= MAX_LINE_OCTETS) return end // all that counts of it is blank
+    if (!this.#quiet) {
+      this.#build.note(this.#number(), 'no-field', at, Math.min(end, lineAt + MAX_LINE_OCTETS))
+      return end
+    }
+    // Above the first group nothing of such a page counts but user-agent lines and sitemaps.
+    return this.#build.hasGroup ? end : this.#ends.skip(end)
+  }
+
+  /** A rule in the usual form, whose value starts at `at`. Copies it while looking for its end. */
+  #rule(lineAt: number, at: number, allows: 0 | 1): number {
+    const octets = this.#octets
+    const build = this.#build
+    const { patterns } = build
+    let octet = octets[at] as number
+    while (octet === SPACE || octet === TAB) octet = octets[++at] as number
+    const valueAt = at
+    const start = build.used
     let used = start
+    let encoded = false
     for (;;) {
       if (octet > PERCENT && octet < 0x80) patterns[used++] = octet
+      else if (octet === LF || octet === CR || octet === HASH) break
+      else if (octet < SPACE && octet !== TAB) return this.#anyLine(lineAt)
       else {
-        if (octet === LF || octet === CR || octet === HASH) break
-        if (octet >= PERCENT) this.#encoded = true
+        if (octet >= PERCENT) encoded = true
         patterns[used++] = octet
       }
-      octet = input[++at] as number
+      octet = octets[++at] as number
     }
-    if (at - lineStart > MAX_LINE_OCTETS) used = Math.max(start, used - (at - lineStart - MAX_LINE_OCTETS))
-    while (octet !== LF && octet !== CR) octet = input[++at] as number
-    while (used > start && (patterns[used - 1] === SPACE || patterns[used - 1] === TAB)) used--
-    this.#endRule(start, used, allows)
+    if (octet === HASH) at = this.#ends.after(at)
+    if (at - lineAt > MAX_LINE_OCTETS) return this.#anyLine(lineAt)
+    while (used > start && isBlank(patterns[used - 1])) used--
+    this.#endRule(valueAt, used, allows, encoded)
     return at
   }
 
-  /** Keeps the pattern that stands in `patterns` [start, used), or drops it for one of the known reasons. */
-  #endRule(start: number, used: number, allows: 0 | 1): void {
-    if (this.#blocks === 0) {
-      this.#warnings.add(this.#line, 'rule-before-group', 'no user-agent line above')
-      return
-    }
-    this.#open = false
-    if (used === start) return // an empty pattern matches nothing, but it ends the run of user-agent lines
-    const rule = this.#rules
-    if (rule === MAX_RULES) {
-      if (!this.#full) this.#warnings.add(this.#line, 'too-many-rules', `only ${MAX_RULES} rules are read`)
-      this.#full = true
-      return
-    }
-    if (patterns[start] !== SLASH && patterns[start] !== STAR)
-      this.#warnings.add(
-        this.#line,
-        'pattern-without-slash',
-        () => `${quote(patterns, start, used)} has no '/' in front`,
-      )
-    if (2 * rule + 2 > marks.length) marks = grown(marks)
-    marks[2 * rule] = start
-    marks[2 * rule + 1] = this.#line * 2 + allows
-    this.#rules = rule + 1
-    this.#used = used
+  /** A rule whose pattern was copied from `valueAt` of the input to [build.used, used). */
+  #endRule(valueAt: number, used: number, allows: 0 | 1, encoded: boolean): void {
+    const build = this.#build
+    const length = used - build.used
+    if (!build.rule(this.#number(), used, allows)) return
+    if (encoded) build.encoded = true
+    const first = this.#octets[valueAt]
+    if (length > 0 && first !== SLASH && first !== STAR)
+      build.note(this.#number(), 'pattern-without-slash', valueAt, valueAt + length)
   }
 
-  /** A line that is no rule in the usual form: [start, end) without its leading blanks. */
-  #otherLine(lineStart: number, start: number, end: number): void {
-    const stop = Math.min(end, lineStart + MAX_LINE_OCTETS)
-    if (standsAt(input, start, USER_AGENT) && start + USER_AGENT.length <= stop)
-      this.#agent(start + USER_AGENT.length, stop)
-    else this.#oddLine(lineStart, start, stop)
+  /** A user-agent line in the usual form: a token and nothing else. */
+  #userAgent(lineAt: number, at: number): number {
+    const octets = this.#octets
+    while (isBlank(octets[at])) at++
+    let end = at
+    if (octets[at] === STAR) end++
+    else while (isTokenOctet(octets[end] as number)) end++
+    const octet = octets[end]
+    if (end === at || (octet !== LF && octet !== CR) || end - lineAt > MAX_LINE_OCTETS) return this.#anyLine(lineAt)
+    this.#build.agent(this.#number(), at, end, true)
+    return end
   }
 
-  /** Any line, by the letter of google/robotstxt: comment cut, blanks trimmed, a colon or exactly two words. */
-  #oddLine(lineStart: number, start: number, end: number): void {
-    let stop = start
-    let colon = -1
-    for (; stop < end && input[stop] !== HASH; stop++) if (colon < 0 && input[stop] === COLON) colon = stop
-    while (stop > start && isBlank(input[stop - 1])) stop--
-    if (stop === start) return
-    const spaced = colon < 0
-    if (spaced) {
-      colon = start
-      while (colon < stop && !isBlank(input[colon])) colon++
-    }
-    let nameEnd = colon
-    while (nameEnd > start && isBlank(input[nameEnd - 1])) nameEnd--
-    if (nameEnd === start) return
-    const { field, right } = fieldAt(input, start, nameEnd)
-    let valueAt = spaced ? colon : colon + 1
-    while (valueAt < stop && isBlank(input[valueAt])) valueAt++
-    if (spaced) {
-      let words = valueAt < stop ? 2 : 1
-      for (let i = valueAt; i < stop && words < 3; i++) if (isBlank(input[i])) words = 3
-      if (words !== 2 || field === 'unknown') {
-        this.#warnings.add(this.#line, 'not-a-record', () => `no colon in ${quote(input, start, stop)}`)
-        return
-      }
-      this.#warnings.add(this.#line, 'missing-colon', `read as '${field}:'`)
-    }
-    if (!right)
-      this.#warnings.add(this.#line, 'misspelt-field', () => `${quote(input, start, nameEnd)} is read as '${field}'`)
-    this.#record(field, lineStart, start, nameEnd, valueAt, stop)
+  /** A sitemap in the usual form. A list of them is passed over about as fast as its line ends can be found. */
+  #sitemap(lineAt: number, at: number): number {
+    const octets = this.#octets
+    while (isBlank(octets[at])) at++
+    const lineEnd = this.#ends.after(at)
+    let end = lineEnd
+    if (end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(octets, at, end) || !this.#ends.isPlain(at, end))
+      return this.#anyLine(lineAt)
+    while (isBlank(octets[end - 1])) end--
+    this.#build.sitemap(at, end)
+    return lineEnd
   }
 
-  #record(field: Field, lineStart: number, nameAt: number, nameEnd: number, start: number, end: number): void {
+  /** Any line, read by the definition. */
+  #anyLine(lineAt: number): number {
+    const lineEnd = this.#ends.after(lineAt)
+    const octets = this.#octets
+    const build = this.#build
+    readLine(octets, lineAt, Math.min(lineEnd, lineAt + MAX_LINE_OCTETS), this.#grammar, parts)
+    const { field, nameAt, nameEnd, valueAt, valueEnd } = parts
+    if (parts.disputed) build.disputed = true
+    if (field === undefined) {
+      if (!this.#quiet && (parts.kind === 'record' || parts.kind === 'no-record'))
+        build.note(this.#number(), 'no-field', nameAt, valueEnd)
+      return lineEnd
+    }
+    if (parts.missingColon) build.note(this.#number(), 'missing-colon', 0, 0, numberOfField(field))
+    if (!parts.right) build.note(this.#number(), 'misspelt-field', nameAt, nameEnd, numberOfField(field))
     switch (field) {
       case 'user-agent':
-        this.#agent(start, end)
-        return
+        this.#anyAgent(valueAt, valueEnd)
+        break
       case 'allow':
       case 'disallow':
-        this.#rule(lineStart, start, field === 'allow' ? 1 : 0)
-        return
+        this.#anyRule(valueAt, valueEnd, field === 'allow' ? 1 : 0)
+        break
       case 'crawl-delay':
-        this.#delay(textOf(input, start, end))
-        return
-      case 'sitemap': {
-        const url = textOf(input, start, end)
-        if (isSitemapUrl(url)) this.#sitemaps.push(url)
-        else this.#warnings.add(this.#line, 'sitemap-unusable', () => `${quote(input, start, end)} is not http(s)`)
-        return
-      }
+        build.delay(this.#number(), valueAt, valueEnd)
+        break
+      case 'sitemap':
+        if (isSitemapUrl(octets, valueAt, valueEnd)) build.sitemap(valueAt, valueEnd)
+        else build.note(this.#number(), 'sitemap-unusable', valueAt, valueEnd)
+        break
       case 'other':
-        if (this.#records.length < MAX_RECORDS)
-          this.#records.push({
-            field: textOf(input, nameAt, nameEnd).toLowerCase(),
-            value: textOf(input, start, end),
-            line: this.#line,
-            block: this.#blocks - 1,
-          })
-        return
-      case 'unknown':
-        this.#warnings.add(this.#line, 'unknown-field', () => `${quote(input, nameAt, nameEnd)} is not acted on`)
-        return
+        build.record(this.#number(), nameAt, nameEnd, valueAt, valueEnd)
+        break
       default:
         field satisfies never
     }
+    return lineEnd
   }
 
-  /** A user-agent line with the value [start, end), which may still hold blanks and a comment. */
-  #agent(start: number, end: number): void {
-    while (start < end && isBlank(input[start])) start++
-    let stop = start
-    while (stop < end && input[stop] !== HASH) stop++
-    while (stop > start && isBlank(input[stop - 1])) stop--
+  #anyRule(start: number, end: number, allows: 0 | 1): void {
+    const octets = this.#octets
+    const { patterns, used } = this.#build
+    let stop = used
+    let encoded = false
+    for (let at = start; at < end; at++) {
+      const octet = octets[at] as number
+      if (octet === PERCENT || octet >= 0x80) encoded = true
+      patterns[stop++] = octet
+    }
+    this.#endRule(start, stop, allows, encoded)
+  }
+
+  /** A user-agent line with the value [start, end). */
+  #anyAgent(start: number, end: number): void {
+    const octets = this.#octets
+    const build = this.#build
     let letters = start
-    while (letters < stop && isTokenOctet(input[letters] as number)) letters++
-    if (letters < stop || letters === start) this.#warnOfName(start, letters, stop)
-
-    if (this.#blocks === 0 || !this.#open) {
-      this.#endBlock()
-      this.#reachable = false
-      this.#blockLine = this.#line
-      if (2 * this.#blocks + 2 > starts.length) starts = grown(starts)
-      starts[2 * this.#blocks] = this.#names
-      starts[2 * this.#blocks + 1] = this.#rules
-      this.#blocks++
-      this.#open = true
-      this.#delayFrom = this.#names
-      this.#delayed = false
-    } else if (this.#delayed) {
-      // A delay closed the lines above itself, for delays only.
-      this.#delayFrom = this.#names
-      this.#delayed = false
-    }
-    const everybody = stop > start && input[start] === STAR && (stop === start + 1 || isBlank(input[start + 1]))
-    if (letters > start || everybody) this.#reachable = true
-    if (2 * this.#names + 2 > nameMarks.length) nameMarks = grown(nameMarks)
-    nameMarks[2 * this.#names] = this.#nameOctets
-    nameMarks[2 * this.#names + 1] = this.#line
-    this.#names++
-    let used = this.#nameOctets
-    for (let i = start; i < stop; i++) names[used++] = input[i] as number
-    this.#nameOctets = used
-  }
-
-  /** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
-  #endBlock(): void {
-    if (this.#blocks > 0 && !this.#reachable)
-      this.#warnings.add(this.#blockLine, 'unreachable-group', 'nobody has such a name')
-  }
-
-  /** A user-agent line that is not a bare token: [start, letters) of [start, stop) is the token. */
-  #warnOfName(start: number, letters: number, stop: number): void {
-    const everybody = input[start] === STAR && stop > start
-    if (everybody && stop === start + 1) return
-    if (letters > start || (everybody && isBlank(input[start + 1])))
-      this.#warnings.add(
-        this.#line,
-        'agent-with-extra',
-        () => `of ${quote(input, start, stop)} only ${quote(input, start, Math.max(letters, start + 1))} counts`,
-      )
-    else this.#warnings.add(this.#line, 'agent-without-name', () => `${quote(input, start, stop)} is no name`)
-  }
-
-  #delay(text: string): void {
-    if (this.#blocks === 0) {
-      this.#warnings.add(this.#line, 'delay-before-group', 'no user-agent line above')
-      return
-    }
-    const seconds = delaySeconds(text)
-    if (seconds === undefined) {
-      this.#warnings.add(this.#line, 'crawl-delay-unusable', () => `${JSON.stringify(text.slice(0, 60))} is no number`)
-      return
-    }
-    this.#delayed = true
-    const delay: Delay = { seconds, line: this.#line, written: text, from: this.#delayFrom, upTo: this.#names }
-    const last = this.#delays.at(-1)
-    // Several for the same names: the largest counts (slower, never ruder).
-    if (last?.from !== delay.from || last.upTo !== delay.upTo) this.#delays.push(delay)
-    else if (last.seconds < seconds) this.#delays[this.#delays.length - 1] = delay
+    while (letters < end && isTokenOctet(octets[letters] as number)) letters++
+    const everybody =
+      end > start && octets[start] === STAR && (end === start + 1 || isSpace(octets[start + 1] as number))
+    const reachable = letters > start || everybody
+    if (!reachable) build.note(this.#number(), 'agent-without-name', start, end)
+    else if (end > Math.max(letters, start + 1))
+      build.note(this.#number(), 'agent-with-extra', start, end, Math.max(letters, start + 1) - start)
+    build.agent(this.#number(), start, end, reachable)
   }
 }
 
-function isBlank(octet: number | undefined): boolean {
-  return octet === SPACE || octet === TAB
+/** What C's isspace calls a blank; a star with one behind it still means everybody. */
+function isSpace(octet: number): boolean {
+  return octet === SPACE || (octet >= TAB && octet <= CR)
 }

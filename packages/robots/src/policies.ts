@@ -30,6 +30,11 @@ export type Meaning = 'obey' | 'open' | 'unreachable'
 export interface Policy {
   readonly name: string
 
+  /**
+   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, and a key that begins
+   * with a known one (`disallowed:`) is taken for it.
+   */
+  readonly grammar: 'rfc9309' | 'google'
   /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
   readonly agentFallback: 'exact' | 'dashes'
   /**
@@ -43,6 +48,8 @@ export interface Policy {
   readonly indexOpensFolder: boolean
   /** Does the profile know crawl-delay? When false, an agent keeps it only by `honourCrawlDelay`. */
   readonly crawlDelay: boolean
+  /** Seconds above which a crawl-delay is clamped; absent: the policy has no cap. */
+  readonly maxCrawlDelay?: number
 
   readonly answers: Readonly<Record<AnswerKind, Meaning>>
 
@@ -96,6 +103,7 @@ const answersByRfc: Record<AnswerKind, Meaning> = {
 
 const rfc9309: Policy = {
   name: 'rfc9309',
+  grammar: 'rfc9309',
   agentFallback: 'exact',
   encoding: 'unreserved',
   trailingStarCounts: false,
@@ -120,6 +128,7 @@ const rfc9309: Policy = {
 const google: Policy = {
   ...rfc9309,
   name: 'google',
+  grammar: 'google',
   encoding: 'as-written',
   trailingStarCounts: true,
   indexOpensFolder: true,
@@ -151,6 +160,7 @@ export const policies: Readonly<Record<ProfileName, Policy>> = {
     ...rfc9309,
     name: 'coccoc',
     agentFallback: 'dashes',
+    maxCrawlDelay: 10, // "more than 10 seconds: 10 seconds"
     // "Any answer other than 200 OK": no restriction. No answer: the site is set aside for a while.
     answers: {
       ...answersByRfc,

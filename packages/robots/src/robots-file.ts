@@ -1,24 +1,46 @@
 /**
  * A file as it was read: names, rules and records, before any policy looks at them.
  *
- * Names and patterns stay octets, end to end in one buffer with the numbers that part them, and become strings only when
+ * Everything stays octets, end to end in one buffer with the numbers that part them, and becomes strings only when
  * somebody asks: a parsed file weighs little more than what its patterns weigh, and reading it makes no garbage.
  */
+import type { Grammar } from './line.ts'
 import { isTokenOctet, STAR, textOf } from './octets.ts'
-import type { Group, OtherRecord, Rule, Warning } from './robots-txt.ts'
+import type { Group, OtherRecord, Rule } from './robots-txt.ts'
 
-/** A crawl-delay, binding the names [from, upTo) of the file. */
+/** A crawl-delay, binding the names [from, upTo) of the file; written [at, end) of the texts. */
 export interface Delay {
   readonly seconds: number
-  readonly written: string
   readonly line: number
   readonly from: number
   readonly upTo: number
+  readonly at: number
+  readonly end: number
 }
 
+/**
+ * A record that is reported only: field and value are [at, nameEnd) and [valueAt, end) of the texts. `block` is the one it
+ * stands in, -1 above the first.
+ */
+export interface ReadRecord {
+  readonly line: number
+  readonly block: number
+  readonly at: number
+  readonly nameEnd: number
+  readonly valueAt: number
+  readonly end: number
+}
+
+/** Numbers per note. */
+export const NOTE = 5
+
 export interface RobotsFile {
-  /** All patterns as written, then all names of user-agent lines as written. */
+  readonly grammar: Grammar
+  /** The source, kept only when some line of it is read differently by the other grammar. */
+  readonly source: Uint8Array | undefined
+  /** All patterns as written, then all names of user-agent lines as written, then the texts: pieces of the source. */
   readonly octets: Uint8Array
+  readonly textsAt: number
   /** Rule r: octets [marks[2r], marks[2r+2]); marks[2r+1] is its line × 2, + 1 when it allows. */
   readonly marks: Int32Array
   readonly rules: number
@@ -33,14 +55,13 @@ export interface RobotsFile {
   /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
   readonly encoded: boolean
   readonly delays: readonly Delay[]
-  readonly sitemaps: readonly string[]
-  readonly warnings: readonly Warning[]
+  /** Sitemap i: [marks[s], marks[s+1]) of the texts, with s = sitemapsAt + 2i. */
+  readonly sitemapsAt: number
+  /** Notes, NOTE numbers each, to the end of the marks: line, kind, the octets of the texts that it is about, and `about`. */
+  readonly notesAt: number
+  /** How many warnings there were; there are notes of the first of them. */
+  readonly noted: number
   readonly records: readonly ReadRecord[]
-}
-
-/** A record that is reported only, with the block that it stands in; -1 above the first. */
-export interface ReadRecord extends Omit<OtherRecord, 'agents'> {
-  readonly block: number
 }
 
 /** Does a name [start, end) mean this token (lower case, or '*' for everybody)? A token ends where its letters end. */
@@ -88,6 +109,12 @@ export function groupOf(file: RobotsFile, block: number): Group {
   return { agents, line: file.marks[2 * (file.rules + from) + 1] as number }
 }
 
+/** The rules of a block, in the order of the file. */
+export function* rulesOf(file: RobotsFile, block: number): IterableIterator<Rule> {
+  const at = file.startsAt + 2 * block + 1
+  for (let rule = file.marks[at] as number; rule < (file.marks[at + 2] as number); rule++) yield ruleOf(file, rule)
+}
+
 export function nameOf(file: RobotsFile, n: number): string {
   const at = 2 * (file.rules + n)
   return textOf(file.octets, file.marks[at] as number, file.marks[at + 2] as number)
@@ -100,5 +127,26 @@ export function ruleOf(file: RobotsFile, rule: number): Rule {
     type: (lineAndType & 1) === 1 ? 'allow' : 'disallow',
     pattern: textOf(file.octets, file.marks[2 * rule] as number, file.marks[2 * rule + 2] as number),
     line: lineAndType >> 1,
+  }
+}
+
+/** Octets [at, end) of the file's texts. */
+export function textIn(file: RobotsFile, at: number, end: number): string {
+  return textOf(file.octets, file.textsAt + at, file.textsAt + end)
+}
+
+export function sitemapsOf(file: RobotsFile): string[] {
+  const urls: string[] = []
+  for (let at = file.sitemapsAt; at < file.notesAt; at += 2)
+    urls.push(textIn(file, file.marks[at] as number, file.marks[at + 1] as number))
+  return urls
+}
+
+export function recordOf(file: RobotsFile, { line, block, at, nameEnd, valueAt, end }: ReadRecord): OtherRecord {
+  return {
+    field: textIn(file, at, nameEnd).toLowerCase(),
+    value: textIn(file, valueAt, end),
+    line,
+    agents: block < 0 ? [] : groupOf(file, block).agents,
   }
 }

@@ -19,6 +19,7 @@ export type VerdictReason =
   | 'robots.txt' // /robots.txt itself is always allowed
   | 'no-group' // no group names the agent, and there is none for everybody
   | 'no-match' // a group, but none of its rules matches
+  | 'empty-rule' // none matches, but the group has a rule without a pattern, which forbids and allows nothing
   | 'rule'
 
 /** The decision alone: what a crawler needs. */
@@ -43,11 +44,20 @@ export interface Explanation extends Verdict {
   /** Matching rules that lost, longest first; at most MAX_LOSERS of them. */
   readonly losers: readonly Loser[]
   readonly losersInAll: number
+  /** The crawl-delay of the agent, with its source and its clamp. */
+  readonly crawlDelay?: DelayExplanation
+  /** What is odd about the agent that was given: a browser's User-Agent, with the token that was found in it. */
+  readonly agentWarning?: string
 }
 
 /** A crawl-delay and where it came from. */
 export interface DelayExplanation {
+  /** As the site wrote it. */
   readonly seconds: number
+  /** The same under the cap of the policy; equal to `seconds` when there is none or it is not reached. */
+  readonly clampedSeconds: number
+  /** The cap that clamped it; absent when none did. */
+  readonly clampedBy?: number
   readonly written: string
   readonly line: number
   readonly token: string
@@ -55,24 +65,24 @@ export interface DelayExplanation {
 }
 
 export type WarningKind =
-  | 'misspelt-field'
-  | 'missing-colon'
-  | 'unknown-field'
-  | 'not-a-record'
-  | 'rule-before-group'
-  | 'delay-before-group'
-  | 'agent-without-name'
-  | 'agent-with-extra'
-  | 'unreachable-group'
-  | 'pattern-without-slash'
-  | 'crawl-delay-unusable'
-  | 'sitemap-unusable'
-  | 'line-too-long'
-  | 'over-limit'
-  | 'too-many-rules'
-  | 'looks-like-html'
-  | 'not-text'
-  | 'more-warnings'
+  | 'misspelt-field' // read as the field that was meant
+  | 'missing-colon' // read as if it stood there
+  | 'unknown-field' // a record that nobody here acts on
+  | 'not-a-record' // a line without a colon, and not of two words
+  | 'rule-before-group' // void: no user-agent line above
+  | 'delay-before-group' // void likewise
+  | 'agent-without-name' // a user-agent line that no crawler can mean
+  | 'agent-with-extra' // only the leading token of a user-agent line counts
+  | 'unreachable-group' // none of a group's names can be a crawler's
+  | 'pattern-without-slash' // begins with neither '/' nor '*', so it matches nothing
+  | 'crawl-delay-unusable' // no number of seconds
+  | 'sitemap-unusable' // no absolute http(s) URL
+  | 'line-too-long' // what is beyond 16,663 octets of a line does not exist
+  | 'over-limit' // what is beyond 500 KiB is not read
+  | 'too-many-rules' // what is beyond 20,000 rules does not count
+  | 'looks-like-html' // a page rather than a robots.txt
+  | 'not-text' // UTF-16, or something compressed or binary
+  | 'more-warnings' // how many were left out
 
 /** Something that the owner of the site should know. `line` is 1-based, 0 for the file as a whole. */
 export interface Warning {
@@ -90,19 +100,43 @@ export interface OtherRecord {
   readonly agents: readonly string[]
 }
 
+/** A group with its rules, in the order of the file. */
+export interface GroupWithRules extends Group {
+  readonly rules: readonly Rule[]
+}
+
+/** A file that answers for one origin alone: `undefined` for a URL of any other. */
+export interface OriginRobots {
+  readonly origin: string
+  isAllowed(url: string | URL, agent: Agent): boolean | undefined
+  decide(url: string | URL, agent: Agent): Verdict | undefined
+  explain(url: string | URL, agent: Agent): Explanation | undefined
+}
+
 /** A parsed file. Immutable to its callers; safe to keep and to share. */
 export interface RobotsTxt {
   /** May this agent fetch this URL (absolute, or a path)? */
-  isAllowed(url: string, agent: Agent): boolean
+  isAllowed(url: string | URL, agent: Agent): boolean
   /** The same, with the rule and the group that decided. */
-  decide(url: string, agent: Agent): Verdict
+  decide(url: string | URL, agent: Agent): Verdict
   /** The same, with the losers. Slower: it looks at every rule that matches. */
-  explain(url: string, agent: Agent): Explanation
-  /** Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. */
-  crawlDelay(agent: Agent): number | undefined
+  explain(url: string | URL, agent: Agent): Explanation
+  /**
+   * Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent.
+   * With `clamped`, under the cap of the policy (`maxCrawlDelay`).
+   */
+  crawlDelay(agent: Agent, options?: { readonly clamped?: boolean }): number | undefined
+  /** The groups of the file, each with its rules. */
+  groups(): IterableIterator<GroupWithRules>
+  /** The rules of the group that counts for this agent, in the order of the file. */
+  rules(agent: Agent): IterableIterator<Rule>
+  /** The same file for one origin (`https://host[:port]`, or any URL of it). @throws TypeError  no such URL */
+  forOrigin(origin: string | URL): OriginRobots
   /** Absolute http(s) URLs, in the order of the file. */
   readonly sitemaps: string[]
+  /** What the owner of the site should know, at most 100 and the count of the others; `kind` is a closed list. */
   readonly warnings: Warning[]
+  /** Records that are reported and not acted on, at most 1,000, each with the user-agent lines above it. */
   readonly records: OtherRecord[]
   /** The crawl-delay of this agent with its origin: the line, the text, and the token whose group holds it. */
   explainDelay(agent: Agent): DelayExplanation | undefined

@@ -27,6 +27,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     outcomesLimit: config.outcomesLimit,
     leaseMs: config.leaseMs,
     quarantineMs: config.quarantineMs,
+    onNotice: (sentence) => log.warn(sentence),
   })
   // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
   const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })

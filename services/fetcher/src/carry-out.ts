@@ -27,6 +27,7 @@ import type { Stats } from './stats.ts'
 export type Fleet = Pick<
   Ledger,
   | 'begin'
+  | 'confirm'
   | 'enter'
   | 'resolve'
   | 'settle'
@@ -36,6 +37,7 @@ export type Fleet = Pick<
   | 'body'
   | 'partitionOf'
   | 'now'
+  | 'wall'
 >
 
 export type Tools = {
@@ -129,10 +131,27 @@ async function giveBack(
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {}) // a reservation ends by itself, too
 }
 
+/** Nothing has left this machine: the lane goes back to its own clock, and the URL has not been tried. */
+async function unused(
+  order: Pick<Order, 'agent' | 'origin' | 'fence'>,
+  lease: Lease,
+  endedAt: number,
+  clocks: Clocks,
+  tools: Pick<Tools, 'ledger' | 'stats'>,
+): Promise<void> {
+  const { agent, origin, fence } = order
+  const partition = tools.ledger.partitionOf(origin)
+  const word: Resolution = { agent, origin, fence, dropped: [], next: { kind: 'unused' } }
+  const released = clocks.release()
+  await handBack(lease, endedAt, tools, async () => (await tools.ledger.resolve(partition, [word]))[0] ?? 'stale')
+  await released
+}
+
 /** The lease, good for the address alone whose clock is held. */
 const watching = (lease: Lease, { astray }: Clocks, way: Way): PageLease => ({
   deadlineMs: () => lease.deadlineMs(),
   lastCheck: () => lease.lastCheck() ?? astray(way.connection()?.address),
+  confirm: () => lease.confirm(),
 })
 
 async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, tools: Tools): Promise<void> {
@@ -143,11 +162,12 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
     sink: tools.sink,
     pageMaxBytes: tools.pageMaxBytes,
     maxAttempts: tools.maxAttempts,
-    now: () => tools.ledger.now(tools.ledger.partitionOf(origin)),
+    now: () => tools.ledger.wall(tools.ledger.partitionOf(origin)),
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
+  if (what === 'not-sent') return await unused(order, lease, endedAt, clocks, tools)
   const gapMs = gapAfter(agent, order.gapMs, tookMs)
   const settlement: Settlement = { agent: key, origin, fence, gapMs, restedMs: 0, mood }
   if (outcome !== undefined) settlement.outcome = outcome
@@ -205,6 +225,11 @@ export async function robots(
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
   tools.stats.exchanged('robots', answer.what, answer.bytes)
+  if (answer.notSent !== undefined) {
+    await unused(order, lease, answer.endedAt, clocks, tools)
+    await endRobotsFetch(origin, fence, tools)
+    return answer
+  }
   // The request that brought a delay owes it already: to its lane, and to the clocks above.
   const learnedMs = lesson?.gaps.find((gap) => gap.agent === key)?.gapMs ?? 0
   const owedMs = Math.max(gapAfter(agent, gapMs, answer.tookMs), learnedMs, clocks.hopsOweMs())
@@ -232,8 +257,8 @@ export async function robots(
     await left
     return answer
   }
-  // Nothing was heard of the site. The waiting head ends when the agent may not go there at all, and otherwise stays as it is:
-  // no attempt of it was made. The robots fetch ends, so that the next one need not wait for the end of this lease.
+  // The waiting head ends, since the agent may not go there at all. The robots fetch ends, so that the next one need not wait
+  // for the end of this lease.
   const head: Omit<Settlement, 'restedMs'> = {
     agent: key,
     origin,

@@ -31,8 +31,15 @@ export type Connection = {
   reader?: { onReading(): void } | undefined
 }
 
+/** A request that waits for its connection. */
+export type Waiting = {
+  /** before the connection is used: why it may not be, at once or after the ledger was asked */
+  beforeUse(): Promise<Error | undefined> | undefined
+}
+
 /** The way to one origin for one agent. */
 export type Way = {
+  waiting: Waiting | undefined
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
   /** the connection in use, or the attempt under way */
   connection(): Connection | undefined
@@ -88,7 +95,11 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
     return same.length === 0 ? all : same
   }
 
-  const dial = (agent: Agent, remember: (connection: Connection) => void): buildConnector.connector => {
+  const dial = (
+    agent: Agent,
+    remember: (connection: Connection) => void,
+    waiting: () => Waiting | undefined,
+  ): buildConnector.connector => {
     const base = buildConnector({
       ...tls,
       rejectUnauthorized: true, // also when the environment says otherwise
@@ -134,7 +145,13 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
           connection.reader?.onReading()
           withoutStacks() // undici's own listener, which parses, is the next one
         })
-        return callback(null, socket)
+        const asking = waiting()?.beforeUse()
+        if (asking === undefined) return callback(null, socket)
+        return void asking.then((error) => {
+          if (error === undefined && !socket.destroyed) return callback(null, socket)
+          socket.destroy()
+          return fail(error ?? new Error('the connection closed at once'))
+        })
       }) as unknown as Socket // its types say void; it returns the socket (undici/lib/core/connect.js)
       connection.socket = dialled
       dialled.once('lookup', (error: Error | null) => {
@@ -163,20 +180,25 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
       const lanes = lanesOf(agent)
       let way = lanes.get(origin)
       if (way === undefined) {
-        way = new LaneWay(origin, (remember) => dial(agent, remember), lanes)
+        way = new LaneWay(origin, (remember, waiting) => dial(agent, remember, waiting), lanes)
         if (isClosed) void way.destroy()
       }
       return way
     },
     once(agent, origin) {
       let connection: Connection | undefined
-      const client = new Client(origin, { ...SETTINGS, connect: dial(agent, (dialled) => (connection = dialled)) })
-      return {
+      const remember = (dialled: Connection): void => {
+        connection = dialled
+      }
+      const client = new Client(origin, { ...SETTINGS, connect: dial(agent, remember, () => way.waiting) })
+      const way: Way & { close(): void } = {
+        waiting: undefined,
         dispatch: (request, handler) => void client.dispatch(request, handler),
         connection: () => connection,
         abandon: (reason) => abandon(connection, reason),
         close: () => void client.destroy().catch(() => {}), // nobody waits for it
       }
+      return way
     },
     async addressOf(agent, origin) {
       const host = hostOf(origin)
@@ -206,17 +228,22 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
 
 /** A lane's client with the one connection that it has at a time; it leaves its map when that has ended. */
 class LaneWay implements Way {
+  waiting: Waiting | undefined
   readonly #client: Client
   #connection: Connection | undefined
 
   constructor(
     origin: string,
-    dialing: (remember: (connection: Connection) => void) => buildConnector.connector,
+    dialing: (
+      remember: (connection: Connection) => void,
+      waiting: () => Waiting | undefined,
+    ) => buildConnector.connector,
     lanes: Map<string, LaneWay>,
   ) {
-    const connect = dialing((connection) => {
+    const remember = (connection: Connection): void => {
       this.#connection = connection
-    })
+    }
+    const connect = dialing(remember, () => this.waiting)
     this.#client = new Client(origin, { ...SETTINGS, connect })
     const forget = (): void => {
       this.#connection = undefined

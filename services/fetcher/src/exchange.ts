@@ -1,12 +1,14 @@
 /**
  * ⑤ One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect,
- * TLS, headers and body, and ends the socket in whatever phase it hangs. The permit is checked once more in
- * `onRequestStart`, the tick in which the bytes leave: a process that slept since then sends nothing.
+ * TLS, headers and body, and ends the socket in whatever phase it hangs. A permit that has grown old meanwhile is asked
+ * for again before the connection is used (`confirm`), and checked once more in `onRequestStart`, the tick in which the
+ * bytes leave: a process that slept since then sends nothing.
  */
 import { crashPoint, crashPointSoon } from '@decorum/service'
 import type { Dispatcher } from 'undici'
 import { Body } from './body.ts'
 import type { Connection, Phase, Way } from './connections.ts'
+import type { Confirm } from './lease.ts'
 import { FRAMING_FACTOR, FRAMING_FREE_BYTES, MAX_INFORMATIONAL, OWN_STALL_MS, SEND_WINDOW_MS } from './limits.ts'
 
 export type Ask = {
@@ -21,6 +23,8 @@ export type Ask = {
   maxBytes: number
   /** why the permit no longer holds, or undefined; asked in the tick in which the bytes leave */
   lastCheck: () => string | undefined
+  /** asks for the permit again where it has grown old while there was no connection yet */
+  confirm: Confirm
   /** keep the body for somebody who reads it, by its headers; otherwise it is only counted and digested */
   keepBody: (headers: [string, string][]) => boolean
 }
@@ -83,11 +87,9 @@ export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
     const visit = new Visit(ask, resolve)
     if (ask.deadlineMs <= 0) return visit.outOfTime()
-    try {
-      ask.way.dispatch({ origin: ask.origin, path: ask.path, method: 'GET', headers: ask.headers }, visit)
-    } catch (error) {
-      visit.onResponseError(undefined, error as Error) // undici refuses a header or a path: said before any byte
-    }
+    const asking = visit.beforeUse()
+    if (asking === undefined) visit.dispatch()
+    else void asking.then((refused) => refused === undefined && visit.dispatch())
     visit.watch()
   })
 }
@@ -103,6 +105,7 @@ class Visit implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
   #done = false
+  #confirming = false
   #informational = 0
   #connection: Connection | undefined
   #bytesBefore = 0
@@ -119,6 +122,33 @@ class Visit implements Dispatcher.DispatchHandler {
   /** There is no time left before it begins: nothing is connected to, and nothing is said of the site. */
   outOfTime(): void {
     this.#end({ kind: 'not-sent', why: 'no time was left to send' })
+  }
+
+  dispatch(): void {
+    const { way, origin, path, headers } = this.#ask
+    try {
+      way.waiting = this
+      way.dispatch({ origin, path, method: 'GET', headers }, this)
+    } catch (error) {
+      this.onResponseError(undefined, error as Error) // undici refuses a header or a path: said before any byte
+    }
+  }
+
+  /** Asked before the request is given a connection, and again when one has been made for it: why it may not be sent. */
+  beforeUse(): Promise<Error | undefined> | undefined {
+    const asking = this.#done ? undefined : this.#ask.confirm()
+    if (asking === undefined) return undefined
+    this.#confirming = true
+    return asking.then(
+      (why) => this.#confirmed(why),
+      (error: Error) => this.#confirmed(error.message),
+    )
+  }
+
+  #confirmed(why: string | undefined): Error | undefined {
+    this.#confirming = false
+    if (why !== undefined) this.#end({ kind: 'not-sent', why })
+    return this.#done ? new NotSentError(why ?? 'the exchange is over') : undefined
   }
 
   /** Starts the clock: the send window while there is no connection, the whole deadline afterwards. */
@@ -139,6 +169,7 @@ class Visit implements Dispatcher.DispatchHandler {
       controller.abort(new NotSentError(why))
       return
     }
+    this.#ask.way.waiting = undefined
     this.#controller = controller
     this.#sentAt = performance.now()
     this.#connection = this.#ask.way.connection()
@@ -217,6 +248,7 @@ class Visit implements Dispatcher.DispatchHandler {
     const phase = this.#phase()
     const stalled = performance.now() - this.#start > ms + OWN_STALL_MS
     if (this.#body !== undefined) this.#answered('time')
+    else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the permit in time' })
     else if (phase !== 'sent' && stalled)
       this.#end({ kind: 'not-sent', why: 'this process stood still before it could send' })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
@@ -242,6 +274,7 @@ class Visit implements Dispatcher.DispatchHandler {
   #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>): void {
     if (this.#done) return
     this.#done = true
+    if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
     clearTimeout(this.#timer)
     if (this.#connection !== undefined) this.#connection.reader = undefined
     const endedAt = performance.now()

@@ -46,7 +46,7 @@ export type PageResult = {
 }
 
 /** What a page needs of its lease. */
-export type PageLease = Pick<Lease, 'deadlineMs' | 'lastCheck'>
+export type PageLease = Pick<Lease, 'deadlineMs' | 'lastCheck' | 'confirm'>
 
 export async function fetchPage(order: Order, agent: Agent, lease: PageLease, tools: PageTools): Promise<PageResult> {
   const headers = headersOf(agent)
@@ -58,6 +58,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: PageLease, to
     deadlineMs: lease.deadlineMs(),
     maxBytes: tools.pageMaxBytes,
     lastCheck: () => lease.lastCheck(),
+    confirm: () => lease.confirm(),
     keepBody: (answer) => tools.sink.keepsBodies || isCoded(answer),
   })
   if (result.kind === 'not-sent') return { mood: FINE, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }

@@ -17,7 +17,7 @@ import { codingOf, decode } from './decode.ts'
 import { type Answer, type Exchange, exchange } from './exchange.ts'
 import { freshForMs } from './freshness.ts'
 import type { ForbidsHop } from './hop-rules.ts'
-import type { Lease } from './lease.ts'
+import type { Confirm, Lease } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
 import type { Astray, Hop, HopLane } from './pace.ts'
 import { type Failure, failureOf, isRedirect, moodOf, single } from './read-answer.ts'
@@ -93,7 +93,7 @@ export async function fetchRobots(
     const visit = at.origin === origin ? visitOwn : visitOther
     let result: Exchange
     if (first) {
-      result = await visit(agent, at, headers, left(), held, tools, tools.astray)
+      result = await visit(agent, at, headers, left(), held, tools, tools.astray, () => lease.confirm())
       if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
     } else {
       const isRobots = namesRobotsTxt(at.path)
@@ -106,7 +106,7 @@ export async function fetchRobots(
         if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, hop.fence)
         return stop('blocked-hop', forbidden, performance.now())
       }
-      result = await visit(agent, at, headers, left(), held, tools, hop.astray)
+      result = await visit(agent, at, headers, left(), held, tools, hop.astray, hop.confirm)
       if (hop.shared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
       await hop.leave(result, result.kind === 'answered' ? moodOf(result, tools.now()) : undefined)
       if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, hop.fence)
@@ -151,21 +151,22 @@ type Visit = (
   held: () => string | undefined,
   tools: Tools,
   astray: Astray,
+  confirm: Confirm,
 ) => Promise<Exchange>
 
 const LIMITS = { maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true }
 
-const visitOwn: Visit = (agent, at, headers, deadlineMs, held, { connections }, astray) => {
+const visitOwn: Visit = (agent, at, headers, deadlineMs, held, { connections }, astray, confirm) => {
   const way = connections.lane(agent, at.origin)
   const lastCheck = () => held() ?? astray(way.connection()?.address)
-  return exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
+  return exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, confirm, way })
 }
 
-const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connections }, astray) => {
+const visitOther: Visit = async (agent, at, headers, deadlineMs, held, { connections }, astray, confirm) => {
   const way: Way & { close(): void } = connections.once(agent, at.origin)
   const lastCheck = () => held() ?? astray(way.connection()?.address)
   try {
-    return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, way })
+    return await exchange({ ...at, ...LIMITS, headers, deadlineMs, lastCheck, confirm, way })
   } finally {
     way.close()
   }

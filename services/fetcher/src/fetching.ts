@@ -45,6 +45,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     grantAheadMs: GRANT_AHEAD_MS,
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
+    onNotice: (sentence) => log.warn(sentence),
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })

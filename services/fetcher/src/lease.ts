@@ -2,17 +2,55 @@
  * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
  * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
  */
-import type { LaneRef, Ledger, Permit } from '@decorum/ledger'
+import type { HeldLane, LaneRef, Ledger, Permit } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
-import { LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
+import { FRESH_PERMIT_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
+
+/** Asks for a permit again that has grown old: undefined, at once or in the end, when the request may be sent; else why not. */
+export type Confirm = () => Promise<string | undefined> | undefined
+
+/** An instant on both clocks: the larger length since then counts. */
+export type Since = { monotonic: number; wall: number }
+export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
+const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)
+
+/** A permit, and how old the ledger's latest word on it is, ms. */
+export type AskedAgain = { age(): number; confirm: Confirm }
+
+/**
+ * A permit that is asked for again when it is not fresh any more.
+ * @param since  when it was asked for
+ * @param held   the lanes that the request holds by it, of one partition each
+ */
+export function confirming(ledger: Pick<Ledger, 'confirm'>, since: Since, held: HeldLane[][]): AskedAgain {
+  let asked = since
+  const ask = async (): Promise<string | undefined> => {
+    const asking = sinceNow()
+    try {
+      const answers = await Promise.all(held.map((lanes) => ledger.confirm(lanes)))
+      const why = answers.find((answer) => answer !== 'granted')
+      if (why !== undefined) return `the permit was asked for again and refused: ${why}`
+      asked = asking
+      return undefined
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError)
+        return 'the permit was asked for again, and the ledger did not answer'
+      throw error
+    }
+  }
+  const age = (): number => passed(asked)
+  return { age, confirm: () => (age() <= FRESH_PERMIT_MS ? undefined : ask()) }
+}
 
 export type Lease = {
   /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
   deadlineMs(): number
   /** why nothing may be sent any more, or undefined */
   lastCheck(): string | undefined
+  /** before each request; where it has something to ask, `lastCheck` goes by the answer */
+  confirm: Confirm
   /** the same for what follows a first request under the same lease (hops of robots.txt) */
   stillHeld(): string | undefined
   /** ms since begin was called */
@@ -20,35 +58,27 @@ export type Lease = {
   readonly leaseMs: number
 }
 
-/** An instant on both clocks. */
-export type Since = { monotonic: number; wall: number }
-export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
-
-/**
- * @param since            when the ledger was asked for it: the reply may be late, the lease began without us
- * @param fetchDeadlineMs  longest exchange
- * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
- */
-export const heldLease = (since: Since, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number): Lease =>
-  new HeldLease(since, leaseMs, fetchDeadlineMs, leaseSpanMs)
-
-class HeldLease implements Lease {
+export class HeldLease implements Lease {
   readonly leaseMs: number
-  readonly #monotonic: number
-  readonly #wall: number
+  readonly #since: Since
+  readonly #permit: AskedAgain
   readonly #fetchDeadlineMs: number
   readonly #usableMs: number
 
-  constructor(since: Since, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number) {
+  /**
+   * @param since        when the permit was first asked for: the reply may be late, the lease began without us
+   * @param leaseSpanMs  LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+   */
+  constructor(since: Since, permit: AskedAgain, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number) {
     this.leaseMs = leaseMs
-    this.#monotonic = since.monotonic
-    this.#wall = since.wall
+    this.#since = since
+    this.#permit = permit
     this.#fetchDeadlineMs = fetchDeadlineMs
     this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
   }
 
   age(): number {
-    return Math.max(performance.now() - this.#monotonic, Date.now() - this.#wall)
+    return passed(this.#since)
   }
 
   deadlineMs(): number {
@@ -56,8 +86,11 @@ class HeldLease implements Lease {
   }
 
   lastCheck(): string | undefined {
-    const age = this.age()
-    return age > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.#isOver(age)
+    return this.#permit.age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.stillHeld()
+  }
+
+  confirm(): ReturnType<Confirm> {
+    return this.#permit.confirm()
   }
 
   stillHeld(): string | undefined {
@@ -88,7 +121,7 @@ const LONGEST_EARLY_MS = 1_000
  * @param clock            lane that is begun with the order's own, or not at all
  */
 export async function beginLease(
-  ledger: Pick<Ledger, 'begin'>,
+  ledger: Pick<Ledger, 'begin' | 'confirm'>,
   order: Order,
   fetchDeadlineMs: number,
   leaseSpanMs: number,
@@ -114,7 +147,10 @@ export async function beginLease(
       crashPoint('begin.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
-      const lease = heldLease(since, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
+      const held: HeldLane[] = [{ agent, origin, fence, version }]
+      if (clock !== undefined && permit.clock !== undefined) held.push({ ...clock, fence: permit.clock.fence })
+      const asked = confirming(ledger, since, [held])
+      const lease = new HeldLease(since, asked, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
       return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
     }
     if (permit.kind === 'refused') return permit

@@ -3,6 +3,11 @@ import { SECOND } from '@decorum/protocol'
 
 /** Oldest permit that may still be used: what the ledger said (rules, pauses, fence) is trusted no longer than this. */
 export const SEND_WINDOW_MS = 5 * SECOND
+/**
+ * A permit that is older when the bytes could leave is asked for again first: after a slow look-up, connection or handshake
+ * somebody else may have been told 429, a person may have paused the site, or its rules may be others.
+ */
+export const FRESH_PERMIT_MS = SECOND
 /** A lane that opens this soon is begun already: the round trip to the ledger lies before the opening, not behind it. */
 export const GRANT_AHEAD_MS = 8
 /** One name's look-up, all addresses; part of the send window. */

@@ -2,11 +2,11 @@
  * The clocks above a lane (pace groups, and the lanes that a robots.txt leads into): entered before the request, left
  * after it. Whoever finds one of them shut holds none: it comes again when the ledger says that its turn may be.
  */
-import { gapAfter, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
+import { gapAfter, type HeldLane, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
 import type { Agent, PaceGroups } from '@decorum/protocol'
 import { crashPoint } from '@decorum/service'
 import type { Exchange } from './exchange.ts'
-import { later } from './lease.ts'
+import { type Confirm, confirming, later } from './lease.ts'
 
 /** A visit to a lane: our fence, and the silence it will owe, ms. */
 type Visit = LaneRef & {
@@ -39,6 +39,7 @@ export type HopLane = {
   /** one of its clocks is held by this visit already: the hop is one more request of it */
   shared: boolean
   astray: Astray
+  confirm: Confirm
 }
 /** Why nothing may be sent over a connection to this address: it is not the one whose clock is held. Or undefined. */
 export type Astray = (address: string | undefined) => string | undefined
@@ -79,7 +80,7 @@ export type Pace = {
 }
 
 export type PaceOptions = {
-  ledger: Pick<Ledger, 'enter' | 'settle' | 'resolve' | 'partitionOf'>
+  ledger: Pick<Ledger, 'confirm' | 'enter' | 'settle' | 'resolve' | 'partitionOf'>
   groups: PaceGroups
   /** the address that the next request to the origin will go to; undefined when the name has none */
   addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
@@ -120,7 +121,7 @@ export function openPace(options: PaceOptions): Pace {
 
 async function enterAbove(options: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Entered> {
   const { clocks, astray } = await above(options, agent, origin, gapMs)
-  const visits = await enterAll(options.ledger, clocks)
+  const visits = await enterAll(options.ledger, clocks, { agent: agent.key, origin })
   return 'waitMs' in visits ? visits : new HeldClocks(options, agent, origin, gapMs, visits, astray)
 }
 
@@ -139,11 +140,11 @@ async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: s
 }
 
 /** All of them or none: what was entered before one that is shut is given back unused. */
-async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[]): Promise<Visit[] | NotEntered> {
+async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[], by: LaneRef): Promise<Visit[] | NotEntered> {
   const visits: Visit[] = []
   for (const { ofSite = false, ...wanted } of clocks) {
     const { kind } = wanted
-    const entry = await ledger.enter(wanted).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
+    const entry = await ledger.enter({ ...wanted, by }).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
     if (entry.kind !== 'granted') {
       await release(ledger, visits)
       return entry.kind === 'blocked' ? { waitMs: Infinity } : { waitMs: entry.waitMs }
@@ -225,9 +226,11 @@ class HeldClocks implements Clocks {
     if (performance.now() + restMs >= until) return 'late'
     if (restMs > 0) await later(restMs)
     for (;;) {
+      const since = { monotonic: performance.now(), wall: Date.now() }
       const hop = await enterAll(
         ledger,
         needed.filter(({ kind, lanes }) => kind === 'hop' || !lanes.some(isHeld)),
+        { agent: agent.key, origin: this.#origin },
       )
       if (!('waitMs' in hop)) {
         const owedMs = Math.max(...hop.flatMap(({ ofSite, gapMs }) => (ofSite ? [gapMs] : [])))
@@ -243,7 +246,7 @@ class HeldClocks implements Clocks {
           return 'late'
         }
         if (missingMs > 0) await later(missingMs)
-        return hopLane(ledger, agent, hop, owedMs, shared, there.astray)
+        return hopLane(ledger, agent, hop, owedMs, shared, there.astray, since)
       }
       if (hop.waitMs === Infinity) return 'blocked'
       if (performance.now() + hop.waitMs >= until) return 'late'
@@ -275,12 +278,14 @@ const hopLane = (
   owedMs: number,
   shared: boolean,
   astray: Astray,
+  since: { monotonic: number; wall: number },
 ): HopLane => {
   const entered = visits.filter(({ isOurs }) => isOurs !== true)
   return {
     fence: visits.at(-1)?.fence ?? 0, // the hop's own lane is entered last
     shared,
     astray,
+    confirm: confirming(ledger, since, byPartition(ledger, visits)).confirm,
     async leave({ kind, endedAt, timing }, mood = FINE) {
       const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
       await leave(ledger, entered, { endedAt, mood, gapMs: gapAfter(agent, owedMs, tookMs) })
@@ -289,6 +294,13 @@ const hopLane = (
     release: () => release(ledger, entered),
   }
 }
+
+const byPartition = (ledger: PaceOptions['ledger'], visits: readonly Visit[]): HeldLane[][] => [
+  ...Map.groupBy(
+    visits.map(({ agent, origin, fence }) => ({ agent, origin, fence })),
+    ({ origin }) => ledger.partitionOf(origin),
+  ).values(),
+]
 
 async function leave(
   ledger: PaceOptions['ledger'],

@@ -10,7 +10,16 @@ import { robots } from './carry-out.ts'
 import { type Config, readConfig } from './config.ts'
 import { type LaneConnections, openConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
-import { heldLease, type Lease, later, type Since, sinceNow } from './lease.ts'
+import {
+  type AskedAgain,
+  type Confirm,
+  confirming,
+  HeldLease,
+  type Lease,
+  later,
+  type Since,
+  sinceNow,
+} from './lease.ts'
 import { openLookup } from './lookup.ts'
 import { type Clocks, openPace } from './pace.ts'
 import { noSink } from './sink.ts'
@@ -49,13 +58,22 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
   const restMs = agent.minGapMs
-  const answer = await fetchRobots(origin, ROBOTS, agent, {}, leaseOf(config, sinceNow()), {
+  const confirm: Confirm = () => undefined // nobody gave a permit
+  const lease = leaseOf(config, sinceNow(), { age: () => 0, confirm })
+  const answer = await fetchRobots(origin, ROBOTS, agent, {}, lease, {
     connections,
     astray: () => undefined,
     enterHop: async ({ deadlineMs }) => {
       if (restMs >= deadlineMs) return 'late'
       await later(restMs)
-      return { fence: 0, shared: false, astray: () => undefined, leave: async () => {}, release: async () => {} }
+      return {
+        fence: 0,
+        shared: false,
+        astray: () => undefined,
+        confirm,
+        leave: async () => {},
+        release: async () => {},
+      }
     },
     endRobotsFetch: async () => {},
     forbidsHop: async () => undefined, // no rules are known
@@ -82,7 +100,7 @@ async function ofFleet(
     const isAsked = question !== undefined && question.until > known.now
     const since = sinceNow()
     const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, delayOf(known, agent), ledger, pace)
-    if (!('waitMs' in turn)) return ask(visit, turn, leaseOf(config, since), ledger, config, connections)
+    if (!('waitMs' in turn)) return ask(visit, turn, since, ledger, config, connections)
     if (performance.now() + turn.waitMs > until) return undefined
     await sleep(turn.waitMs)
   }
@@ -92,14 +110,15 @@ async function ofFleet(
 async function ask(
   { origin, agent }: RobotsVisit,
   { clocks, lane: { fence, gapMs } }: Turn,
-  lease: Lease,
+  since: Since,
   ledger: Ledger,
   config: Config,
   connections: LaneConnections,
 ): Promise<RobotsAnswer> {
   const { agents } = config
   const fetch = { agent: agent.key, origin, path: ROBOTS, fence, gapMs, id: '', entered: true as const }
-  return await robots(fetch, agent, lease, clocks, {
+  const permit = confirming(ledger, since, [[{ agent: agent.key, origin, fence }]])
+  return await robots(fetch, agent, leaseOf(config, since, permit), clocks, {
     ledger,
     connections,
     agents,
@@ -158,6 +177,6 @@ export class OriginBlockedError extends Error {
   }
 }
 
-function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config, since: Since): Lease {
-  return heldLease(since, LEASE_MS, FETCH_DEADLINE_MS, LEASE_MS - FETCH_DEADLINE_MS)
+function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config, since: Since, permit: AskedAgain): Lease {
+  return new HeldLease(since, permit, LEASE_MS, FETCH_DEADLINE_MS, LEASE_MS - FETCH_DEADLINE_MS)
 }

@@ -85,16 +85,16 @@ export function startIntake(options: IntakeOptions): Worker {
   })
   worker.on('error', (error) => {
     log.debug({ err: error.message }, 'candidates worker')
-    if (error instanceof SyntaxError) sweep()
+    if (error instanceof SyntaxError || error instanceof TypeError) sweep()
   })
   let sweeping = false
-  /** A job that BullMQ could not read: only what is not JSON at all throws a SyntaxError there. */
+  /** A job that BullMQ could not read: text that is not JSON throws a SyntaxError there, options that are null a TypeError. */
   const sweep = (): void => {
     if (sweeping || closing) return
     sweeping = true
     sweepUndecodable(connection, ledger, partition, tag)
-      .then((jobs) => jobs.length > 0 && log.warn({ jobs }, 'jobs that are not JSON were set aside'))
-      .catch((error: Error) => log.warn({ err: error.message }, 'jobs that are not JSON could not be set aside'))
+      .then((jobs) => jobs.length > 0 && log.warn({ jobs }, 'jobs that BullMQ cannot read were mended or set aside'))
+      .catch((error: Error) => log.warn({ err: error.message }, 'jobs that BullMQ cannot read could not be set aside'))
       .finally(() => {
         sweeping = false
       })

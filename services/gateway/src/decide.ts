@@ -29,13 +29,14 @@ export type DecideWith = {
 
 export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decision {
   const dropped: Outcome[] = []
-  const { origin, fence, now } = lane
+  const { origin, fence, now, wallAt } = lane
   const leave = (next: Resolution['next']): Decision => ({
     resolution: { agent: lane.agent, origin, fence, dropped, next },
   })
 
   for (const [index, head] of lane.heads.entries()) {
     const attempts = index === 0 ? lane.tries : 0
+    const expires = head.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
       const { id, path, meta } = head
       dropped.push({
@@ -68,7 +69,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
       },
     })
 
-    if (head.expiresAt <= now) {
+    if (expires <= now) {
       drop({ kind: 'expired', reason: lane.heldBy ?? 'lane-busy' })
       continue
     }
@@ -85,7 +86,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
     gap.gapMs = Math.max(gap.gapMs, lane.delayMs ?? 0)
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
     if (lane.shutUntil !== undefined && lane.shutUntil > now) {
-      return leave({ kind: 'defer', until: Math.min(lane.shutUntil, head.expiresAt), why: lane.heldBy ?? 'back-off' })
+      return leave({ kind: 'defer', until: Math.min(lane.shutUntil, expires), why: lane.heldBy ?? 'back-off' })
     }
     if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', gap)
     const verdict = given.judge(head.path)
@@ -98,7 +99,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
           drop(dead)
           continue
         }
-        return leave({ kind: 'defer', until: Math.min(verdict.until, head.expiresAt), why: waitReason(verdict.why) })
+        return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
       case 'ask':
         return make('robots', '/robots.txt', gap)
       case 'allowed':

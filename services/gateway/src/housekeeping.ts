@@ -47,10 +47,11 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
       if (running) await new Promise((resolve) => setTimeout(resolve, TICK_MS))
     }
   }
+  /** None waits for another: trimming is what makes room in a Redis that is full and refuses the rest. */
   const keep = async (partition: number, tick: number): Promise<void> => {
-    await reap(options, partition)
-    await emptyOutbox(options, partition)
-    if (tick % TRIM_TICKS === 0) await ledger.trimOutcomes(partition)
+    const works = [reap(options, partition), emptyOutbox(options, partition)]
+    if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
+    for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
   }
   await rollCall(options)
   const loops = [

@@ -30,6 +30,7 @@ export async function main(env: Record<string, string | undefined> = process.env
     outcomesLimit: config.OUTCOMES_LIMIT,
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
+    onNotice: (sentence) => log.warn(sentence),
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config
@@ -42,7 +43,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.now())
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
 
   let fleet = { slots: 0, fetchers: 0 }
   const dispatches = ledger.tags.map((tag, partition) => {

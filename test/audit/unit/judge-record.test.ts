@@ -1,8 +1,19 @@
+import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, test } from 'vitest'
-import { judgeRecord, visitorsOf } from '../../../packages/cli/src/audit/index.ts'
 import { AGENT, found, ORIGIN, OTHER, Scene } from './scene.ts'
 
 const HOUR = 3_600_000
+
+/** Both agents as one fleet. */
+function fleet(minDelayMs = 1_000) {
+  const agent = (name: string, userAgent: string) => ({
+    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minGapMs: minDelayMs },
+    ...{ maxGapMs: 10_000, honourCrawlDelay: true, hasContact: true },
+  })
+  const list = [agent('testbot', AGENT), agent('otherbot', OTHER)]
+  const agents = { list, default: list[0]!, find: () => undefined }
+  return agentsOf({ agents, profile: 'decorum', minDelayMs, maxDelayMs: 10_000 })
+}
 
 test('a polite record passes, and its smallest slack is the exact difference', () => {
   const report = new Scene().robots(0, 'User-agent: *\nDisallow: /private').pages(1_005, 20, 1_005.25).judge()
@@ -12,36 +23,36 @@ test('a polite record passes, and its smallest slack is the exact difference', (
     total: 0,
     origins: 1,
     robotsFetches: { all: 1, most: 1 },
-    tolerance: { silenceMs: 0 },
+    tolerance: { delayMs: 0 },
   })
   expect(report.smallestSlackMs).toBeCloseTo(0, 3)
 })
 
 test('silence is counted from the end of an exchange: start to start is not enough', () => {
   const scene = new Scene().robots(0, '').visit(1_005, '/a', { ms: 300 }).visit(2_005, '/b')
-  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+  expect(found(scene.judge())).toEqual({ 'short-delay': 1 })
 })
 
 test('a tenth of a millisecond short is short', () => {
   const scene = new Scene().robots(0, '').visit(1_005, '/a').visit(2_009.9, '/b')
   const report = scene.judge()
-  expect(found(report)).toEqual({ 'short-silence': 1 })
+  expect(found(report)).toEqual({ 'short-delay': 1 })
   expect(report.smallestSlackMs).toBeCloseTo(-0.1, 3)
   expect(report.examples[0]).toMatchObject({
-    offence: 'short-silence',
+    offence: 'short-delay',
     path: '/b',
     because: '999.9 ms of 1000.0 ms after /a',
   })
 })
 
 test('robots.txt itself owes the silence, before and after', () => {
-  expect(found(new Scene().robots(0, '').visit(500, '/a').judge())).toEqual({ 'short-silence': 1 })
+  expect(found(new Scene().robots(0, '').visit(500, '/a').judge())).toEqual({ 'short-delay': 1 })
   const again = new Scene()
     .robots(0, '')
     .visit(1_005, '/a')
     .robots(24 * HOUR, '')
     .visit(24 * HOUR + 400, '/b')
-  expect(found(again.judge())).toEqual({ 'short-silence': 1 })
+  expect(found(again.judge())).toEqual({ 'short-delay': 1 })
 })
 
 test('an overlap counts against every request still open, not only the neighbour', () => {
@@ -59,20 +70,20 @@ test('an overlap counts against every request still open, not only the neighbour
 test('a crawl-delay lengthens the silence, up to the cap', () => {
   const body = 'User-agent: testbot\nCrawl-delay: 2.5\n\nUser-agent: *\nCrawl-delay: 100'
   const scene = new Scene().robots(0, body).visit(2_505, '/a').visit(4_900, '/b')
-  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+  expect(found(scene.judge())).toEqual({ 'short-delay': 1 })
   const other = new Scene()
     .robots(0, body, { agent: OTHER })
     .visit(10_005, '/a', { agent: OTHER })
     .visit(20_010, '/b', { agent: OTHER })
   expect(found(other.judge())).toEqual({})
-  expect(other.judge().lanes[0]?.owedMs).toEqual({ least: 10_000, most: 10_000 })
-  expect(found(other.judge({ capMs: 20_000 }))).toEqual({ 'short-silence': 2 })
+  expect(other.judge().lanes[0]?.delayMs).toEqual({ least: 10_000, most: 10_000 })
+  expect(found(other.judge({ maxDelayMs: 20_000 }))).toEqual({ 'short-delay': 2 })
 })
 
 test('a profile without crawl-delay owes the floor alone', () => {
   const scene = new Scene().robots(0, 'User-agent: *\nCrawl-delay: 5').visit(1_005, '/a')
   expect(found(scene.judge({ profile: 'google' }))).toEqual({})
-  expect(found(scene.judge())).toEqual({ 'short-silence': 1 })
+  expect(found(scene.judge())).toEqual({ 'short-delay': 1 })
 })
 
 test('two lanes do not share a silence', () => {
@@ -92,19 +103,31 @@ test('a forbidden URL is found, with the line that forbids it', () => {
     .visit(1_005, '/private/a.html')
     .visit(2_010, '/private/a.htm')
   const report = scene.judge()
-  expect(found(report)).toEqual({ forbidden: 1 })
+  expect(found(report)).toEqual({ disallowed: 1 })
   expect(report.examples[0]?.because).toBe('line 2 of robots.txt: disallow: /private/*.html$')
 })
 
-test('rules that have just changed forbid nothing for a second; after it they do', () => {
-  const scene = (late: number) =>
+test('rules that one lane has just been given bind the other lanes of its party a second later, and itself at once', () => {
+  const scene = (late: number, agent: string) =>
     new Scene()
       .robots(0, '')
       .visit(5_000, '/a')
       .robots(24 * HOUR, 'User-agent: *\nDisallow: /')
-      .visit(24 * HOUR + late, '/b')
-  expect(found(scene(1_004).judge({ gapMs: 500 }))).toEqual({})
-  expect(found(scene(1_006).judge({ gapMs: 500 }))).toEqual({ forbidden: 1 })
+      .visit(24 * HOUR + late, '/b', { agent })
+  const judged = (late: number, agent: string) => found(scene(late, agent).judge({ delayMs: 500, agents: fleet(500) }))
+  expect(judged(1_004, OTHER)).toEqual({})
+  expect(judged(1_005, OTHER)).toEqual({ disallowed: 1 })
+  expect(judged(505, AGENT)).toEqual({ disallowed: 1 })
+})
+
+test('a robots.txt that took no time is not judged by the rules that it brings', () => {
+  const scene = new Scene()
+    .robots(0, '', { ms: 0 })
+    .visit(300_000, '/a', { ms: 0 })
+    .robots(302_000, 'User-agent: *\nCrawl-delay: 10', { ms: 0 })
+    .visit(305_000, '/b', { ms: 0 })
+  expect(found(scene.judge())).toEqual({ 'short-delay': 1 })
+  expect(scene.judge().examples[0]).toMatchObject({ path: '/b', because: '3000.0 ms of 10000.0 ms after /robots.txt' })
 })
 
 test('a page before any robots.txt, and a page while the first is still open', () => {
@@ -118,14 +141,7 @@ test('a page before any robots.txt, and a page while the first is still open', (
 test('robots.txt read by one stranger is no permission for another; inside a fleet it is', () => {
   const scene = new Scene().robots(0, '').visit(1_005, '/a', { agent: OTHER })
   expect(found(scene.judge())).toEqual({ 'before-rules': 1 })
-  const agent = (name: string, userAgent: string) => ({
-    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minGapMs: 1_000, maxGapMs: 10_000 },
-    ...{ honourCrawlDelay: true, hasContact: true },
-  })
-  const list = [agent('testbot', AGENT), agent('otherbot', OTHER)]
-  const agents = { list, default: list[0]!, find: () => undefined }
-  const visitors = visitorsOf({ agents, profile: 'decorum', floorMs: 1_000, capMs: 10_000 })
-  expect(found(judgeRecord(scene.evidence, { visitors }))).toEqual({})
+  expect(found(judgeRecord(scene.evidence, { agents: fleet() }))).toEqual({})
 })
 
 test('a 5xx for robots.txt closes the site: fetching its pages is no accident', () => {
@@ -152,7 +168,7 @@ test('an outage after a good answer: refused at first, the copy after twelve hou
       .visit((24 + hours) * HOUR, path)
   expect(found(scene(11, '/a').judge())).toEqual({ 'rules-unreachable': 1 })
   expect(found(scene(13, '/a').judge())).toEqual({})
-  expect(found(scene(13, '/private').judge())).toEqual({ forbidden: 1 })
+  expect(found(scene(13, '/private').judge())).toEqual({ disallowed: 1 })
 })
 
 test('rules older than a day are due to be asked for again', () => {
@@ -228,13 +244,13 @@ test('a robots.txt behind redirects is one exchange; its rules bind the origin f
     .robots(10, 'User-agent: *\nDisallow: /private', { origin: elsewhere, path: '/rules.txt' })
     .visit(1_020, '/private')
   const report = scene.judge()
-  expect(found(report)).toEqual({ forbidden: 1 })
-  expect(report.guests).toEqual({ requests: 1, atBadTime: 0 })
+  expect(found(report)).toEqual({ disallowed: 1 })
+  expect(report.hops).toEqual({ requests: 1, elsewhere: 1 })
   const within = new Scene()
     .visit(0, '/robots.txt', { status: 302, location: '/rules.txt' })
     .robots(10, '', { path: '/rules.txt' })
     .visit(1_010, '/a')
-  expect(found(within.judge())).toEqual({ 'short-silence': 1 }) // counted from the end of the last hop, not before
+  expect(found(within.judge())).toEqual({ 'short-delay': 1 }) // counted from the end of the last hop, not before
 })
 
 test('a redirect of robots.txt that its visitor did not live to follow is not taken to be open until another follows it', () => {
@@ -247,10 +263,10 @@ test('a redirect of robots.txt that its visitor did not live to follow is not ta
   expect(found(scene.judge())).not.toHaveProperty('robots-overlap')
   const both = new Scene()
     .visit(0, '/robots.txt', asked)
-    .visit(20, '/robots.txt', asked)
+    .visit(20, '/robots.txt', { ...asked, agent: OTHER })
     .robots(30, '', { origin: elsewhere, path: '/rules.txt' })
-    .robots(1_040, '', { origin: elsewhere, path: '/rules.txt' })
-  expect(found(both.judge())).toHaveProperty('robots-overlap')
+    .robots(40, '', { origin: elsewhere, path: '/rules.txt', agent: OTHER })
+  expect(found(both.judge({ agents: fleet() }))).toEqual({ 'robots-overlap': 1 })
 })
 
 test('more than five redirects of robots.txt read as no restriction', () => {
@@ -272,12 +288,12 @@ test('a 304 to robots.txt renews the rules', () => {
     .robots(0, 'User-agent: *\nDisallow: /private')
     .visit(20 * HOUR, '/robots.txt', { status: 304 })
     .visit(40 * HOUR, '/private')
-  expect(found(scene.judge())).toEqual({ forbidden: 1 })
+  expect(found(scene.judge())).toEqual({ disallowed: 1 })
 })
 
 test('a robots.txt cut by its reader holds when it is longer than a reader must read, and is doubtful when shorter', () => {
   const long = `User-agent: *\nDisallow: /private\n${'#'.repeat(99)}\n`.padEnd(600_000, '# padding\n')
-  expect(found(new Scene().robots(0, long, { cut: true }).visit(1_005, '/private').judge())).toEqual({ forbidden: 1 })
+  expect(found(new Scene().robots(0, long, { cut: true }).visit(1_005, '/private').judge())).toEqual({ disallowed: 1 })
   const short = 'User-agent: *\nDisallow: /private'
   expect(found(new Scene().robots(0, short, { cut: true }).visit(1_005, '/a').judge())).toEqual({})
 })
@@ -286,8 +302,7 @@ test('after an exchange that the visitor cut, the site may have noticed late; 25
   const scene = (start: number) =>
     new Scene().robots(0, '').visit(2_000, '/a', { ms: 500, status: 0, cut: true }).visit(start, '/b')
   expect(found(scene(3_480).judge())).toEqual({})
-  expect(found(scene(3_470).judge())).toEqual({ 'short-silence': 1 })
-  expect(found(scene(3_480).judge({ afterCutMs: 0 }))).toEqual({ 'short-silence': 1 })
+  expect(found(scene(3_470).judge())).toEqual({ 'short-delay': 1 })
 })
 
 test('how late a site noticed is for its record to say', () => {
@@ -298,7 +313,7 @@ test('how late a site noticed is for its record to say', () => {
       .visit(2_000, '/a', { ...cut, late })
       .visit(3_460, '/b')
   expect(found(scene(40).judge())).toEqual({})
-  expect(found(scene(39).judge())).toEqual({ 'short-silence': 1 })
+  expect(found(scene(39).judge())).toEqual({ 'short-delay': 1 })
   const robots = (late: number) =>
     new Scene().visit(0, '/robots.txt', { ...cut, late }).visit(60_470, '/robots.txt', { status: 500 })
   expect(found(robots(30).judge())).toEqual({})
@@ -307,22 +322,22 @@ test('how late a site noticed is for its record to say', () => {
 
 test('lines of visitors outside the fleet are left out and counted', () => {
   const report = judgeRecord(new Scene().robots(0, '').visit(1_005, '/a', { agent: 'curl/8' }).evidence, {
-    visitors: (userAgent) =>
-      userAgent === AGENT ? visitorsOf({ profile: 'decorum', floorMs: 0, capMs: 0 })(userAgent) : undefined,
+    agents: (userAgent) =>
+      userAgent === AGENT ? agentsOf({ profile: 'decorum', minDelayMs: 0, maxDelayMs: 0 })(userAgent) : undefined,
   })
   expect(report).toMatchObject({ requests: 1, leftOut: 1 })
 })
 
 test('all lines as one crawler: whatever it calls itself, it is one lane per origin', () => {
   const scene = new Scene().robots(0, '', { agent: 'Mozilla/5.0 (X11)' }).visit(400, '/a')
-  const visitors = visitorsOf({ agent: 'testbot', profile: 'decorum', floorMs: 1_000, capMs: 10_000 })
-  const report = judgeRecord(scene.evidence, { visitors })
-  expect(found(report)).toEqual({ 'short-silence': 1 })
-  expect(report.lanes).toMatchObject([{ visitor: 'testbot', origin: ORIGIN, requests: 2, robots: 1 }])
+  const agents = agentsOf({ agent: 'testbot', profile: 'decorum', minDelayMs: 1_000, maxDelayMs: 10_000 })
+  const report = judgeRecord(scene.evidence, { agents })
+  expect(found(report)).toEqual({ 'short-delay': 1 })
+  expect(report.lanes).toMatchObject([{ agent: 'testbot', origin: ORIGIN, requests: 2, robots: 1 }])
 })
 
 test('examples are bounded, counts are not', () => {
   const report = new Scene().robots(0, '').pages(1_005, 100, 10).judge({ examples: 3 })
-  expect(report.violations['short-silence']).toBe(99)
+  expect(report.violations['short-delay']).toBe(99)
   expect(report.examples).toHaveLength(3)
 })

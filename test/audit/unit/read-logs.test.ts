@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readLogs, UnreadableLogError } from '@decorum/audit'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { auditCommand, readLogs, UnreadableLogError } from '../../../packages/cli/src/audit/index.ts'
+import { auditCommand } from '../../../packages/cli/src/commands/audit.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -12,7 +13,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const file = async (name: string, ...lines: string[]): Promise<string> => {
   const path = join(folder, name)
-  await writeFile(path, lines.join('\n'))
+  await writeFile(path, lines.map((line) => `${line}\n`).join(''))
   return path
 }
 const request = (more: object = {}): string =>
@@ -37,7 +38,6 @@ test('a record is read line by line, bodies by their hash', async () => {
     request({ path: '/robots.txt', robots: 'h1', retryAfter: '7', location: '' }),
     '',
     request({ cut: true, status: 0 }),
-    '',
   )
   const { requests, bodies } = await readLogs([path])
   expect(requests).toEqual([
@@ -131,29 +131,49 @@ test('noise that is no request is counted, not an error', async () => {
     combined('1790000000.000 0.000 http://a.test', '\\x16\\x03\\x01', 400),
     combined('1790000000.000 0.000 http://a.test'),
   )
-  expect(await readLogs([path])).toMatchObject({ notHttp: 1, requests: { length: 1 } })
+  expect(await readLogs([path])).toMatchObject({ noRequest: 1, requests: { length: 1 } })
 })
 
-test('a last line cut by the death of its writer is dropped; a broken line elsewhere names file and line', async () => {
-  expect((await readLogs([await file('cut', request(), request().slice(0, 30))])).requests).toHaveLength(1)
-  await expect(readLogs([await file('broken', request(), '{"kind":', request(), '')])).rejects.toThrow(
-    /broken:2: not JSON/,
-  )
+test('a last line that its writer had not finished is dropped, whole or not by the look of it', async () => {
+  const cut = async (name: string, ...lines: string[]) => {
+    const path = join(folder, name)
+    await writeFile(path, lines.join('\n'))
+    const { requests, setAside } = await readLogs([path])
+    return { requests: requests.length, cut: setAside.byReason.cut ?? 0 }
+  }
+  expect(await cut('cut-json', request(), request().slice(0, 30))).toEqual({ requests: 1, cut: 1 })
+  expect(await cut('whole-json', request(), request())).toEqual({ requests: 2, cut: 0 })
+  const nginx = (tail: string) => combined(`1790000000.000 0.040 http://a.test:8080${tail}`)
+  expect(await cut('cut-nginx', nginx(' "-" "-"'), nginx(' "-"'))).toEqual({ requests: 1, cut: 1 })
+  expect(await cut('whole-nginx', nginx(' "-" "-"'), nginx(' "-" "-"'))).toEqual({ requests: 2, cut: 0 })
+  expect(await cut('cut-origin', nginx(''), nginx(''))).toEqual({ requests: 1, cut: 1 })
+})
+
+test('a line that cannot be read is set aside, counted and shown; the rest is judged', async () => {
+  const path = await file('broken', request(), '{"kind":', request())
+  const { requests, setAside } = await readLogs([path])
+  expect(requests).toHaveLength(2)
+  expect(setAside).toEqual({
+    lines: 1,
+    byReason: { unreadable: 1 },
+    examples: [{ file: path, line: 2, why: expect.stringContaining('not JSON'), text: '{"kind":' }],
+  })
 })
 
 test.each([
-  ['kind', request({ kind: 'visit' }), "kind 'visit' is none of request, robots"],
+  ['kind', request({ kind: 'visit' }), 'kind "visit" is none of request, robots'],
   ['origin', request({ origin: 'a.test' }), 'origin is not scheme://host[:port]'],
   ['path', request({ path: 'x' }), "path does not begin with '/'"],
   ['status', request({ status: '200' }), 'status is not a whole number'],
   ['times', request({ end: null }), 'neither start and end (ms) nor msec and request_time (s)'],
   ['order', request({ start: 3 }), 'it ends before it starts'],
   ['hash', '{"kind":"robots","body":""}', 'hash is missing'],
-  ['untimed', combined('').trim(), 'neither NDJSON of a record nor a combined log line with its times'],
+  ['untimed', combined('').trim(), 'it names no origin'],
   ['half-timed', combined('1790000000 0'), "no times as '$msec $request_time' (nginx) or '%{usec}t %D' (Apache)"],
-  ['list', '[1]', 'neither NDJSON'],
+  ['list', '[1]', 'none of the known formats'],
+  ['format', '{"a":1}', 'JSON of no known format'],
 ])('an unusable line says why: %s', async (name, line, why) => {
-  const path = await file(`unusable-${name}`, line, '')
+  const path = await file(`unusable-${name}`, line)
   await expect(readLogs([path])).rejects.toThrow(`unusable-${name}:1: `)
   await expect(readLogs([path])).rejects.toThrow(why)
 })
@@ -164,8 +184,15 @@ test('no file, a folder, an empty file: nothing is judged, and it says so', asyn
   await expect(readLogs([await file('empty', '')])).rejects.toThrow('no request in it, so there is nothing to judge')
 })
 
-test('a line of ten million characters is refused, not swallowed', async () => {
+test('a line of ten million characters is set aside, not swallowed', async () => {
   await expect(readLogs([await file('long', 'x'.repeat(10_000_000))])).rejects.toThrow('a line of more than')
+  const { requests, setAside } = await readLogs([
+    await file('long-between', request(), 'x'.repeat(10_000_000), request()),
+  ])
+  expect({ requests: requests.length, setAside: setAside.byReason }).toEqual({
+    requests: 2,
+    setAside: { 'too-long': 1 },
+  })
 })
 
 test('the command: 0 for a clean log, 1 for a violation, an error that names the line for an unreadable one', async () => {
@@ -175,13 +202,13 @@ test('the command: 0 for a clean log, 1 for a violation, an error that names the
   const clean = await file('clean', robots, request({ start: 2_000, end: 2_001 }))
   expect(await auditCommand([clean], {}, print)).toBe(0)
   expect(said.join('')).toContain('no violation')
-  expect(await auditCommand([clean], { gapMs: '3000', json: true }, print)).toBe(1)
-  expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ total: 1, violations: { 'short-silence': 1 } })
+  expect(await auditCommand([clean], { delayMs: '3000', json: true }, print)).toBe(1)
+  expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ total: 1, violations: { 'short-delay': 1 } })
   expect(await auditCommand([clean], { gapMs: 3_000 }, print)).toBe(1)
   expect(said.at(-1)).toContain('1998.0 ms of 3000.0 ms after /robots.txt')
-  await expect(auditCommand([await file('bad', 'hello', '')], {}, print)).rejects.toThrow(/bad:1/)
+  await expect(auditCommand([await file('bad', 'hello')], {}, print)).rejects.toThrow(/bad:1/)
   await expect(auditCommand([clean], { profile: 'bing' }, print)).rejects.toThrow(/--profile: 'bing' is none of/)
-  await expect(auditCommand([clean], { gapMs: '-1' }, print)).rejects.toThrow(/--gap-ms/)
+  await expect(auditCommand([clean], { delayMs: '-1' }, print)).rejects.toThrow(/--delay-ms/)
   await expect(auditCommand([clean], { agents: join(folder, 'absent.json') }, print)).rejects.toThrow(/--agents/)
   await expect(auditCommand([], {}, print)).rejects.toThrow(/no log/)
 })
@@ -197,7 +224,7 @@ test('bodies from a folder: the most specific name first', async () => {
   const log = await file('served', ...visits('http://a.test:8080'), ...visits('http://b.test'))
   const said: string[] = []
   expect(await auditCommand([log], { robots, json: true }, (text) => said.push(text))).toBe(1)
-  expect(JSON.parse(said[0] ?? '')).toMatchObject({ total: 1, violations: { forbidden: 1 }, unjudged: 0 })
+  expect(JSON.parse(said[0] ?? '')).toMatchObject({ total: 1, violations: { disallowed: 1 }, unjudged: 0 })
   await auditCommand([log], { json: true }, (text) => said.push(text))
   expect(JSON.parse(said[1] ?? '')).toMatchObject({ total: 0, unjudged: 2 })
 })

@@ -1,12 +1,5 @@
 /** Records written by hand: a clock that the test moves, exchanges one after the other or on top of each other. */
-import {
-  type Evidence,
-  type JudgeOptions,
-  judgeRecord,
-  type Report,
-  type RequestLine,
-  visitorsOf,
-} from '../../../packages/cli/src/audit/index.ts'
+import { agentsOf, type Evidence, type JudgeOptions, judgeRecord, type Report, type RequestLine } from '@decorum/audit'
 
 export const AGENT = 'Mozilla/5.0 (compatible; testbot/1.0; +https://example.com/bot)'
 export const OTHER = 'Mozilla/5.0 (compatible; otherbot/1.0; +https://example.com/bot)'
@@ -50,13 +43,13 @@ export class Scene {
 
   judge(
     options: Partial<JudgeOptions> & {
-      gapMs?: number
-      capMs?: number
+      delayMs?: number
+      maxDelayMs?: number
       profile?: 'decorum' | 'google' | 'coccoc' | 'rfc9309'
     } = {},
   ): Report {
-    const { gapMs = 1_000, capMs = 10_000, profile = 'decorum', ...rest } = options
-    return judgeRecord(this.evidence, { visitors: visitorsOf({ profile, floorMs: gapMs, capMs }), ...rest })
+    const { delayMs = 1_000, maxDelayMs = 10_000, profile = 'decorum', ...rest } = options
+    return judgeRecord(this.evidence, { agents: agentsOf({ profile, minDelayMs: delayMs, maxDelayMs }), ...rest })
   }
 }
 

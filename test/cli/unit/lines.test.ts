@@ -3,11 +3,14 @@ import { expect, test } from 'vitest'
 import { type Line, linesOf, openInput } from '../../../packages/cli/src/lines.ts'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
+  return readUpTo(undefined, ...chunks)
+}
+async function readUpTo(most: number | undefined, ...chunks: (string | Uint8Array)[]): Promise<Line[]> {
   async function* input(): AsyncGenerator<string | Uint8Array> {
     yield* chunks
   }
   const lines: Line[] = []
-  for await (const line of linesOf(input())) lines.push(line)
+  for await (const line of linesOf(input(), most)) lines.push(line)
   return lines
 }
 
@@ -51,6 +54,14 @@ test('a line of a megabyte is cut where its refusal is certain, and the next lin
       [1, 8_193],
       [2, 9],
     ])
+})
+
+test('where longer lines are wanted they come whole, and those that are too long are cut there', async () => {
+  const line = 'x'.repeat(100_000)
+  const [whole] = await readUpTo(100_000, line.slice(0, 40_000), line.slice(40_000), '\ny')
+  expect(whole?.text.length).toBe(100_000)
+  const [cut, next] = await readUpTo(99_998, line, line, '\ny')
+  expect([cut?.text.length, next]).toEqual([99_999, { number: 2, text: 'y' }])
 })
 
 test('what cannot be read is a usage error that says why', async () => {

@@ -1,4 +1,5 @@
 /** The folder of a crawl: what can be begun in it, what can go on from it, and what a crash may have left in it. */
+import { execFileSync } from 'node:child_process'
 import {
   appendFile,
   chmod,
@@ -99,6 +100,20 @@ test('what cannot be gone on with says why', async () => {
   await rm(list)
   await expect(openOutFolder(ask({ ...RESUME, redis }))).rejects.toThrow('is not there any more')
   expect(await readFile(join(first.dir, 'crawl.json'), 'utf8')).not.toContain('secret')
+})
+
+test('a list that can be read only once is copied as standard input is, and its crawl goes on from the copy', async () => {
+  const { dir, ask } = await place()
+  const pipe = join(dir, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  for (const [at, file] of [pipe, '/dev/stdin', '/dev/fd/0'].entries()) {
+    const out = join(dir, `out-${at}`)
+    const first = await openOutFolder(ask({ out, file }))
+    expect([first.note.file, first.list]).toEqual(['-', join(out, 'urls.txt')])
+    await first.begin()
+    if (file === pipe) await rm(pipe)
+    expect(await openOutFolder(ask({ ...RESUME, out }))).toMatchObject({ resumed: true, list: first.list })
+  }
 })
 
 test("somebody else's crawl.json is left alone", async () => {

@@ -20,7 +20,7 @@ const connections = openConnections({
 })
 const origin = `http://slow.example:${port}`
 const begun = await beginLease(
-  { begin: async () => ({ kind: 'granted', leaseMs: 45_000 }) },
+  { begin: async () => ({ kind: 'granted', leaseMs: 45_000 }), confirm: () => new Promise(() => {}) },
   pageOrder(origin),
   30_000,
   15_000,
@@ -35,6 +35,7 @@ const result = await exchange({
   deadlineMs: lease.deadlineMs(),
   maxBytes: 1_000,
   lastCheck: () => lease.lastCheck(),
+  confirm: () => undefined,
   keepBody: () => false,
 })
 process.send?.({ kind: result.kind, why: result.kind === 'not-sent' ? result.why : '' })

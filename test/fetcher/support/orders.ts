@@ -20,6 +20,7 @@ export function leaseOf(deadlineMs = 5_000): Lease {
     deadlineMs: () => deadlineMs - age(),
     lastCheck: () => undefined,
     stillHeld: () => undefined,
+    confirm: () => undefined,
   }
 }
 
@@ -51,6 +52,7 @@ const openLane: HopLane = {
   fence: 1,
   shared: false,
   astray: () => undefined,
+  confirm: () => undefined,
   leave: async () => {},
   release: async () => {},
 }

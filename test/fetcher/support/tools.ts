@@ -40,6 +40,7 @@ export function ask(
     deadlineMs: 5_000,
     maxBytes: 1_000_000,
     lastCheck: () => undefined,
+    confirm: () => undefined,
     keepBody: () => true,
     ...rest,
   })

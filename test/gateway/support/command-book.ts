@@ -90,6 +90,8 @@ export function complaintAbout(name: string, args: string[]): string | undefined
       return args[1] === '-1' ? undefined : 'looks through the whole list when what it seeks is not near the end'
     case 'XTRIM':
       return undefined // what goes, goes once; a call's worth of it is bounded in packages/ledger/src/outcomes.ts
+    case 'LPOS': // looks through what an operator drops, and that goes
+      return undefined
     case 'ZREMRANGEBYRANK':
     case 'ZREMRANGEBYSCORE':
       return undefined // what goes, goes once

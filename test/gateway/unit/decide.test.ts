@@ -27,6 +27,7 @@ const lane = (state: RobotsState, more: Partial<TakenLane> = {}): TakenLane => (
   heads: [head('/a')],
   robots: { version: 3, state },
   now: NOW,
+  wallAt: NOW,
   ...more,
 })
 

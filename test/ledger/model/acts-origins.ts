@@ -1,6 +1,6 @@
 /** Robots answers, reaping, the operator's hand: done by the real ledger and by the model. */
 import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
-import { type Act, caller, GAPS, type Holder, holderOf, isAsking, isFetched, same } from './play.ts'
+import { type Act, caller, GAPS, type Holder, holderOf, isAsking, isFetched, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
 
 export const learn: Act = async (play, dice) => {
@@ -11,7 +11,7 @@ export const learn: Act = async (play, dice) => {
   const gaps = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(GAPS)])
   const [gapMs, restedMs, notBefore] = [dice.pick(GAPS), dice.pick([0, 400, 30_000]), dice(1_000)]
   const { agent, origin } = readLaneName(asker.lane)
-  const real = await process.origins.learn({
+  const asked = process.origins.learn({
     agent,
     origin,
     fence: asker.fence,
@@ -21,11 +21,16 @@ export const learn: Act = async (play, dice) => {
     gapMs,
     restedMs,
   })
+  const real = await unlessInDoubt(asked)
   same(
     'learn',
     real,
     rules.learn(play.model, call, { lane: asker.lane, fence: asker.fence, forAsker, notBefore, gaps, gapMs, restedMs }),
   )
+  if (real === 'doubt') {
+    if (!('state' in asker)) play.questions.push(asker)
+    return
+  }
   if ('state' in asker) asker.state = 'done'
   if (real !== 'settled') return
   const own = gaps.find(([name]) => name === agent)?.[1] ?? 0
@@ -59,7 +64,7 @@ export const operate: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const action = dice.pick(['gap', 'pause', 'gap', 'resume', 'gap', 'block', 'unblock', 'resume'] as const)
   const [origin, gapMs] = [dice.pick(rules.ORIGINS), dice.pick([30_000, 2_000, 0])]
-  const until = Math.round(play.world.clock.now) + dice.pick([400_000, 20_000, 0])
+  const until = Math.round(play.world.clock.now + play.model.shift) + dice.pick([400_000, 20_000, 0])
   const who = { origin, by: 'someone', reason: 'some' }
   const operation = action === 'gap' ? { ...who, action, gapMs, until } : { ...who, action, until }
   await process.operations.operate(operation, [...rules.AGENTS])

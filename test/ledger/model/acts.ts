@@ -9,6 +9,7 @@ import {
   GAPS,
   holderOf,
   IDS,
+  isConnecting,
   isTaken,
   isUnused,
   isVisiting,
@@ -19,6 +20,7 @@ import {
   rounded,
   same,
   someHolders,
+  unlessInDoubt,
 } from './play.ts'
 import * as rules from './rules.ts'
 import { JOB_TOKEN } from './world.ts'
@@ -160,8 +162,17 @@ export const enter: Act = async (play, dice) => {
   const lanes = kind === 'clock' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
   const isRobots = kind === 'hop' && dice(2) === 1
   const gapMs = dice.pick(GAPS)
-  const real = await process.lanes.enter({ lanes: lanes.map(readLaneName), kind, gapMs, isRobots })
-  const expected = rules.enter(play.model, call, { lanes, kind, gapMs, isRobots })
+  const asker = dice(4) === 3 ? undefined : dice.pick(LANES)
+  const by = asker === undefined || lanes.includes(asker) ? undefined : asker
+  const asked = {
+    lanes: lanes.map(readLaneName),
+    kind,
+    gapMs,
+    isRobots,
+    ...optional('by', by === undefined ? by : readLaneName(by)),
+  }
+  const real = await process.lanes.enter(asked)
+  const expected = rules.enter(play.model, call, { lanes, kind, gapMs, by, isRobots })
   if (real.kind === 'wait')
     return same(
       'enter',
@@ -182,8 +193,32 @@ export const release: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const { lane, fence } = holder
   const word = { lane, fence, dropped: [], next: { kind: 'release' as const } }
-  const real = await process.lanes.resolve([{ ...readLaneName(lane), fence, dropped: [], next: word.next }])
+  const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
+  const real = await unlessInDoubt(process.lanes.resolve([resolution]))
   same('release', real, rules.resolve(play.model, call, [word]))
+  if (real === 'doubt') return
+  if (real[0] === 'settled') play.site.unused(lane, fence)
+  holder.state = 'done'
+}
+
+/** Connecting took long: the permit is asked for again. What is refused, and some that is not, is given back unused. */
+export const confirm: Act = async (play, dice) => {
+  const holder = holderOf(play, dice, isConnecting)
+  if (holder === undefined) return
+  const { process, call } = caller(play, dice)
+  const { lane, fence } = holder
+  const version = holder.kind === 'page' || holder.kind === 'robots' ? holder.version : undefined
+  const asked = [{ ...readLaneName(lane), fence, ...optional('version', version) }]
+  const answer = await process.lanes.confirm(asked)
+  same('confirm', answer, rules.confirm(play.model, call, [{ lane, fence, version }]))
+  if (answer === 'granted' && holder.begunAt !== undefined) play.site.sent(lane, fence, play.latest)
+  if (answer === 'granted' && dice(3) > 0) return
+  const other = caller(play, dice)
+  const word = { lane, fence, dropped: [], next: { kind: 'unused' as const } }
+  const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
+  const real = await unlessInDoubt(other.process.lanes.resolve([resolution]))
+  same('unused', real, rules.resolve(play.model, other.call, [word]))
+  if (real === 'doubt') return
   if (real[0] === 'settled') play.site.unused(lane, fence)
   holder.state = 'done'
 }
@@ -209,7 +244,7 @@ export const settle: Act = async (play, dice) => {
       candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
     }
   })
-  const real = await Promise.all(
+  const asked = Promise.all(
     endings.map(({ lane, fence, gapMs, restedMs, mood, retryAfterMs, outcome, entered, candidate }, index) => {
       const settlement: Settlement = {
         ...readLaneName(lane),
@@ -224,8 +259,10 @@ export const settle: Act = async (play, dice) => {
       return process.lanes.settle(settlement)
     }),
   )
+  const real = await unlessInDoubt(asked)
   const drawn = endings.map((end, index) => ({ ...end, jitter: play.world.jitters[index] ?? 0 }))
   same('settle', real, rules.settle(play.model, call, drawn))
+  if (real === 'doubt') return
   for (const [index, answer] of real.entries()) {
     const end = endings[index]
     const begunAt = holders[index]?.begunAt
@@ -245,7 +282,7 @@ export const resolve: Act = async (play, dice) => {
     const kind = dice.pick(['keep', 'release', 'defer', 'defer'] as const)
     const most = kind === 'keep' ? holder.heads.length - 1 : holder.heads.length
     const dropped = holder.heads.slice(0, dice(Math.max(0, most) + 1)).map(() => dice.pick(['disallowed', 'expired']))
-    const until = play.world.clock.now + dice.pick([0, 5_000, 100_000, 1_000_000])
+    const until = play.world.clock.now + play.model.shift + dice.pick([0, 5_000, 100_000, 1_000_000])
     return {
       lane: holder.lane,
       fence: holder.fence,
@@ -253,7 +290,7 @@ export const resolve: Act = async (play, dice) => {
       next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-being-asked']) } : { kind },
     }
   })
-  const real = await process.lanes.resolve(
+  const asked = process.lanes.resolve(
     words.map(({ lane, fence, dropped, next }, index) => ({
       ...readLaneName(lane),
       fence,
@@ -261,8 +298,9 @@ export const resolve: Act = async (play, dice) => {
       next: next as { kind: 'keep' },
     })),
   )
-  const expected = rules.resolve(play.model, call, words)
-  same('resolve', real, expected)
+  const real = await unlessInDoubt(asked)
+  same('resolve', real, rules.resolve(play.model, call, words))
+  if (real === 'doubt') return
   for (const [index, answer] of real.entries()) {
     const [holder, word] = [holders[index], words[index]]
     if (holder === undefined || word === undefined) continue

@@ -5,12 +5,14 @@ import * as rules from './rules.ts'
 
 // --- time and faults ---------------------------------------------------------------------------------------------
 
-const setClock = (play: Play, instant: number): void => {
-  play.world.clock.now = Number(instant.toFixed(3))
+/** So much passes. */
+export const move = ({ world: { clock } }: Play, ms: number): void => {
+  clock.now = Number((clock.now + ms).toFixed(3))
+  clock.steady = Number((clock.steady + ms).toFixed(3))
 }
 
 export const pass: Act = async (play, dice) => {
-  const { now } = play.world.clock
+  const now = Math.max(play.model.epoch?.now ?? 0, rules.ms(play.world.clock.now + play.model.shift))
   const lanes = [...play.model.lanes.values()]
   const ahead = [
     ...lanes.flatMap(({ due }) => (due === undefined ? [] : [due])),
@@ -20,16 +22,30 @@ export const pass: Act = async (play, dice) => {
   ].filter((instant) => instant > now)
   const kind = dice(8)
   if (kind < 3 && ahead.length > 0)
-    setClock(play, Math.min(...ahead)) // exactly the next thing that may happen
-  else if (kind < 5 && ahead.length > 0) setClock(play, Math.min(...ahead) - 0.5)
-  else setClock(play, now + dice.pick([1, 250.25, 1_000, 4_000, 10_000, 45_000, 55_000, 600_000, 4_000_000]))
+    move(play, Math.min(...ahead) - now) // exactly the next thing that may happen
+  else if (kind < 5 && ahead.length > 0) move(play, Math.max(0, Math.min(...ahead) - now - 0.5))
+  else move(play, dice.pick([1, 250.25, 1_000, 4_000, 10_000, 45_000, 55_000, 600_000, 4_000_000]))
 }
 
-export const backwards: Act = async (play, dice) =>
-  setClock(play, play.world.clock.now - dice.pick([1, 5_000, 3_600_000]))
+/**
+ * Redis's clock leaps; half of the leaps pass after one call, or some more. A process that has been there all along calls once
+ * a second: so soon that nobody who has only just started can have waited for it in vain.
+ */
+export const leap: Act = async (play, dice) => {
+  if (play.world.steady.most() === undefined) return // nobody has been there for long enough to know
+  const { clock } = play.world
+  const ms = dice.pick([3_600_000, -3_600_000, 86_400_000, -86_400_000, 60_000, -5_000, -1, -900])
+  clock.now = Number((clock.now + ms).toFixed(3))
+  if (dice(2) === 0) await view(play, diceOf(3)) // a stranger first
+  await view(play, diceOf(0))
+  if (ms < 0 || dice(2) === 0) return
+  move(play, dice.pick([0, 500, 2_500]))
+  if (dice(2) === 0) await view(play, diceOf(0))
+  clock.now = Number((clock.now - ms).toFixed(3))
+}
 
 /** What somebody else's restart takes is at least a second; a lost clock is not lost twice (docs/promises.md). */
-const forward = (play: Play): void => setClock(play, Math.max(play.latest, play.world.clock.now) + 1_000)
+const forward = (play: Play): void => move(play, 1_000)
 
 export const snapshot: Act = async (play) => {
   if (play.model.planned) return // an announcement that was written down, and a grant after it that was not: not promised
@@ -47,12 +63,21 @@ export const crash: Act = async (play, dice) => {
   forward(play)
 }
 
-/** Data gone as a whole; the process that has been there all along speaks up within the first hold. */
+/**
+ * Data gone as a whole; a process that has been there all along speaks up before anything is granted. Or nobody is left who
+ * remembers: then it is held all the same.
+ */
 export const forget: Act = async (play, dice) => {
   await play.world.forgetAll()
   play.model = rules.emptyModel()
-  play.site.lost()
+  const alone = dice(2) === 1
+  play.site.lost(alone)
   forward(play)
+  if (alone) {
+    play.world.restartBoth()
+    play.known = { steady: { known: '' }, other: { known: '' } }
+    return
+  }
   if (dice(2) === 0) await view(play, diceOf(3)) // a stranger first
   await view(play, diceOf(0))
 }

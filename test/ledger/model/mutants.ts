@@ -28,13 +28,13 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'settle accepts a lease that nobody has begun',
     file: 'settle',
-    find: "if owner ~= fence or (not unused and ends ~= (begun ~= '')) then",
+    find: "if owner ~= fence or (not unused and (ends or what == 'unused') ~= (begun ~= '')) then",
     put: "if begun == '' and ends then begun = ms(now) end if owner ~= fence then",
   },
   {
     name: 'a word of the gateway counts after begin',
     file: 'settle',
-    find: "(not unused and ends ~= (begun ~= ''))",
+    find: "(not unused and (ends or what == 'unused') ~= (begun ~= ''))",
     put: "(not unused and ends and begun == '')",
   },
   {
@@ -79,12 +79,12 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a lane with work is forgotten when nothing is owed',
     file: 'settle',
-    find: 'if ended + owed > now or hasWork(lane, high) then',
-    put: 'if ended + owed > now then',
+    find: 'if ended + owed <= now and not hasWork(lane, high) then',
+    put: 'if ended + owed <= now then',
   },
   {
     name: 'a lane with urgent work alone is forgotten',
-    file: 'settle',
+    file: 'common',
     find: "or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1",
     put: '',
   },
@@ -214,8 +214,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a visit by name overlaps',
     file: 'visit',
-    find: 'if not held and shut',
-    put: 'if shut',
+    find: 'if isFirst and not held and shut',
+    put: 'if isFirst and shut',
   },
   {
     name: 'a visit goes on for ever when its sender dies',
@@ -248,16 +248,28 @@ export const MUTANTS: Mutant[] = [
     put: "what == 'release'",
   },
   {
-    name: 'two visitors are promised the same turn',
+    name: 'who comes last is let in before those who wait',
     file: 'visit',
-    find: 'if not held and first ~= ms(opens) then',
-    put: 'if not held then',
+    find: 'isFirst = isFirst and queue[k].at > now + step',
+    put: 'isFirst = true',
   },
   {
-    name: "a lane's own URLs come before the visitor who was promised the turn",
+    name: "a lane's own URLs have no place among those who visit it",
     file: 'visit',
-    find: 'if due and tonumber(due) <= turn then',
-    put: 'if false then',
+    find: 'if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end',
+    put: '',
+  },
+  {
+    name: "a lane's own URLs come before those who wait for it",
+    file: 'settle',
+    find: "elseif before ~= '' and hasWork(lane, high) then",
+    put: 'elseif false then',
+  },
+  {
+    name: 'who does not come keeps the place for ever',
+    file: 'visit',
+    find: 'name == asker or at + grace >= now',
+    put: 'true',
   },
   {
     name: 'two may ask for robots.txt at once',
@@ -339,7 +351,12 @@ export const MUTANTS: Mutant[] = [
   },
   { name: 'leave under other rules is granted', file: 'begin', find: 'inForce ~= version', put: 'false' },
   // restarts
-  { name: 'the epoch is ignored', file: 'common', find: 'if e[1] ~= run then', put: 'if not e[1] then' },
+  {
+    name: 'the epoch is ignored',
+    file: 'common',
+    find: 'if e[1] ~= run or leap then',
+    put: 'if not e[1] or leap then',
+  },
   {
     name: 'take looks at the hold, begin does not',
     file: 'begin',
@@ -358,7 +375,91 @@ export const MUTANTS: Mutant[] = [
     find: "elseif known ~= '' and known ~= epochId",
     put: 'elseif false and known ~= epochId',
   },
-  { name: 'the clock may run backwards', file: 'common', find: 'if last > now then now = last end', put: '' },
+  {
+    name: 'the clock may run backwards',
+    file: 'common',
+    find: 'elseif last and last > now then now = last end',
+    put: 'end',
+  },
+  // a clock that leaps
+  {
+    name: 'a clock that went back stands still until it has caught up',
+    file: 'common',
+    find: 'if now < last - BELIEVED_MS then\n    local back',
+    put: 'if false then\n    local back',
+  },
+  {
+    name: 'a clock that is ahead is believed',
+    file: 'common',
+    find: 'if unseen > 0 then',
+    put: 'if false then',
+  },
+  {
+    name: 'a leap needs no hold',
+    file: 'common',
+    find: 'if e[1] ~= run or leap then',
+    put: 'if e[1] ~= run then',
+  },
+  {
+    name: 'who has only just started is believed at once',
+    file: 'common',
+    find: 'elseif not most and now > last + UNSEEN_MS then',
+    put: 'elseif false then',
+  },
+  {
+    name: 'a living process that has not seen the time is not heard',
+    file: 'common',
+    find: "if denied ~= '' then return '', string.format('clock %.0f', gap) end",
+    put: '',
+  },
+  {
+    name: 'what is granted in doubt is granted',
+    file: 'common',
+    find: 'if inDoubt then holdUntil =',
+    put: 'if false then holdUntil =',
+  },
+  {
+    name: 'a silence is written down while it is in doubt what time it is',
+    file: 'settle',
+    find: 'if inDoubt then return inDoubt end\n',
+    put: '',
+  },
+  {
+    name: 'an expiry goes by the time of the ledger',
+    file: 'take',
+    find: '* 1000 + shift\n',
+    put: '* 1000\n',
+  },
+  {
+    name: 'fences begin anew with a Redis that has forgotten them',
+    file: 'common',
+    find: '  shift, now = shift + most - now, most\n',
+    put: '',
+  },
+  {
+    name: 'an empty ledger is taken for a new one',
+    file: 'common',
+    find: "if announced and known == '' then wait",
+    put: "if known == '' then wait",
+  },
+  // the permit asked for again
+  {
+    name: 'who asks again does not hear of the back-off',
+    file: 'confirm',
+    find: "tonumber(o[2] or '0'), ",
+    put: '',
+  },
+  { name: 'who asks again does not hear of a pause', file: 'confirm', find: "tonumber(o[3] or '0'), ", put: '' },
+  { name: 'who asks again does not hear of a block', file: 'confirm', find: ", tonumber(block or '0')", put: '' },
+  { name: 'other rules are confirmed', file: 'confirm', find: "version ~= '' and", put: 'false and' },
+  { name: 'a lease that has ended is confirmed', file: 'confirm', find: 'owner ~= fence or', put: 'owner and' },
+  { name: 'a hold is not heard of', file: 'confirm', find: "holdUntil > now and 'held'", put: 'nil' },
+  {
+    name: 'what was not sent opens the lane at once',
+    file: 'settle',
+    find: 'giveBack(lane, math.max(tonumber(notBefore), now + math.max(tonumber(gap), tonumber(least) or 0)))',
+    put: 'giveBack(lane, now)',
+  },
   {
     name: 'an announcement outlives what was granted after it',
     file: 'common',

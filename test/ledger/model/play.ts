@@ -1,4 +1,5 @@
 /** A run under way: the model, the real ledger, who holds what; and how a step draws its choices and compares. */
+import { LedgerUnavailableError } from '../../../packages/ledger/src/errors.ts'
 import { laneName } from '../../../packages/ledger/src/keys.ts'
 import type { Outcome } from '../../../packages/ledger/src/types.ts'
 import * as rules from './rules.ts'
@@ -35,7 +36,7 @@ export type Play = {
   questions: rules.Question[]
   known: { steady: { known: string }; other: { known: string } }
   snapshot?: rules.Model
-  /** latest instant of any call: what the sites' clock shows at least */
+  /** instant of the latest call, by the sites' clock, which never leaps */
   latest: number
   steps: number
 }
@@ -71,9 +72,11 @@ export function same(what: string, real: unknown, expected: unknown): void {
 /** Which of the two processes calls, and what the model has to know of it. */
 export function caller(play: Play, dice: Dice): { process: Process; call: rules.Call } {
   const name = dice(4) === 3 ? 'other' : 'steady'
-  play.latest = Math.max(play.latest, play.world.clock.now)
+  const { clock } = play.world
+  play.latest = clock.steady
   play.steps++
-  return { process: play.world[name], call: { caller: play.known[name], time: play.world.clock.now, run: 0 } }
+  const process = play.world[name]
+  return { process, call: { caller: play.known[name], time: clock.now, most: process.most(), run: 0 } }
 }
 
 export const outcomeOf = (id: string, kind: string): Outcome => ({ id, kind }) as unknown as Outcome
@@ -83,6 +86,10 @@ export const rounded = (ms: number | undefined): number | undefined =>
 
 export const optional = <K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } =>
   (value === undefined ? {} : { [key]: value }) as { [key in K]?: V }
+
+/** Begun under a version of the rules, and perhaps still connecting. */
+export const isConnecting = ({ state, kind }: Holder): boolean =>
+  state === 'begun' && (kind === 'page' || kind === 'robots')
 
 /** Mostly one for whom the act makes sense, now and then anybody. */
 export function holderOf(play: Play, dice: Dice, fits: (holder: Holder) => boolean): Holder | undefined {
@@ -94,6 +101,16 @@ export const someHolders = (play: Play, dice: Dice, fits: (holder: Holder) => bo
   const second = dice(3) === 2 ? holderOf(play, dice, fits) : undefined
   return [first, second].filter((one) => one !== undefined)
 }
+/** What the ledger answers, or that it does not while it is in doubt what time it is: whoever asked asks again. */
+export async function unlessInDoubt<T>(asked: Promise<T>): Promise<T | 'doubt'> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError && error.message.includes('DOUBT')) return 'doubt'
+    throw error
+  }
+}
+
 export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'begun' && kind !== 'robots'
 export const isUnused = ({ state, kind }: Holder): boolean => state === 'begun' && (kind === 'hop' || kind === 'clock')

@@ -120,7 +120,7 @@ export function take(
     }
     const origin = originAt(m, originOf(name))
     const shut = Math.max(origin.shutUntil, origin.pausedUntil)
-    const expires = Math.ceil(head.expiresAt / 1_000) * 1_000
+    const expires = Math.ceil(head.expiresAt / 1_000) * 1_000 + m.shift
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
       giveBack(

@@ -12,8 +12,10 @@ import {
   ms,
   type Origin,
   open,
+  openUnlessInDoubt,
   originAt,
   originOf,
+  type Queue,
   SETTINGS,
 } from './state.ts'
 
@@ -59,7 +61,8 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     const least = demanded(origin, now)
-    const visited = clock === undefined ? undefined : visit(m, now, held, [clock], 'clock', Math.max(gapMs, least))
+    const asked = { kind: 'clock' as const, gapMs: Math.max(gapMs, least), by: name }
+    const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
     if (visited !== undefined && 'until' in visited) {
       giveBack(lane, lease.notBefore, visited.until, 'pace-group')
       return { kind: 'paced' }
@@ -75,16 +78,39 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
 /** How often a hop looks whether the robots fetch of its origin has ended. */
 const LOOK_AGAIN_MS = 250
 
+/** The permit asked for again. */
+export function confirm(
+  m: Model,
+  call: Call,
+  held: { lane: string; fence: number; version: number | undefined }[],
+): string {
+  const { now, held: heldUntil } = open(m, call)
+  if (heldUntil > now) return 'held'
+  for (const { lane, fence, version } of held) {
+    const lease = m.lanes.get(lane)?.lease
+    if (lease?.begun === undefined || lease.fence !== fence) return 'stale'
+    const origin = originAt(m, originOf(lane))
+    const block = lease.begun.kind === 'clock' ? 0 : origin.blockedUntil
+    if (Math.max(origin.shutUntil, origin.pausedUntil, block) > now) return 'shut'
+    if (version !== undefined && version !== origin.version) return 'rules-changed'
+    if (lease.begun.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
+  }
+  return 'granted'
+}
+
 /** The gap that an operator demands, while he does. */
 const demanded = ({ override }: Origin, now: number): number =>
   override !== undefined && override.until > now ? override.gapMs : 0
 
+export type Visiting = { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number; by: string | undefined }
+
 export function enter(
   m: Model,
   call: Call,
-  { lanes, kind, gapMs, isRobots }: { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number; isRobots: boolean },
+  asked: Visiting & { isRobots: boolean },
 ): { waitMs: number } | { kind: 'blocked' } | { lane: string; clock: { fence: number; gapMs: number } } {
   const { now, held } = open(m, call)
+  const { lanes, kind, gapMs, isRobots } = asked
   const [first = ''] = lanes
   const origin = originAt(m, originOf(first))
   const { blockedUntil, question } = origin
@@ -92,60 +118,128 @@ export function enter(
   if (kind === 'hop' && question !== undefined && question.until > now)
     return { waitMs: Math.min(question.until - now, LOOK_AGAIN_MS) }
   const known = kind === 'hop' ? Math.max(origin.gaps.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
-  const visited = visit(m, now, held, lanes, kind, Math.max(gapMs, known))
+  const visited = visit(m, now, held, { ...asked, gapMs: Math.max(gapMs, known) })
   if ('until' in visited) return { waitMs: Math.max(1, visited.until - now) }
   if (isRobots) origin.question = { fence: visited.clock.fence, until: ms(now + HOLD_MS) }
   return visited
 }
 
-/** A visit that no URL of the lane asked for: to the first of these lanes that is open. */
+/** A visit that no URL of the lane asked for: to the first of these lanes that is open, and that nobody waits for who came before. */
 function visit(
   m: Model,
   now: number,
   held: number,
-  names: string[],
-  kind: 'hop' | 'clock',
-  gapMs: number,
+  { lanes, kind, gapMs, by }: Visiting,
 ): { until: number } | { lane: string; clock: { fence: number; gapMs: number } } {
-  let best: { name: string; opens: number } | undefined
-  for (const name of names) {
+  const step = Math.max(gapMs, 50)
+  let best: { name: string; opens: number; clock: number; own: boolean; queue: Queue } | undefined
+  for (const name of lanes) {
     const lane = m.lanes.get(name)
     const origin = originAt(m, originOf(name))
     const shut = Math.max(held, origin.shutUntil, origin.pausedUntil, kind === 'hop' ? origin.blockedUntil : 0)
     const clock = lane?.clock ?? lane?.due ?? 0
-    if (lane?.lease === undefined && Math.max(shut, clock) <= now) {
+    const own = ownWaits(lane)
+    const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
+    const place = placeIn(queue, by)
+    const isFirst = queue.waiting.slice(0, place).every(({ at }) => at > now + step)
+    if (isFirst && lane?.lease === undefined && Math.max(shut, clock) <= now) {
       const entered = laneOf(m, name)
-      if ((m.turns.get(name)?.last ?? 0) <= now) m.turns.delete(name)
+      if (placeIn(queue, by) < queue.waiting.length) queue.waiting.splice(place, 1)
+      if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + gapMs) })
+      keep(m, name, queue, now)
+      for (const other of lanes) {
+        const rest = m.queues.get(other)
+        if (other === name || by === undefined || rest?.waiting.every((one) => one.name !== by) !== false) continue
+        const left = queueOf(m, other, now, step, by, true)
+        left.waiting = left.waiting.filter((one) => one.name !== by)
+        keep(m, other, left, now)
+      }
       m.planned = false
       m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
       delete entered.due
       delete entered.clock
+      if (own) entered.why = 'pace-group'
       const least = demanded(origin, now)
       const owed = ms(Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least))
       const begun = { at: ms(now), gapMs: owed, kind, wasFailing: false, least }
       const ends = ms(now + SETTINGS.leaseMs)
-      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, begun }
+      const ownPlace = placeIn(queue, name)
+      const before = ownPlace < queue.waiting.length ? ownPlace : undefined
+      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, begun, before }
       return { lane: name, clock: { fence: m.fence, gapMs: owed } }
     }
     const owed = lane?.lease?.begun?.gapMs ?? 0
-    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, gapMs))
-    if (best === undefined || opens < best.opens) best = { name, opens }
+    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, gapMs), now)
+    if (best === undefined || opens < best.opens) best = { name, opens, clock, own, queue }
   }
   if (best === undefined) throw new Error('a visit needs a lane')
-  return { until: turnOf(m, best.name, best.opens, now, gapMs) }
+  return { until: waitFor(m, now, step, by, best) }
 }
 
-/** The first who finds a silence running is promised its end, before the lane's own URLs; others queue up behind. */
-function turnOf(m: Model, name: string, opens: number, now: number, gapMs: number): number {
+/** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
+const ownWaits = (lane: Lane | undefined): boolean =>
+  lane !== undefined &&
+  lane.q.length + lane.h.length > 0 &&
+  (lane.clock === undefined || lane.why === 'pace-group') &&
+  (lane.lease === undefined || isVisit(lane.lease))
+
+/** Its length when there is none. */
+const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
+  const place = waiting.findIndex((one) => one.name === name)
+  return place < 0 ? waiting.length : place
+}
+
+/** Who waits, without those who have not come in time. */
+function queueOf(m: Model, name: string, now: number, step: number, by: string | undefined, own: boolean): Queue {
+  const { last, waiting } = m.queues.get(name) ?? { last: 0, waiting: [] }
+  const there = waiting
+    .map((one) => (one.name === name ? { name, at: m.lanes.get(name)?.due ?? now } : { ...one }))
+    .filter((one) => one.name !== name || own)
+    .filter((one) => one.name === by || one.at + Math.max(step, 250) >= now)
+  return { last, waiting: there }
+}
+
+function keep(m: Model, name: string, queue: Queue, now: number): void {
+  if (queue.waiting.length === 0 && queue.last <= now) m.queues.delete(name)
+  else
+    m.queues.set(name, {
+      last: ms(Math.max(queue.last, ...queue.waiting.map(({ at }) => at))),
+      waiting: queue.waiting.map((one) => ({ ...one, at: ms(one.at) })),
+    })
+}
+
+/** First come, first served, the lane's own URLs behind whoever came before them. */
+function waitFor(
+  m: Model,
+  now: number,
+  step: number,
+  by: string | undefined,
+  { name, opens, clock, own, queue }: { name: string; opens: number; clock: number; own: boolean; queue: Queue },
+): number {
   const lane = m.lanes.get(name)
-  const { first, last } = m.turns.get(name) ?? { first: undefined, last: 0 }
-  const step = Math.max(gapMs, 50)
-  const promised = lane?.lease === undefined && first !== ms(opens)
-  const turn = promised ? opens : Math.max(last, lane?.lease === undefined ? opens : now) + step
-  if (promised && lane?.due !== undefined && lane.due <= turn)
-    giveBack(lane, lane.clock ?? lane.due, turn + step, 'pace-group')
-  m.turns.set(name, { first: promised ? ms(opens) : first, last: ms(Math.max(last, turn)) })
-  return turn
+  const { waiting } = queue
+  if (by !== undefined && placeIn(queue, by) === waiting.length && waiting.length < 32)
+    waiting.push({ name: by, at: 0 })
+  const place = placeIn(queue, by)
+  const listed = waiting[place]
+  const wanted =
+    listed === undefined ? Math.max(queue.last + step, opens + waiting.length * step) : opens + place * step
+  const at = Math.min(wanted, now + 3_600_000)
+  if (listed !== undefined) listed.at = at
+  if (own && placeIn(queue, name) === waiting.length) waiting.push({ name, at: 0 })
+  const ownPlace = placeIn(queue, name)
+  const entry = waiting[ownPlace]
+  if (lane !== undefined && entry !== undefined) {
+    entry.at = opens + ownPlace * step
+    if (lane.lease === undefined) {
+      lane.due = Math.max(entry.at, clock)
+      delete lane.clock
+      if (entry.at > clock) lane.clock = ms(clock)
+      lane.why = 'pace-group'
+    } else if (isVisit(lane.lease)) lane.lease.before = ownPlace
+  }
+  keep(m, name, { ...queue, last: Math.max(queue.last, at) }, now)
+  return at
 }
 
 // --- settle, resolve ---------------------------------------------------------------------------------------------
@@ -164,8 +258,9 @@ export type Ending = {
   candidate: string | undefined
 }
 
-export function settle(m: Model, call: Call, endings: Ending[]): string[] {
-  const { now } = open(m, call)
+export function settle(m: Model, call: Call, endings: Ending[]): string[] | 'doubt' {
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
   return endings.map((end) => {
     const lane = m.lanes.get(end.lane)
     const lease = lane?.lease
@@ -177,13 +272,17 @@ export function settle(m: Model, call: Call, endings: Ending[]): string[] {
     if (end.outcome === undefined && !end.entered) {
       lane.tries++
       lane.triedList = lease.list
-    } else delete lane.why
+    } else if (!end.entered) delete lane.why
     const ended = now - Math.min(end.restedMs, now - begun.at)
-    lane.due = ended + Math.max(end.gapMs, begun.least)
+    const owed = Math.max(end.gapMs, begun.least)
+    lane.due = ended + owed
     const origin = originAt(m, originOf(end.lane))
     if (end.mood !== 'fine') backOff(origin, end, now, begun.at, ended)
     else if (begun.wasFailing) origin.failures = 0
-    if (lane.due <= now && lane.q.length + lane.h.length === 0) m.lanes.delete(end.lane) // nothing waits, nothing is owed
+    if (lane.q.length + lane.h.length > 0) {
+      if (lease.before !== undefined)
+        giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
+    } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
     return 'settled'
   })
 }
@@ -225,20 +324,24 @@ export type Word = {
   lane: string
   fence: number
   dropped: string[]
-  next: { kind: 'keep' | 'release' } | { kind: 'defer'; until: number; why: string }
+  next: { kind: 'keep' | 'release' | 'unused' } | { kind: 'defer'; until: number; why: string }
 }
 
-export function resolve(m: Model, call: Call, words: Word[]): string[] {
-  open(m, call)
+export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt' {
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
   return words.map(({ lane: name, fence, dropped, next }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
     const unused = next.kind === 'release' && lease !== undefined && isVisit(lease)
     if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
-    if (lease.begun !== undefined && !unused) return 'stale'
+    if (!unused && (lease.begun !== undefined) !== (next.kind === 'unused')) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
-    else if (next.kind === 'defer') {
+    else if (next.kind === 'unused') {
+      const owed = Math.max(lease.begun?.gapMs ?? 0, lease.begun?.least ?? 0)
+      giveBack(lane, Math.max(lease.notBefore, now + owed))
+    } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
       const over = next.why === 'robots-being-asked' && originAt(m, originOf(name)).question === undefined
       if (over) giveBack(lane, lease.notBefore)

@@ -1,5 +1,16 @@
 /** The rules of learn, reap and the operator's hand. */
-import { AGENTS, agentOf, type Call, type Model, ms, open, originAt, originOf, SETTINGS } from './state.ts'
+import {
+  AGENTS,
+  agentOf,
+  type Call,
+  type Model,
+  ms,
+  open,
+  openUnlessInDoubt,
+  originAt,
+  originOf,
+  SETTINGS,
+} from './state.ts'
 
 const { quarantineMs } = SETTINGS
 
@@ -16,7 +27,8 @@ export type Teaching = {
 }
 
 export function learn(m: Model, call: Call, word: Teaching): string {
-  const { now } = open(m, call)
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
   const name = originOf(word.lane)
   const origin = originAt(m, name)
   const asker = m.lanes.get(word.lane)
@@ -95,6 +107,7 @@ export function reap(m: Model, call: Call): { begun: number; unbegun: number; qu
       result.questions.push({ lane: name, fence: lease.fence, version: origin.version })
     }
   }
+  for (const [name, { last }] of m.queues) if (last + 3_600_000 < now) m.queues.delete(name)
   return result
 }
 

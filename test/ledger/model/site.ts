@@ -11,6 +11,8 @@ export type Site = {
   fence(lane: string, fence: number): void
   /** the bytes leave now. @param asks  the URL is a robots.txt */
   visit(lane: string, kind: string, fence: number, now: number, asks: boolean): void
+  /** the bytes leave only now, after the permit was asked for again */
+  sent(lane: string, fence: number, now: number): void
   /** the exchange ended well known to the ledger */
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
   /** nothing was sent after all */
@@ -20,7 +22,8 @@ export type Site = {
   /** new rules ask this gap of an agent's lane: longer counts at once, for a silence that is running */
   gap(lane: string, gapMs: number, now: number): void
   /** Redis lost what it had not written down: back-off and gaps that it forgot are the residual risk of docs/promises.md */
-  lost(): void
+  /** @param byAll  and nobody is alive who knew: fences begin anew, and nobody holds an old one */
+  lost(byAll?: boolean): void
   granted: number
 }
 
@@ -66,6 +69,12 @@ export function openSite(): Site {
         rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)
       questions.set(originOf(lane), visit)
     },
+    sent(lane, fence, now) {
+      const visit = visits.get(lane)
+      if (visit?.fence !== fence) rude(`${lane} sends at ${now}, under an old fence`)
+      const shutUntil = silences.get(originOf(lane)) ?? 0
+      if (now < shutUntil - 0.0015) rude(`${lane} sends at ${now}: the site is shut until ${shutUntil}`)
+    },
     end(lane, fence, endedAt, owedMs) {
       const visit = visits.get(lane)
       if (visit?.fence === fence) Object.assign(visit, { endedAt, owedMs })
@@ -84,7 +93,8 @@ export function openSite(): Site {
       if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
       visit.owedMs += Math.max(0, gapMs - before)
     },
-    lost() {
+    lost(byAll = false) {
+      if (byAll) fences.clear()
       silences.clear()
       gaps.clear()
     },

@@ -18,6 +18,9 @@ export const SETTINGS = {
 }
 export const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 export const FIRST_HOLD_MS = 1_000
+export const BELIEVED_MS = 1_000
+export const UNSEEN_MS = 5_000
+export const DOUBT_MS = 2_000
 
 export type List = 'q' | 'h'
 /** A URL in its lane. */
@@ -36,6 +39,8 @@ export type Lease = {
     wasFailing: boolean
     least: number
   }
+  /** of a visit: how many others come before the lane's own URLs, while these wait */
+  before?: number | undefined
 }
 /** no URL of the lane asked for it */
 export const isVisit = ({ begun }: Lease): boolean => begun?.kind === 'hop' || begun?.kind === 'clock'
@@ -63,13 +68,18 @@ export type Origin = {
   override?: { gapMs: number; until: number }
   gaps: Map<string, number>
 }
+export type Queue = { last: number; waiting: { name: string; at: number }[] }
 export type Model = {
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
+  /** the ledger's time against that of Redis's clock, ms */
+  shift: number
+  /** time that Redis's clock claims and that nobody has seen pass */
+  doubt?: { gap: number; since: number; denied: boolean }
   planned: boolean
   fence: number
   lanes: Map<string, Lane>
-  /** lane → instants promised to visitors who found it shut */
-  turns: Map<string, { first: number | undefined; last: number }>
+  /** lane → who waits to visit it, in order, and when each was told to come */
+  queues: Map<string, Queue>
   origins: Map<string, Origin>
   ids: Set<string>
   marks: Set<string>
@@ -84,10 +94,11 @@ export type Model = {
 
 export function emptyModel(): Model {
   return {
+    shift: 0,
     planned: false,
     fence: 0,
     lanes: new Map(),
-    turns: new Map(),
+    queues: new Map(),
     origins: new Map(),
     ids: new Set(),
     marks: new Set(),
@@ -99,8 +110,8 @@ export function emptyModel(): Model {
 }
 export const copyOf = (m: Model): Model => structuredClone(m)
 
-/** Who calls, and when: what it remembers of the epoch, and the clock that Redis shows. */
-export type Call = { caller: { known: string }; time: number; run: number }
+/** Who calls, and when: what it remembers of the epoch, what time it can vouch for, and the clock that Redis shows. */
+export type Call = { caller: { known: string }; time: number; most: number | undefined; run: number }
 
 export const laneOf = (m: Model, name: string): Lane => {
   const found = m.lanes.get(name)
@@ -129,21 +140,84 @@ export const originAt = (m: Model, name: string): Origin => {
 /** Instants that Redis keeps as text have three decimals. */
 export const ms = (instant: number): number => Number(instant.toFixed(3))
 
-/** Every call: Redis's clock never runs backwards, and a new Redis holds its grants. */
-export function open(m: Model, { caller, time, run }: Call): { now: number; held: number } {
-  const now = Math.max(time, m.epoch?.now ?? 0)
-  if (m.epoch === undefined || m.epoch.run !== run) {
-    const unknown = caller.known === '' ? FIRST_HOLD_MS : HOLD_MS
-    const waitMs = m.epoch === undefined ? unknown : m.planned ? 0 : HOLD_MS
-    const hold = Math.max(m.epoch?.hold ?? 0, now + waitMs)
-    m.epoch = { run, id: (now * 1_000).toFixed(0), prev: m.epoch?.id ?? '', hold, now }
-    m.planned = false
-  } else if (caller.known !== '' && caller.known !== m.epoch.id && caller.known !== m.epoch.prev) {
-    m.epoch.hold = Math.max(m.epoch.hold, now + HOLD_MS)
+/** Every call: the ledger's time never runs backwards nor leaps, and a new Redis, or one whose clock leapt, holds its grants. */
+export function open(m: Model, { caller, time, most, run }: Call): { now: number; held: number } {
+  const restarted = m.epoch === undefined || m.epoch.run !== run
+  const { now, leapt } = timeOf(m, time, most, restarted && m.planned)
+  const at = { now, held: 0 }
+  const lift = (): void => {
+    if (most === undefined || most <= at.now + BELIEVED_MS) return
+    m.shift = ms(m.shift + most - at.now)
+    at.now = most
   }
-  m.epoch.now = now
+  if (restarted || leapt) {
+    const told = m.planned && restarted
+    const waitMs = m.epoch === undefined ? (told && caller.known === '' ? FIRST_HOLD_MS : HOLD_MS) : told ? 0 : HOLD_MS
+    lift()
+    const prev = m.epoch?.id ?? ''
+    const id = Math.max(at.now * 1_000, Number(prev) + 1).toFixed(0)
+    m.epoch = { run, id, prev, hold: Math.max(m.epoch?.hold ?? 0, at.now + waitMs), now: at.now }
+    if (restarted) m.planned = false
+  } else if (m.epoch !== undefined && ![m.epoch.id, m.epoch.prev, ''].includes(caller.known)) {
+    lift()
+    m.epoch.hold = Math.max(m.epoch.hold, at.now + HOLD_MS)
+  }
+  if (m.epoch === undefined) throw new Error('no epoch')
+  m.epoch.now = at.now
   caller.known = m.epoch.id
-  return { now, held: m.epoch.hold }
+  at.held = Math.max(m.epoch.hold, m.doubt === undefined ? 0 : m.doubt.since + DOUBT_MS)
+  return at
+}
+
+/** No silence is written down while it is in doubt what time it is: the caller hears nothing, and asks again. */
+export function openUnlessInDoubt(m: Model, call: Call): { now?: number } {
+  const { known } = call.caller
+  const { now } = open(m, call)
+  if (m.doubt === undefined) return { now }
+  call.caller.known = known
+  return {}
+}
+
+/** The ledger's time: what Redis's clock shows, without its leaps. */
+function timeOf(m: Model, time: number, most: number | undefined, believed: boolean): { now: number; leapt: boolean } {
+  const claimed = time + m.shift
+  if (m.epoch === undefined) return { now: claimed, leapt: false }
+  const last = m.epoch.now
+  const move = (by: number): void => {
+    m.shift = ms(m.shift + by)
+  }
+  if (claimed < last - BELIEVED_MS) {
+    move(last - claimed)
+    delete m.doubt
+    return { now: last, leapt: true }
+  }
+  const now = Math.max(claimed, last)
+  const unseen = believed ? 0 : unseenOf(now, last, most)
+  if (unseen > 0) {
+    move(-unseen)
+    const denied = most !== undefined || m.doubt?.denied === true
+    m.doubt = { gap: ms((m.doubt?.gap ?? 0) + unseen), since: ms(now - unseen), denied }
+    return { now: now - unseen, leapt: false }
+  }
+  const { doubt } = m
+  if (doubt === undefined) return { now, leapt: false }
+  const seen = most !== undefined && most + BELIEVED_MS >= now + doubt.gap
+  const waited = now >= doubt.since + DOUBT_MS
+  if (!seen && most !== undefined && !doubt.denied) {
+    m.doubt = { ...doubt, since: ms(now), denied: true }
+    return { now, leapt: false }
+  }
+  if (!seen && !waited) return { now, leapt: false }
+  delete m.doubt
+  if (!seen && doubt.denied) return { now, leapt: true }
+  move(doubt.gap)
+  if (m.epoch.hold > last) m.epoch.hold += doubt.gap
+  return { now: now + doubt.gap, leapt: false }
+}
+
+function unseenOf(now: number, last: number, most: number | undefined): number {
+  if (most === undefined) return now > last + UNSEEN_MS ? now - last : 0
+  return now > Math.max(most, last) + BELIEVED_MS ? now - Math.max(last, most) : 0
 }
 
 export function giveBack(lane: Lane, clock: number, till = 0, why = ''): void {

@@ -1,8 +1,8 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { beginOrders, enter, park, release, resolve, settle, take } from './acts.ts'
+import { beginOrders, confirm, enter, park, release, resolve, settle, take } from './acts.ts'
 import { endRobotsFetch, learn, operate, reap } from './acts-origins.ts'
 import { look, view } from './compare.ts'
-import { announce, backwards, crash, drain, forget, job, loseHolder, pass, restartOther, snapshot } from './faults.ts'
+import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -17,6 +17,7 @@ const ACTS: [number, Act][] = [
   [20, endRobotsFetch],
   [25, enter],
   [15, release],
+  [15, confirm],
   [50, reap],
   [130, pass],
   [12, view],
@@ -30,14 +31,15 @@ const ACTS: [number, Act][] = [
   [1, forget],
   [2, restartOther],
   [1, announce],
-  [2, backwards],
+  [3, leap],
 ]
 export const ALL = ACTS.reduce((sum, [weight]) => sum + weight, 0)
 
-/** An empty ledger whose first hold is over. */
+/** A new ledger whose first hold is over. */
 export async function begin(play: Play): Promise<void> {
+  await announce(play, diceOf(0))
   await view(play, diceOf(0))
-  play.world.clock.now += rules.FIRST_HOLD_MS
+  move(play, rules.FIRST_HOLD_MS)
 }
 
 /** @param act  0 … ALL − 1 · @param number  what the step is made of */

@@ -15,14 +15,22 @@ import { SETTINGS } from './rules.ts'
 /** Under which the worker of these runs holds the lock of its job. */
 export const JOB_TOKEN = 'holder'
 
-export type Process = { lanes: Lanes; origins: Origins; operations: Operations }
+export type Process = {
+  lanes: Lanes
+  origins: Origins
+  operations: Operations
+  /** the time of the ledger that it can vouch for, undefined while it has only just started */
+  most(): number | undefined
+}
 export type World = {
   tag: string
-  clock: { now: number }
+  /** what Redis shows, and what a clock that never leaps would: the sites' */
+  clock: { now: number; steady: number }
   steady: Process
   other: Process
-  /** the second process starts anew */
+  /** the second process starts anew; or both do */
   restartOther(): void
+  restartBoth(): void
   /** how much the latest settlements were told to lengthen a back-off, [0, 1), in order */
   jitters: number[]
   /** Redis writes down what it has */
@@ -50,6 +58,9 @@ export type Inspection = {
   outbox: string[]
 }
 
+/** Before that a process vouches for nothing (redis-clock.ts). */
+const KNOWN_MS = 5_000
+
 /** Teaches a connection what a world needs beside the verbs. */
 export function defineWorldCommands(redis: Redis): void {
   const copy = `
@@ -65,20 +76,30 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
-  const clock = { now: startAt }
+  const clock = { now: startAt, steady: startAt }
   const jitters: number[] = []
   const process = (): Process => {
+    let seen: { ledger: number; at: number } | undefined
+    const startedAt = clock.steady
+    const isNew = clock.steady > startAt // the first two have been there all along
+    const most = (): number | undefined =>
+      seen === undefined || (isNew && clock.steady < startedAt + KNOWN_MS)
+        ? undefined
+        : Number((seen.ledger + clock.steady - seen.at).toFixed(3))
     const settings = {
       holdMs: SETTINGS.leaseMs + SETTINGS.quarantineMs,
       callDeadlineMs: 60_000,
       nowMs: () => clock.now,
+      mostMs: most,
     }
     const real = scriptsOf(redis, keys, settings)
     const scripts: Scripts = {
       ...real,
-      call(verb, ...args) {
+      async call(verb, ...args) {
         if (verb === 'settle') noteJitters(args.slice(3), jitters)
-        return real.call(verb, ...args)
+        const answer = await real.call(verb, ...args)
+        seen = { ledger: Number(answer[1]), at: clock.steady }
+        return answer
       },
     }
     const lanes = lanesOf(scripts, SETTINGS)
@@ -86,6 +107,7 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
       lanes,
       origins: originsOf(redis, keys, scripts, 60_000),
       operations: operationsOf(redis, keys, scripts, lanes, 60_000),
+      most,
     }
   }
   const world: World = {
@@ -94,6 +116,10 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     steady: process(),
     other: process(),
     restartOther() {
+      world.other = process()
+    },
+    restartBoth() {
+      world.steady = process()
       world.other = process()
     },
     jitters,

@@ -34,13 +34,17 @@ export type Standing =
   | { kind: 'unknown' }
   | { kind: 'fresh'; hash?: string; at: number }
   | { kind: 'expired' }
-  | { kind: 'outage'; since: number; failures: number; copy?: string }
+  /** `freshUntil`: how long what was good before it still rules. */
+  | { kind: 'outage'; since: number; failures: number; copy?: string; freshUntil?: number }
 
 /** Where the origin stands under `policy` at `now`. */
 export function standing(history: Happened[], policy: Policy, now: number): Standing {
-  let last: { kind: 'obey' | 'open' | 'unreachable'; at: number; hash?: string; freshForMs?: number } | undefined
+  let last:
+    | { kind: 'obey' | 'open' | 'unreachable'; at: number; hash?: string; freshForMs?: number; missing?: boolean }
+    | undefined
   let since: number | undefined
   let failures = 0
+  let freshUntil: number | undefined
   let copy: string | undefined
   let stored: { status: string; hash: string; validated: boolean } | undefined
   let notBefore = 0
@@ -68,28 +72,40 @@ export function standing(history: Happened[], policy: Policy, now: number): Stan
     if (event.retryAfterMs !== undefined) notBefore = Math.max(notBefore, at + event.retryAfterMs)
     if (meant === 'unreachable') {
       since ??= at
+      if (last !== undefined && (last.kind === 'obey' || (last.kind === 'open' && last.missing)))
+        freshUntil = last.at + freshnessOf(last.freshForMs, policy)
       failures++
       last = { kind: meant, at }
       continue
     }
     since = undefined
+    freshUntil = undefined
     failures = 0
     copy = meant === 'obey' ? hash : undefined
     const freshForMs = event.kind === 'answered' ? event.freshForMs : undefined
     last = {
       kind: meant,
       at,
+      // 4xx says that there is no file; under some policies other answers open the site without saying so.
+      missing: event.kind === 'answered' && event.status >= 400 && event.status < 500 && event.status !== 429,
       ...(hash === undefined ? {} : { hash }),
       ...(freshForMs === undefined ? {} : { freshForMs }),
     }
   }
   if (!last) return { kind: 'unknown' }
   if (last.kind === 'unreachable')
-    return { kind: 'outage', since: since as number, failures, ...(copy === undefined ? {} : { copy }) }
-  const fresh = Math.min(
-    Math.max(last.freshForMs ?? policies.decorum.mostFreshMs, policy.leastFreshMs),
-    policy.mostFreshMs,
-  )
+    return {
+      kind: 'outage',
+      since: since as number,
+      failures,
+      ...(copy === undefined ? {} : { copy }),
+      ...(freshUntil === undefined ? {} : { freshUntil }),
+    }
+  const fresh = freshnessOf(last.freshForMs, policy)
   if (now >= Math.max(last.at + fresh, notBefore)) return { kind: 'expired' }
   return { kind: 'fresh', at: last.at, ...(copy === undefined ? {} : { hash: copy }) }
+}
+
+function freshnessOf(said: number | undefined, policy: Policy): number {
+  return Math.min(Math.max(said ?? policies.decorum.mostFreshMs, policy.leastFreshMs), policy.mostFreshMs)
 }

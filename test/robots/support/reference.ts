@@ -12,7 +12,13 @@ const MISSPELT = ['dissallow', 'dissalow', 'disalow', 'diasllow', 'disallaw']
 export class Reference {
   readonly #runs: Run[] = []
 
-  constructor(source: Uint8Array) {
+  constructor(source: Uint8Array, grammar: Policy['grammar']) {
+    const google = grammar === 'google'
+    const trim = (text: string): string =>
+      google ? text.replace(/^[ \t\v\f]+|[ \t\v\f]+$/g, '') : text.replace(/^[ \t]+|[ \t]+$/g, '')
+    // Under google a key is known by how it begins, else by its whole name.
+    const isKey = (field: string, names: readonly string[]): boolean =>
+      names.some((name) => (google ? field.startsWith(name) : field === name))
     let text = Buffer.from(source).toString('latin1')
     if (text.length > 512_000) {
       const cut = text.slice(0, 512_000)
@@ -24,18 +30,19 @@ export class Reference {
     let open = false
     let rules = 0
     text.split(/\r\n|\r|\n/).forEach((whole, index) => {
-      const line = trim(whole.slice(0, 16_663).split('#', 1)[0] as string)
+      const head = whole.slice(0, 16_663)
+      const line = trim((google ? (head.split('\0', 1)[0] as string) : head).split('#', 1)[0] as string)
       let at = line.indexOf(':')
       let value = trim(line.slice(at + 1))
       if (at < 0) {
         const words = line.split(/[ \t]+/)
         if (words.length !== 2) return
         at = (words[0] as string).length
-        value = words[1] as string
+        value = trim(words[1] as string)
       }
       const field = trim(line.slice(0, at)).toLowerCase()
       if (field === '') return
-      if (['user-agent', 'useragent', 'user agent'].some((name) => field.startsWith(name))) {
+      if (isKey(field, ['user-agent', 'useragent', 'user agent'])) {
         if (!open) this.#runs.push({ tokens: [], rules: [] })
         open = true
         this.#runs
@@ -45,12 +52,12 @@ export class Reference {
           )
         return
       }
-      const allow = field.startsWith('allow')
-      if (!allow && !['disallow', ...MISSPELT].some((name) => field.startsWith(name))) return
+      const allow = isKey(field, ['allow'])
+      if (!allow && !isKey(field, ['disallow', ...MISSPELT])) return
       const run = this.#runs.at(-1)
       if (!run) return
       open = false
-      if (value !== '' && rules < 20_000) {
+      if (rules < 20_000) {
         rules++
         run.rules.push({ allow, pattern: value, line: index + 1 })
       }
@@ -81,12 +88,11 @@ export class Reference {
         const better = !best || weight > best.weight || (weight === best.weight && rule.allow && !best.allow)
         if (better) best = { weight, allow: rule.allow, line: rule.line }
       }
-    return best ? (best.allow ? -best.line : best.line) : 0
+    if (best) return best.allow ? -best.line : best.line
+    // A rule without a pattern decides nothing, but it is what is named: an allow before a disallow.
+    const empty = rules.filter(({ pattern }) => pattern === '')
+    return 0 - ((empty.find(({ allow }) => allow) ?? empty[0])?.line ?? 0)
   }
-}
-
-function trim(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
 /** A pattern as a list of octets, 'any' and 'end'. */

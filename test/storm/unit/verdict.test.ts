@@ -1,7 +1,8 @@
 /** The storm's judge is judged: each way of breaking a promise, written by hand, and each excuse that is none. */
+
+import type { RequestLine } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import type { RequestLine } from '../../../packages/cli/src/audit/record.ts'
 import type { FaultLog } from '../faults.ts'
 import { SCALED } from '../manners.ts'
 import { judgeStorm, type StormFacts } from '../verdict.ts'

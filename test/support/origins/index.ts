@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Evidence, readLogs } from '../../../packages/cli/src/audit/index.ts'
+import { type Evidence, readLogs } from '@decorum/audit'
 import type { Site } from '../../../packages/cli/src/demo/behaviour.ts'
 import { spawnWeb, type WebProcess } from '../../../packages/cli/src/demo/web-process.ts'
 

@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { type Agent, printable, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
+import { type CheckExplanation, explainCheck, printCheck } from '@decorum/robots/check'
 import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
-import { type CheckExplanation, explainCheck, printCheck } from '../check.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { differing, fleetAt } from '../meeting-place.ts'
@@ -155,7 +155,7 @@ function say(json: boolean | undefined, explained: CheckExplanation | undefined,
     return
   }
   const lines = asked === undefined ? [] : [printable(asked.sentence), ...asked.others.map(printMeaning)]
-  if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained).trimEnd())
+  if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
   tell(lines.join('\n'))
 }
 

@@ -7,6 +7,12 @@ import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
 
+/**
+ * Room for any candidate as JSON: a URL, an id and meta of the largest size, every character written as an escape of six, as
+ * many languages do with all that is not ASCII.
+ */
+const MAX_LINE_CHARS = 128 * 1024
+
 export type EnqueueOptions = { agent?: string; priority?: 'high' | 'normal'; json?: boolean }
 
 export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
@@ -17,7 +23,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   let count = 0
   const { priority } = options
   async function* candidates(): AsyncGenerator<Candidate> {
-    for await (const line of linesOf(input)) {
+    for await (const line of linesOf(input, MAX_LINE_CHARS)) {
       count++
       yield {
         ...candidateOf(line),

@@ -1,6 +1,14 @@
 /** `decorum partitions [NUMBER]`: what the hosts are spread over, and another number of it for a ledger that is in use. */
-import { connectLink, linkTo, type RepartitionProgress, readTags, repartition } from '@decorum/ledger'
-import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import {
+  announceNew,
+  connectLink,
+  linkTo,
+  type RedisLink,
+  type RepartitionProgress,
+  readTags,
+  repartition,
+} from '@decorum/ledger'
+import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
@@ -8,8 +16,10 @@ import { tell, tellJson, warn } from '../terminal.ts'
 const CONNECT_MS = 5_000
 const SAY_MS = 1_000
 
+export type PartitionsOptions = { json?: boolean; new?: boolean }
+
 /** @param number  undefined: only shows */
-export async function partitions(number: number | undefined, options: { json?: boolean }): Promise<ExitCode> {
+export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
   const redis = linkTo(await runningRedis(settings, process.env), { away: 'fail', lazyConnect: true })
   redis.on('error', () => undefined) // calls carry their own errors
@@ -17,6 +27,7 @@ export async function partitions(number: number | undefined, options: { json?: b
     await connectLink(redis, CONNECT_MS).catch((error: Error) => {
       throw new CommandError(`Redis does not answer: ${error.message}`)
     })
+    if (options.new) return await sayNew(redis, options)
     if (number === undefined) {
       const { tags, retired } = await readTags(redis)
       say(options, { partitions: tags.length, tags, retired }, tags.length === 0 ? 'none yet' : list(tags, retired))
@@ -35,6 +46,15 @@ export async function partitions(number: number | undefined, options: { json?: b
   } finally {
     redis.disconnect()
   }
+}
+
+/** The operator's word that nothing can be on the wire; void as soon as a fleet has run there. */
+async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
+  const { tags } = await readTags(redis)
+  if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
+  await announceNew(redis)
+  say(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
+  return DONE
 }
 
 const say = ({ json }: { json?: boolean }, value: object, text: string): void => (json ? tellJson(value) : tell(text))

@@ -14,7 +14,7 @@ import { placeOf } from '../redis-note.ts'
 const Note = z.object({
   /** prefix of every candidate's id */
   run: z.string(),
-  /** absolute path, or '-' */
+  /** absolute path; '-' for what can be read only once (standard input, a pipe) and is copied */
   file: z.string(),
   /** of standard input: its copy in the folder holds all of it. Absent: it ended before, or the copy could not be written. */
   whole: z.boolean().optional(),
@@ -149,12 +149,17 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
   }
 }
 
+/** Names of what this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. */
+const OF_ONE_PROCESS = /^\/(dev|proc)\//
+
+/** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
 async function begun(request: OutFolderRequest, file: string): Promise<CrawlNote> {
   const { agent, redis } = request
-  const seen = file === '-' ? undefined : await stat(file)
+  const found = file === '-' ? undefined : await stat(file)
+  const seen = found?.isFile() && !OF_ONE_PROCESS.test(resolve(file)) ? found : undefined
   return {
     run: `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`,
-    file: file === '-' ? '-' : resolve(file),
+    file: seen === undefined ? '-' : resolve(file),
     ...(seen === undefined ? {} : { bytes: seen.size, changedAt: seen.mtimeMs }),
     ...(agent === undefined ? {} : { agent }),
     ...(redis === undefined ? {} : { redis }),
@@ -178,7 +183,9 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
   const seen = await stat(note.file).catch(() => undefined)
   if (seen === undefined) throw new UsageError(`${note.file} is not there any more`)
   if (seen.size !== note.bytes || seen.mtimeMs !== note.changedAt) {
-    throw new UsageError(`${note.file} has changed since the crawl began: its lines cannot be told apart`)
+    throw new UsageError(
+      `${note.file} has changed since the crawl began, so its lines cannot be told apart: crawl it as it is now under another --out`,
+    )
   }
   return note
 }

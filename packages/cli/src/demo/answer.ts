@@ -1,6 +1,6 @@
 /** One exchange on the site's side: the answer as its behaviour says, and the line that is kept of it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RequestLine } from '../audit/record.ts'
+import type { RequestLine } from '@decorum/audit'
 import type { Answer } from './behaviour.ts'
 
 /** Above this, the kernel may not take a body at once: its tail is handed over only when the head is gone. */

@@ -6,8 +6,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
+import { agentsOf, judgeRecord, type Report, readLogs, textReport } from '@decorum/audit'
 import { loadAgents, printable, printableAll } from '@decorum/protocol'
-import { judgeRecord, printReport, type Report, readLogs, visitorsOf } from '../audit/index.ts'
 import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
@@ -136,7 +136,7 @@ function waitingFor(web: WebProcess, urls: string[]): string {
 async function auditOf(folder: string): Promise<Report> {
   const agents = loadAgents({ agents: JSON.stringify(DEMO_AGENTS), defaultGapMs: DEMO.gapMs, maxGapMs: DEMO.capMs })
   return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
-    visitors: visitorsOf({ agents, profile: 'decorum', floorMs: DEMO.gapMs, capMs: DEMO.capMs }),
+    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.gapMs, maxDelayMs: DEMO.capMs }),
     robotsRetryMs: DEMO.robotsRetryMs,
   })
 }
@@ -174,7 +174,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   screen.line()
   screen.line(styleText('bold', 'The audit: what the sites recorded, and nothing else'))
   screen.line()
-  screen.line(printReport(printableAll(report), 5))
+  screen.line(textReport(report, { lanes: 5, printable }))
   screen.line(
     clean
       ? `${tally.urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`

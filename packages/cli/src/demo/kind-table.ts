@@ -1,6 +1,6 @@
 /** What each kind of site saw, from the audit's lanes: the demo's picture of manners. */
 import { styleText } from 'node:util'
-import type { Report } from '../audit/index.ts'
+import type { Report } from '@decorum/audit'
 import { KINDS, kindOf } from './sites.ts'
 
 export function kindTable(report: Report, origins: Record<string, string>): string {
@@ -10,7 +10,7 @@ export function kindTable(report: Report, origins: Record<string, string>): stri
     const robots = lanes.reduce((sum, lane) => sum + lane.robots, 0)
     const requests = lanes.reduce((sum, lane) => sum + lane.requests, 0)
     const slacks = lanes.flatMap(({ smallestSlackMs }) => (smallestSlackMs === undefined ? [] : [smallestSlackMs]))
-    const owed = lanes.length === 0 ? 0 : Math.max(...lanes.map((lane) => lane.owedMs.most))
+    const owed = lanes.length === 0 ? 0 : Math.max(...lanes.map((lane) => lane.delayMs.most))
     return [
       title.padEnd(36),
       String(count).padStart(5),
@@ -25,8 +25,8 @@ export function kindTable(report: Report, origins: Record<string, string>): stri
     'sites',
     'robots.txt'.padStart(11),
     'pages'.padStart(6),
-    'silence'.padStart(9),
-    'to spare'.padStart(9),
+    'delay'.padStart(9),
+    'slack'.padStart(9),
   ]
   return `${[styleText('bold', head.join('  ')), ...rows].join('\n')}\n`
 }

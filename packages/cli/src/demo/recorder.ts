@@ -1,7 +1,7 @@
-/** Writes the record of audit/record.ts: buffered, in the order of ends, on disk every 200 ms and at the end. */
+/** Writes the record of docs/audit.md: buffered, in the order of ends, on disk every 200 ms and at the end. */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import type { RequestLine, RobotsLine } from '../audit/record.ts'
+import type { RequestLine, RobotsLine } from '@decorum/audit'
 
 const FLUSH_MS = 200
 /** Between two timers a busy site may write this much: then a flush is due at once. */

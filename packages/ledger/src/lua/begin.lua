@@ -35,8 +35,8 @@ local function gatesOf(origin, fence, version)
   return o[1] or '0', o
 end
 local clockFence, clockOpens, silence
-local function isShut(clock, gap)
-  clockFence, clockOpens, silence = visit({ clock }, 'clock', gap, leaseMs, ahead)
+local function isShut(clock, gap, lane)
+  clockFence, clockOpens, silence = visit({ clock }, 'clock', gap, leaseMs, ahead, lane)
   return not clockFence
 end
 for i = 6, #ARGV, 6 do
@@ -63,7 +63,7 @@ for i = 6, #ARGV, 6 do
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
     elseif opens > now + ahead then
       answer = 'early|' .. ms(opens - now - ahead)
-    elseif clock ~= '' and isShut(clock, math.max(tonumber(gap), tonumber(least) or 0)) then
+    elseif clock ~= '' and isShut(clock, math.max(tonumber(gap), tonumber(least) or 0), lane) then
       answer = 'paced'; endLease(lane); giveBack(lane, opens, clockOpens, 'pace-group')
     else
       if clock ~= '' then opens = math.max(opens, clockOpens) end

@@ -1,20 +1,23 @@
 --[[
   common: stands in front of every verb. One clock, one epoch, the helpers that two verbs share.
 
-  KEYS[1]  {tag}:epoch   hash: run, id, prev, now, hold, fence, planned, of, change, moving, layout. Every other key is built from its tag.
+  KEYS[1]  {tag}:epoch   hash: run, id, prev, why, now, hold, shift, doubt, fence, planned, of, change, moving, layout. Every other key is
+                         built from its tag.
   KEYS[2]  {tag}:of:<n>  never there (keys.ts says why); n is how many partitions the caller knows of, and when the epoch's
                          own `of` says otherwise the call is refused: hosts live elsewhere now, or are on their way
-  ARGV[1]  nowMs or ''   tests pass a time; in production '' and the clock of Redis rules
-  ARGV[2]  holdMs        how long nothing is granted after Redis forgot: lease + quarantine
+  ARGV[1]  mostMs or ''  the latest time of the ledger that the caller can vouch for: what it saw last, and what has passed on its
+                         own monotonic clock since; '' from a process that has only just started. Tests: 'nowMs/mostMs', and
+                         nowMs stands for the clock of Redis
+  ARGV[2]  holdMs        how long nothing is granted after Redis forgot, or its clock leapt: lease + quarantine
   ARGV[3]  epoch id that the caller knows, or '' from a process that has just started
 
   {tag}:due       zset  lane → instant it may be taken (ms since 1970 UTC, three decimals)
   {tag}:inflight  zset  lane → instant its lease is looked at: its end, or before that the end of the reservation it grew out of
   {tag}:visits    zset  lane → instant its lease ends, where no URL of the lane asked for it: kind hop (of a robots.txt) or clock (of a pace group)
-  {tag}:turns     hash  lane → first|last: instants promised to visitors who found it shut; gone two hours after the latest promise
+  {tag}:queues    hash  lane → who waits to visit it (visit.lua); gone two hours after the latest was told when to come
   {tag}:leases    hash  lane → fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends, packed   (begunAt '' until begin;
                         failing: connections were lost in a row before it; least: silence that rules demand which came in
-                        while it was in flight; version: of an origin whose gates all stood open at the taking; ends: of
+                        while it was in flight; version: of an origin whose gates all stood open at the taking, or of a visit: how many visits come before the lane's own URLs; ends: of
                         the lease proper, absent where inflight or visits says it)
   {tag}:changed   zset  origin → latest fence handed out when one of its gates changed: who was taken later has seen it
   {tag}:lanes     hash  lane → what it remembers, then its first URL; either may be missing, and what has neither is not there. A whole
@@ -40,44 +43,128 @@
 local KEYS, ARGV, call, tonumber, unpack, string = KEYS, ARGV, redis.call, tonumber, unpack, string
 local P = string.sub(KEYS[1], 1, -6)
 local DUE, INFLIGHT, LEASES, LANES, COUNTS = P .. 'due', P .. 'inflight', P .. 'leases', P .. 'lanes', P .. 'counts'
-local VISITS, TURNS = P .. 'visits', P .. 'turns'
+local VISITS, QUEUES = P .. 'visits', P .. 'queues'
 -- How keys and records are laid out: another number is another ledger, which is neither read nor written. Raise it with
 -- every change that an earlier or later process would misread.
 local LAYOUT = '2'
-local FIRST_HOLD_MS = 1000 -- an empty ledger: long enough for the living, who knew another epoch, to speak up
+local FIRST_HOLD_MS = 1000 -- a ledger that is known to be new: long enough for the living, who knew another epoch, to speak up
+
+-- The ledger's time is Redis's TIME plus `shift`, which is 0 until TIME leaps. Each leap is taken out by the shift, so that the
+-- ledger's time neither stops nor skips, and everything written in it stays true: docs/decisions/0014-a-clock-that-leaps.md.
+local BELIEVED_MS = 1000 -- a smaller step forward is believed; a smaller step back is waited out
+local UNSEEN_MS = 5000 -- who has only just started believes so much: the living call once a second
+local DOUBT_MS = 2000 -- so long the living have time to say whether the time that nobody has seen has really passed
 local now, epochId, holdUntil, announced
+local inDoubt -- no silence is written down while it is not known what time it is: asking again is safe
+local shift -- ms that the ledger's time is ahead of TIME; negative when it is behind
 
 local function ms(instant) return string.format('%.3f', instant) end
 
+-- What has become of the clock since the last call. Sets `now`, `shift` and, where it moves with them, `holdUntil`. Returns the
+-- doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time that TIME claims
+-- and that nobody has seen pass: ms|since when|1 when a living process denies it. It is left out until that is known.
+local function judgeClock(last, most, doubt, isBelieved)
+  local gap, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
+  gap, since = tonumber(gap), tonumber(since)
+  local function pass() -- it has really passed
+    shift, now = shift + gap, now + gap
+    if holdUntil > last then holdUntil = holdUntil + gap end
+    return ''
+  end
+  if now < last - BELIEVED_MS then
+    local back = last - now
+    shift, now = shift + back, last
+    return '', string.format('clock %.0f', -back)
+  end
+  now = math.max(now, last)
+  local unseen = 0
+  if isBelieved then unseen = 0
+  elseif most and now > most + BELIEVED_MS and now > last + BELIEVED_MS then unseen = now - math.max(last, most)
+  elseif not most and now > last + UNSEEN_MS then unseen = now - last end
+  if unseen > 0 then
+    shift, now = shift - unseen, now - unseen
+    gap, since, denied = (gap or 0) + unseen, now, most and '1' or denied or ''
+  elseif not gap then return ''
+  elseif most and most + BELIEVED_MS >= now + gap then return pass() -- somebody has seen it
+  elseif most and denied == '' then since, denied = now, '1'
+  elseif now >= since + DOUBT_MS then
+    if denied ~= '' then return '', string.format('clock %.0f', gap) end
+    return pass() -- nobody is alive who could have seen it
+  end
+  return string.format('%.3f|%.3f|%s', gap, since, denied)
+end
+
+-- What the living have seen of the ledger's time, and what has passed since, holds where Redis has forgotten it: so that fences
+-- rise, whatever was lost. Everything is held then, and a little too much does no harm.
+local function lift(most)
+  if not most or most <= now + BELIEVED_MS then return end
+  shift, now = shift + most - now, most
+  call('HSET', KEYS[1], 'shift', ms(shift))
+end
+
+-- A run of Redis as it serves: its replication id is a new one with each start and each time that a replica takes over, so a
+-- fail-back to a server that never stopped is another run as well (its run_id would be the old one).
+local function runOf()
+  return string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or string.match(call('INFO', 'server'), 'run_id:(%w+)')
+end
+
 local function openEpoch()
-  if ARGV[1] ~= '' then now = tonumber(ARGV[1])
-  else local t = call('TIME'); now = t[1] * 1000 + t[2] / 1000 end
-  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of', 'layout')
+  local most = tonumber(ARGV[1])
+  if most or ARGV[1] == '' then
+    local t = call('TIME')
+    now = t[1] * 1000 + t[2] / 1000
+  else
+    local time, vouched = string.match(ARGV[1], '^(.*)/(.*)$')
+    now, most = tonumber(time), tonumber(vouched)
+  end
+  local e = call('HMGET', KEYS[1], 'run', 'id', 'prev', 'now', 'hold', 'planned', 'of', 'layout', 'shift', 'doubt')
   if e[8] ~= LAYOUT and (e[8] or e[1]) then return redis.error_reply('LAYOUT ' .. (e[8] or '1')) end
   if e[7] and KEYS[2] ~= P .. 'of:' .. e[7] then return redis.error_reply('PARTITIONS ' .. e[7]) end
-  local last = tonumber(e[4] or '0')
-  if last > now then now = last end -- Redis's clock never runs backwards for us
-  local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+  local run = runOf()
+  local holdMs, known, last, leap = tonumber(ARGV[2]), ARGV[3], tonumber(e[4]), nil
+  shift = tonumber(e[9] or '0')
+  now = now + shift
   holdUntil = tonumber(e[5] or '0')
   epochId, announced = e[2], e[6] == '1'
-  local holdMs, known = tonumber(ARGV[2]), ARGV[3]
-  if e[1] ~= run then
-    local wait = holdMs
-    if not e[1] then wait = (known == '') and FIRST_HOLD_MS or holdMs
-    elseif announced then wait = 0 end -- a restart that was announced: every lease had ended
+  if last and (e[10] or now > last + BELIEVED_MS or now < last - BELIEVED_MS) then
+    local before, doubt = shift, nil
+    -- after a restart that was announced nothing is out: whatever time it is now, it has passed
+    doubt, leap = judgeClock(last, most, e[10], announced and e[1] ~= run)
+    if shift ~= before or doubt ~= (e[10] or '') then
+      call('HSET', KEYS[1], 'shift', ms(shift), 'doubt', doubt, 'hold', ms(holdUntil))
+      if doubt == '' then call('HDEL', KEYS[1], 'doubt') end
+    end
+    -- nothing is granted meanwhile, either
+    inDoubt = doubt ~= '' and redis.error_reply('DOUBT the clock of Redis has leapt, or nobody has looked at it')
+    if inDoubt then holdUntil = math.max(holdUntil, tonumber(string.match(doubt, '|(.*)|')) + DOUBT_MS) end
+  elseif last and last > now then now = last end -- the ledger's time never runs backwards
+  if e[1] ~= run or leap then
+    local wait, why = holdMs, leap
+    if not e[1] then
+      why = announced and 'new' or 'empty'
+      if announced and known == '' then wait = FIRST_HOLD_MS end
+    elseif e[1] ~= run then
+      why = announced and 'announced' or 'restart'
+      if announced then wait = 0 end -- every lease had ended
+    end
+    lift(most)
     local prev = e[2] or ''
-    epochId = string.format('%.0f', now * 1000)
+    epochId = string.format('%.0f', math.max(now * 1000, (tonumber(prev) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
-    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'now', ms(now), 'hold', ms(holdUntil), 'layout', LAYOUT)
-    call('HDEL', KEYS[1], 'planned')
-    announced = false
+    call('HSET', KEYS[1], 'run', run, 'id', epochId, 'prev', prev, 'why', why, 'now', ms(now), 'hold', ms(holdUntil), 'layout', LAYOUT)
+    if e[1] ~= run then
+      call('HDEL', KEYS[1], 'planned')
+      announced = false
+    end
   elseif known ~= '' and known ~= epochId and known ~= e[3] then
     -- somebody remembers an epoch of which nothing is left here: what he was granted may still be on the wire
+    lift(most)
     holdUntil = math.max(holdUntil, now + holdMs)
     call('HSET', KEYS[1], 'now', ms(now), 'hold', ms(holdUntil))
   else
     call('HSET', KEYS[1], 'now', ms(now))
   end
+  if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end -- told with each answer: scripts.ts takes it off
 end
 
 -- what this call will write, and what it has read: a lane that comes twice in one batch sees its first turn's effect
@@ -198,6 +285,10 @@ local function setHead(lane, url, more)
   knowLane(lane)
   headRead[lane] = url and (more and '+' .. url or url) or false
   laneTouched[#laneTouched + 1] = lane
+end
+
+local function hasWork(lane, high)
+  return headOf(lane) ~= nil or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1
 end
 
 -- give a lane back unused: to its own clock, or not before `till`, keeping the clock for whoever wakes it earlier

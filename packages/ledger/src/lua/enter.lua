@@ -5,6 +5,7 @@
   ARGV[7] lane whose request this is for, or '': the delay known of it, or demanded by an operator, is owed at least. Of a hop: its own
   ARGV[8] '1': the hop is the robots fetch of its origin
   ARGV[9] fence under which the visitor holds the lane of the hop already, or '': then only the gates of the origin are looked at
+  ARGV[10] the lane that asks, by which it keeps its place among others who wait, or ''
   then lanes
   Returns {epoch, now, 'granted', fence, gapMs, lane} or {epoch, now, 'wait', ms} or {epoch, now, 'blocked'}
   Keeps   the lease is a begun one: it ends by settle or by reap, and counts no attempt of the URL that may be at the head. A
@@ -12,7 +13,7 @@
 ]]
 local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and nobody tells a visitor
 local lanes = {}
-for i = 10, #ARGV do lanes[#lanes + 1] = ARGV[i] end
+for i = 11, #ARGV do lanes[#lanes + 1] = ARGV[i] end
 local gap, isHop, held = tonumber(ARGV[5]), ARGV[6] == 'hop', ARGV[9]
 local lane = ARGV[7]
 local function answer(...)
@@ -39,7 +40,7 @@ if lane ~= '' then
     end
   end
 end
-local f, instant, silence = visit(lanes, ARGV[6], gap, tonumber(ARGV[4]), 0)
+local f, instant, silence = visit(lanes, ARGV[6], gap, tonumber(ARGV[4]), 0, ARGV[10])
 if not f then return answer('wait', ms(math.max(1, instant - now))) end
 if ARGV[8] == '1' then startRobotsFetch(originOf(lane), f, tonumber(ARGV[4])) end
 return answer('granted', f, silence, visited[1])

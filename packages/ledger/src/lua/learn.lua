@@ -11,6 +11,7 @@
   Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock. The lane that
           asked owes the longest delay known. A state ends no later than the bodies that it needs.
 ]]
+if inDoubt then return inDoubt end
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
 local asked = call('HGET', key, 'q')
@@ -124,12 +125,12 @@ for i = 17, #ARGV, 3 do
     end
   elseif other ~= lane then
     -- reserved: its clock waits in the lease, and begin will give the lane back to it; in flight: what it will owe does
-    local owner, list, clock, since, owed, kind, failing, least, _, ends = leaseOf(other)
+    local owner, list, clock, since, owed, kind, failing, least, before, ends = leaseOf(other)
     if owner and since == '' and longer > 0 then
       setLease(other, owner, list, clock + longer, '', owed, kind, failing, least, '', '')
     elseif owner and since ~= '' then
       local more = ms(math.max(gap, tonumber(least) or 0)) -- what an operator's hand demands stays
-      setLease(other, owner, list, clock, since, owed, kind, failing, more, '', ends)
+      setLease(other, owner, list, clock, since, owed, kind, failing, more, before, ends)
     end
   end
 end

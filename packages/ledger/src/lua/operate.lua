@@ -1,10 +1,11 @@
 --[[
   operate: the operator's hand on one origin. Everything it does is written down in {tag}:operations (the last 10,000).
-  ARGV[4] origin, [5] action, [6] value, [7] until (ms since 1970), [8] by whom, [9] reason, then agents
+  ARGV[4] origin, [5] action, [6] value, [7] until (an instant of the ledger, which operations.ts has bounded), [8] by whom, [9] reason, then agents
     pause    nothing is begun before `until`                        resume    ends it
     block    URLs end as refused until `until`                      unblock   ends it
     gap      a silence of `value` ms at least, until `until`: never less than the rules owe, but beyond the cap if need be
     refetch  the robots.txt is asked for again before any other request
+    drop     nothing but the record: operations.ts has done it
   Returns {epoch, now, 'done'}
   Keeps   a longer gap counts at once, for silences that run; lanes are woken to their own clock, never before it.
 ]]
@@ -24,12 +25,12 @@ local function wakeLanes(longer)
     elseif opens and longer(ARGV[i]) > 0 then
       setDue(lane, tonumber(opens) + longer(ARGV[i]))
     elseif not opens and longer(ARGV[i]) > 0 then
-      local owner, of, notBefore, since, owed, kind, failing, least, _, ends = leaseOf(lane)
+      local owner, of, notBefore, since, owed, kind, failing, least, before, ends = leaseOf(lane)
       if owner and since == '' then
         setLease(lane, owner, of, notBefore + longer(ARGV[i]), '', owed, kind, failing, least, '', '')
       elseif owner then
         local more = ms(math.max(tonumber(value), tonumber(least) or 0))
-        setLease(lane, owner, of, notBefore, since, owed, kind, failing, more, '', ends)
+        setLease(lane, owner, of, notBefore, since, owed, kind, failing, more, before, ends)
       end
     end
   end

@@ -4,6 +4,7 @@
   Returns {epoch, now, begun, unbegun, '1' when there may be more, then per robots question whose asker is gone: lane, fence, version, state}
   Keeps   the URL is still at the head of its lane. A begun one counts an attempt; a reservation counts nothing.
 ]]
+local FORGOTTEN_MS = 3600000 -- after the latest instant that anybody was told
 local quarantine = tonumber(ARGV[4])
 local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, 200)
 local own = #found
@@ -40,10 +41,10 @@ for i = 1, #found do
 end
 if #later > 0 then call('ZADD', INFLIGHT, unpack(later)) end
 call('ZREMRANGEBYSCORE', P .. 'changed', '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
--- turns that nobody took, as they come to hand
-local turns = call('HRANDFIELD', TURNS, 20, 'WITHVALUES')
-for i = 1, #turns, 2 do
-  if tonumber(string.match(turns[i + 1], '|(.*)$')) < now then call('HDEL', TURNS, turns[i]) end
+-- queues that nobody came to any more, as they come to hand
+local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')
+for i = 1, #queues, 2 do
+  if tonumber(string.match(queues[i + 1], '^[^|]*')) + FORGOTTEN_MS < now then call('HDEL', QUEUES, queues[i]) end
 end
 count('reaped', begunCount)
 count('reaped-unbegun', unbegunCount)

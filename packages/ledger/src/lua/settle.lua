@@ -4,16 +4,17 @@
   then per lane: lane, fence, 'done', value, rested, json, kind: what most settlements are, 'end' in mood 'fine' with one outcome
                  under an id that was not remembered
          or      lane, fence, what, value, rested, mood, n, n × (json, kind, id)
-    what    'keep' the lease goes on (an order follows) · 'release' to its clock (a visit that was not used, too) · 'defer'
-            not before value (why in mood) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
+    what    'keep' the lease goes on (an order follows) · 'release' to its clock (a visit that was not used, too) · 'unused' of
+            a lease that was begun, when nothing was sent: to its clock, and after its gap; no attempt is counted · 'defer' not before value (why in mood) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
             already · 'again' the same, but the head stays and its attempt is counted
     mood    with 'end' and 'again': 'fine', or 'too-fast' (429, 503) | 'no-answer' with jitter and Retry-After in ms or '':
             'too-fast 0.25 120000'; jitter in [0,1): back-off is only lengthened by it
     n × …   what leaves in this very call: heads of the lane with their outcomes, in order, id 'bucket:idNumber' or '' when it
             was not remembered; kind 'candidate': a redirect's target, for the outbox
   Returns {epoch, now, then per lane 'settled' | 'stale'}
-  Keeps   'end' needs a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
+  Keeps   'end' and 'unused' need a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
 ]]
+if inDoubt then return inDoubt end
 local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local out = { epochId, ms(now) }
 local stale, left = 0, 0
@@ -93,19 +94,15 @@ local function leave(first, last)
   return heads
 end
 
-local function hasWork(lane, high)
-  return headOf(lane) ~= nil or high ~= '' and call('EXISTS', P .. 'h:' .. lane) == 1
-end
-
 i = 7
 while i <= #ARGV do
   local lane, fence, what, n = ARGV[i], ARGV[i + 1], ARGV[i + 2], leaving(i)
   local first = i + HEADER
   local done = what == 'done'
   local ends = done or what == 'end' or what == 'again'
-  local owner, list, notBefore, begun, _, kind, failing, least = leaseOf(lane)
+  local owner, list, notBefore, begun, gap, kind, failing, least, before = leaseOf(lane)
   local unused = what == 'release' and isVisit(kind)
-  if owner ~= fence or (not unused and ends ~= (begun ~= '')) then
+  if owner ~= fence or (not unused and (ends or what == 'unused') ~= (begun ~= '')) then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else
@@ -121,20 +118,22 @@ while i <= #ARGV do
     if heads > 0 then
       dropFirst(lane, list, heads)
       left = left + heads
-      tries, of = '', ''
+      if of == list then tries, of = '', '' end
     end
     if ends then
       local mood = done and 'fine' or ARGV[i + 5]
       local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
       endLease(lane, kind)
       if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
-      else why = '' end
+      elseif not isVisit(kind) then why = '' end
       if memRead[lane] or tries ~= '' then setMem(lane, tries, of, clock, why, high) end
       local owed = tonumber(ARGV[i + 3])
       if least ~= '' then owed = math.max(owed, tonumber(least)) end
       -- a lane without work whose silence is over already is forgotten at once, as take would do
-      if ended + owed > now or hasWork(lane, high) then setDue(lane, ended + owed)
-      else forgetMem(lane) end
+      if ended + owed <= now and not hasWork(lane, high) then forgetMem(lane)
+      elseif before ~= '' and hasWork(lane, high) then -- a visit: others are let in before the lane's own URLs
+        giveBack(lane, ended + owed, ended + owed + tonumber(before) * math.max(owed, 50), 'pace-group')
+      else setDue(lane, ended + owed) end
       if mood ~= 'fine' then
         local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
         backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)
@@ -145,6 +144,8 @@ while i <= #ARGV do
       if heads > 0 and memRead[lane] then setMem(lane, tries, of, clock, why, high) end
       if what == 'release' then
         endLease(lane, kind); giveBack(lane, tonumber(notBefore))
+      elseif what == 'unused' then -- the site has seen a connection: it comes again no sooner than after a request
+        endLease(lane, kind); giveBack(lane, math.max(tonumber(notBefore), now + math.max(tonumber(gap), tonumber(least) or 0)))
       elseif what == 'defer' then
         local why = ARGV[i + 5]
         endLease(lane)

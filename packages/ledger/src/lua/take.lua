@@ -7,11 +7,14 @@
   ARGV[8] outcomesLimit  unread outcomes beyond which nothing is granted
   ARGV[9] peek           URLs shown per lane (≤ 100)
   ARGV[10] lane          this one alone, due or not, shut or not (an operator's hand on its backlog); '' for what is due
+  ARGV[11] list          with a lane: its list h or q, whichever else would come first
+  A call gathers URLs up to MOST_BYTES, and one lane at least: what is left over is due as before, and `more` says so.
   Returns {epoch, now, 'taken', more, then per lane: lane, facts, state, n × url} or {epoch, now, why, waitMs or ''}
     facts  fence|notBefore|tries|list|version|n|delay known of the lane in ms or '', and only when one of them is not '':
            |heldBy|shutUntil|questionFence|questionUntil|refetch|blocked ('.' and the reason)
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
+local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, and no answer within any deadline
 if holdUntil > now then return { epochId, ms(now), 'held', ms(holdUntil - now) } end
 if call('XLEN', P .. 'outcomes') >= tonumber(ARGV[8]) then return { epochId, ms(now), 'outcomes-full', '' } end
 local room = tonumber(ARGV[7]) - call('ZCARD', INFLIGHT)
@@ -40,16 +43,9 @@ if #lanes == 0 then return nothingDue() end
 
 local out = { epochId, ms(now), 'taken', (#lanes == limit) and '1' or '0' }
 local fence = math.max(tonumber(call('HGET', KEYS[1], 'fence') or '0'), math.floor(now * 1000))
-local gone, taken = {}, {}
+local gone, taken, bytes = {}, {}, 0
 local ends = ms(now + tonumber(ARGV[6]))
 local last = tonumber(ARGV[9]) - 1
--- What one answer carries is bounded: once so many bytes of URLs are in it, the lanes that follow show their head alone.
-local ROOM_BYTES = 1048576
-local shown = 0
-local function countShown(urls)
-  for i = 1, #urls do shown = shown + #urls[i] end
-  if shown > ROOM_BYTES then last = 0 end
-end
 local function urlsOf(list, lane)
   if list == 'h' then return call('LRANGE', P .. 'h:' .. lane, 0, last) end
   local head, more = headOf(lane)
@@ -62,13 +58,17 @@ end
 readLanes(lanes)
 local nowText = ms(now)
 for i = 1, #lanes do
+  if bytes > MOST_BYTES then out[4] = '1' break end
   local lane, opens = lanes[i], opening[i]
   local opensText = opens and ms(opens) or nowText
   if not opens then opens = now end
   local tries, list, clock, why, high = '', 'q', '', '', ''
   if memRead[lane] then tries, list, clock, why, high = memOf(lane) end
   local heads
-  if tries ~= '' then heads = urlsOf(list, lane)
+  if ARGV[11] ~= '' then
+    if list ~= ARGV[11] then tries = '' end -- it is the other list's head that has been tried
+    list = ARGV[11]; heads = urlsOf(list, lane)
+  elseif tries ~= '' then heads = urlsOf(list, lane)
   else
     list = 'h'
     heads = high ~= '' and urlsOf('h', lane) or {}
@@ -78,7 +78,6 @@ for i = 1, #lanes do
     end
   end
   local n = #heads
-  countShown(heads)
   if n == 0 then
     if opens <= now then gone[#gone + 1] = lane; forgetMem(lane) end
   else
@@ -98,7 +97,7 @@ for i = 1, #lanes do
       local back, pause = tonumber(o[5] or '0'), tonumber(o[6] or '0')
       shut, paused = math.max(back, pause), pause >= back
     end
-    local expires = shut > now and tonumber(string.match(heads[1], '^%S+ (%w+)') or '0', 36) * 1000
+    local expires = shut > now and tonumber(string.match(heads[1], '^%S+ (%w+)') or '0', 36) * 1000 + shift
     if shut > opens and shut > now and expires > now and not blocked and not named then
       giveBack(lane, clock ~= '' and tonumber(clock) or opens, math.min(shut, expires), paused and 'paused' or 'back-off')
     else
@@ -117,7 +116,10 @@ for i = 1, #lanes do
       end
       local at = #out
       out[at + 1] = lane; out[at + 2] = facts; out[at + 3] = o[1] or ''
-      for h = 1, n do out[at + 3 + h] = heads[h] end
+      for h = 1, n do
+        out[at + 3 + h] = heads[h]
+        bytes = bytes + #heads[h]
+      end
     end
   end
 end

@@ -70,6 +70,7 @@ const ALLOWED: Record<Extract<Judgement, { kind: 'allowed' }>['why'], string> = 
   'robots.txt': 'robots.txt itself may always be fetched',
   rule: 'a rule allows it',
   'no-match': 'no rule of its group matches',
+  'empty-rule': 'no rule of its group matches; one of them has no pattern',
   'no-group': 'no group names this agent, and there is none for everybody',
   unavailable: 'the site has no robots.txt',
   'outage-without-copy': 'its robots.txt cannot be had, and this profile then opens the site',

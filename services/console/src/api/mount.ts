@@ -2,7 +2,7 @@
 import type { Ledger } from '@decorum/ledger'
 import { CANDIDATES } from '@decorum/protocol'
 import type { Queue } from 'bullmq'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { BODY_MAX_BYTES, bodyRoom } from '../body-room.ts'
 import type { ConsoleConfig } from '../config.ts'
@@ -141,9 +141,18 @@ function addStream(server: FastifyInstance, { config }: ApiParts): void {
 function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: ApiParts): void {
   const intake = queues.filter((queue) => queue.name === CANDIDATES)
   scope.removeAllContentTypeParsers() // JSON too is read by us, so that all shapes name their line in one way
-  scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'string' }, (_request, body, done) =>
+  scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
+  const wrongType = new Refusal(
+    415,
+    'content-type',
+    `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`,
+  )
+  scope.setErrorHandler<FastifyError>((error, _request, reply) => {
+    if (error.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error // the server's own handler answers
+    return refuse(reply, wrongType)
+  })
   const room = bodyRoom()
   scope.addHook('onRequest', async (request, reply) => {
     if (room.enter(request.headers['content-length'], reply.raw)) return
@@ -158,11 +167,10 @@ function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: Api
       if (query instanceof Refusal) return refuse(reply, query)
       const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
       const shape = INTAKE_TYPES[type]
-      if (shape === undefined || typeof request.body !== 'string') {
-        const message = `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`
-        return reply.code(415).send({ error: 'content-type', message })
-      }
-      const candidates = readBody(request.body, shape, config.agents, query.agent)
+      if (shape === undefined || !Buffer.isBuffer(request.body)) return refuse(reply, wrongType)
+      const text = textOf(request.body)
+      if (text instanceof Refusal) return refuse(reply, text)
+      const candidates = readBody(text, shape, config.agents, query.agent)
       if (!('candidates' in candidates)) return reply.code(400).send(candidates)
       if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
       const { stored, refusal } = await store(intake, candidates.candidates)
@@ -170,6 +178,19 @@ function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: Api
       return reply.code(202).send({ count: stored })
     },
   )
+}
+
+/** Without its byte order mark. Of text in another encoding what is lost would make other URLs than those meant. */
+function textOf(body: Buffer): string | Refusal {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return new Refusal(
+      400,
+      'not-utf-8',
+      'the body is not text in UTF-8: write it in that encoding, without compression',
+    )
+  }
 }
 
 export function unavailable(why: unknown): Problem {

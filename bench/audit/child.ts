@@ -1,0 +1,14 @@
+/** Audits one file in a process of its own and tells how long that took and how large it became. */
+import { agentsOf, auditLogs } from '@decorum/audit'
+
+const [file = ''] = process.argv.slice(2)
+const agents = agentsOf({ profile: 'decorum', minDelayMs: 1_000, maxDelayMs: 10_000 })
+const startedAt = performance.now()
+const { requests, total, violations } = await auditLogs([file], { agents })
+process.send?.({
+  ms: performance.now() - startedAt,
+  maxRssKb: process.resourceUsage().maxRSS,
+  requests,
+  total,
+  violations,
+})

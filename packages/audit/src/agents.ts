@@ -1,0 +1,81 @@
+/**
+ * Who is who in a log. An agent is one crawler identity: with an origin it makes a lane. A party is whoever shares what
+ * was learnt: the agents of one fleet read one robots.txt for all; strangers in the same log know nothing of each other.
+ */
+import type { Agents } from '@decorum/protocol'
+import { type Policy, type ProfileName, policies, productToken } from '@decorum/robots'
+
+export type AuditedAgent = {
+  /** how reports call it */
+  name: string
+  /** whose knowledge it shares */
+  party: string
+  /** product tokens, most specific first: whose groups of a robots.txt it obeys */
+  tokens: string[]
+  policy: Policy
+  /** least and most delay by its own word, ms */
+  minDelayMs: number
+  maxDelayMs: number
+  honourCrawlDelay: boolean
+}
+
+/** User-Agent header → agent; undefined: not one of those to be judged. */
+export type AgentFinder = (userAgent: string) => AuditedAgent | undefined
+
+export type AgentSettings = {
+  /** the agents of one fleet; lines of others are left out */
+  agents?: Agents
+  /** all lines are of this one agent, whatever their User-Agent */
+  agent?: string
+  profile: ProfileName
+  minDelayMs: number
+  maxDelayMs: number
+}
+
+export function agentsOf(settings: AgentSettings): AgentFinder {
+  const { agents, agent, profile, minDelayMs, maxDelayMs } = settings
+  const policy = policies[profile]
+  if (agents) {
+    const byHeader = new Map(
+      agents.list.map((one): [string, AuditedAgent] => [
+        one.userAgent,
+        {
+          name: one.name,
+          party: 'fleet',
+          tokens: [one.name, ...one.fallbacks],
+          policy: policies[one.profile],
+          minDelayMs: one.minGapMs,
+          maxDelayMs: one.maxGapMs,
+          honourCrawlDelay: one.honourCrawlDelay,
+        },
+      ]),
+    )
+    return (userAgent) => byHeader.get(userAgent)
+  }
+  const stranger = (name: string, token: string): AuditedAgent => ({
+    name,
+    party: name,
+    tokens: [token],
+    policy,
+    minDelayMs,
+    maxDelayMs,
+    honourCrawlDelay: policy.crawlDelay,
+  })
+  if (agent !== undefined) {
+    const all = stranger(agent, agent)
+    return () => all
+  }
+  return (userAgent) => stranger(userAgent || '-', tokenOf(userAgent))
+}
+
+/**
+ * The product token of a User-Agent header. Behind a browser's name crawlers name themselves after `compatible;`, or in a
+ * comment that begins with their name and holds a contact: `(Applebot/0.1; +http://…)`. Else it is the leading token.
+ */
+export function tokenOf(userAgent: string): string {
+  const compatible = /(?:^|[(;\s])compatible; ?([A-Za-z_-]+)/i.exec(userAgent)?.[1]
+  if (compatible !== undefined) return compatible.toLowerCase()
+  const leading = productToken(userAgent)
+  if (leading !== 'mozilla') return leading
+  return /\(([A-Za-z_-]+)(?:\/[\w.]+)?; ?\+?https?:/.exec(userAgent)?.[1]?.toLowerCase() ?? leading
+}

@@ -1,0 +1,15 @@
+/**
+ * Judges a crawler's politeness by what sites recorded, and by nothing else. Start at `auditLogs` for files, at
+ * `openAudit` for exchanges from anywhere; docs/audit.md defines every verdict.
+ */
+export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf } from './agents.ts'
+export { type Audit, type JudgeOptions, judgeRecord, openAudit } from './judge/audit.ts'
+export { OFFENCES, type Offence } from './offences.ts'
+export { htmlReport } from './print/html.ts'
+export { printable, printableJson } from './print/printable.ts'
+export { textReport } from './print/text.ts'
+export { auditLogs, exitCodeOf, readLogs, UnreadableLogError } from './read/logs.ts'
+export { readRobotsFolder } from './read/robots-folder.ts'
+export type { Evidence, RequestLine, RobotsByOrigin, RobotsLine } from './record.ts'
+export type { AgentReport, LaneReport, LaneTimeline, Report, Violation } from './report.ts'
+export { reportSchema } from './schema.ts'

@@ -1,0 +1,193 @@
+/**
+ * Judges a record of exchanges: it knows nothing of who made them but what the sites wrote down. Time is counted as the
+ * sites saw it: from the end of one exchange to the start of the next. Lines may come in any order; each costs some 60
+ * bytes and its path until the report is asked for.
+ */
+import type { PaceGroups } from '@decorum/protocol'
+import type { AgentFinder } from '../agents.ts'
+import { originOf } from '../origin.ts'
+import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'
+import type { Report } from '../report.ts'
+import { Bodies, NO_BODY } from './answers.ts'
+import { Exchanges } from './columns.ts'
+import { findChains } from './find-chains.ts'
+import { Findings } from './findings.ts'
+import { judgeInBackOff } from './judge-back-off.ts'
+import { GroupJudge } from './judge-groups.ts'
+import { judgeInLane, type LaneJudge } from './judge-lane.ts'
+import { judgeRobots } from './judge-robots.ts'
+import { type Asking, Knowledge } from './knowledge.ts'
+import { type Lane, Lanes } from './lanes.ts'
+import type { Meter } from './meter.ts'
+import { summary } from './summary.ts'
+
+export type JudgeOptions = {
+  agents: AgentFinder
+  /** how long after an answer another lane's request may still rest on what was known before it, ms (1000) */
+  ruleChangeMs?: number
+  /** first retry of an unreachable robots.txt, when not the policy's, ms */
+  robotsRetryMs?: number
+  /** lanes that share a delay; absent: each lane is judged by itself alone */
+  paceGroups?: PaceGroups
+  /** examples kept of each offence (20) */
+  examples?: number
+  /** the record goes on where an older one ended: rules may be known from there for a day */
+  continues?: boolean
+  /** bodies of rules by origin, for logs that hold none */
+  robotsByOrigin?: RobotsByOrigin
+  /** lanes that are drawn in the report (0) */
+  timelines?: number
+  /** counts the work, for tests */
+  meter?: Meter
+}
+
+export type Audit = {
+  /**
+   * Takes one exchange; `file` and `line` say where it stands.
+   * @returns false when its origin is none; it is not taken then
+   */
+  request(line: RequestLine, file?: number, number?: number): boolean
+  /** Takes a body of rules, before or after the requests that name it. */
+  body(hash: string, body: string | Uint8Array): void
+  /** Judges all that was taken. To be called once. */
+  report(found?: { clockSteps?: readonly ClockStep[]; files?: readonly string[] }): Report
+  readonly requests: number
+}
+
+const RULE_CHANGE_MS = 1_000
+const EXAMPLES = 20
+const RULES_LAST_MS = 86_400_000
+
+export function openAudit(options: JudgeOptions): Audit {
+  const exchanges = new Exchanges()
+  const lanes = new Lanes(options.agents)
+  const bodies = new Bodies(options.robotsByOrigin)
+  const origins = new Map<string, string | undefined>()
+  let leftOut = 0
+  return {
+    request(line, file = 0, number = 0) {
+      if (!origins.has(line.origin)) origins.set(line.origin, originOf(line.origin))
+      const origin = origins.get(line.origin)
+      if (origin === undefined) return false
+      const lane = lanes.of(line.agent, origin)
+      if (lane < 0) leftOut++
+      else exchanges.add(line, lane, line.robots === undefined ? NO_BODY : bodies.numberOf(line.robots), file, number)
+      return true
+    },
+    body: (hash, body) => bodies.set(hash, body),
+    report: ({ clockSteps = [], files = [] } = {}) =>
+      judgeAll({ exchanges, lanes, bodies, options, leftOut, clockSteps, files }),
+    get requests() {
+      return exchanges.length + leftOut
+    },
+  }
+}
+
+/** Judges a record that is at hand as a whole. */
+export function judgeRecord({ requests, bodies, robotsByOrigin }: Evidence, options: JudgeOptions): Report {
+  const audit = openAudit(robotsByOrigin === undefined ? options : { ...options, robotsByOrigin })
+  for (const [hash, body] of bodies) audit.body(hash, body)
+  let unusable = 0
+  for (const [at, line] of requests.entries()) if (!audit.request(line, 0, at + 1)) unusable++
+  const report = audit.report()
+  if (unusable > 0) {
+    report.setAside.lines += unusable
+    report.setAside.byReason['no-origin'] = unusable
+    if (report.verdict === 'clean') report.verdict = 'partly-judged'
+  }
+  return report
+}
+
+export type Judged = {
+  exchanges: Exchanges
+  lanes: Lanes
+  bodies: Bodies
+  options: JudgeOptions
+  leftOut: number
+  clockSteps: readonly ClockStep[]
+  files: readonly string[]
+}
+
+function judgeAll(judged: Judged): Report {
+  const { exchanges, lanes, bodies, options, clockSteps } = judged
+  const { ruleChangeMs: graceMs = RULE_CHANGE_MS, examples = EXAMPLES, meter = { steps: 0 }, paceGroups } = options
+  const order = exchanges.inOrder()
+  const chains = findChains(exchanges, order, lanes.all, meter)
+  const knowledge = new Knowledge({ chains, exchanges, bodies, lanes: lanes.all, graceMs, meter })
+  const findings = new Findings({ exchanges, lanes: lanes.all, clockSteps, examples })
+  const groups =
+    paceGroups && new GroupJudge({ exchanges, knowledge, findings, groups: paceGroups, meter }, lanes.places)
+  if (groups !== undefined)
+    for (const row of order) {
+      const number = exchanges.lane[row] as number
+      groups.note(row, lanes.all[number] as Lane, number)
+    }
+
+  let noRules = 0
+  let hops = 0
+  let elsewhere = 0
+  const broken = new Map<number, Map<number, number>>()
+  const judge: LaneJudge = {
+    exchanges,
+    knowledge,
+    findings,
+    hop: 'none',
+    noRules: () => {
+      noRules++
+    },
+    broken: (body, line) => {
+      const lines = broken.get(body) ?? new Map<number, number>()
+      broken.set(body, lines.set(line, (lines.get(line) ?? 0) + 1))
+    },
+    mayKnowUntil: options.continues
+      ? (exchanges.startMin[order[0] ?? 0] as number) + RULES_LAST_MS
+      : Number.NEGATIVE_INFINITY,
+  }
+  for (const row of order) {
+    meter.steps++
+    const number = exchanges.lane[row] as number
+    const lane = lanes.all[number] as Lane
+    const chain = chains.ofRow(row)
+    const asking: Asking = {
+      agent: lane.agent,
+      agentId: lane.agentId,
+      startMin: exchanges.startMin[row] as number,
+      startMax: exchanges.startMax[row] as number,
+      chain,
+    }
+    judge.hop = 'none'
+    if (chains.isHop(row)) {
+      const home = lanes.all[exchanges.lane[chains.first(chain)] as number] as Lane
+      judge.hop = home.origin === lane.origin ? 'at-home' : 'elsewhere'
+      hops++
+      if (judge.hop === 'elsewhere') elsewhere++
+    }
+    lane.requests++
+    if (exchanges.isRobots(row)) lane.robots++
+    if (exchanges.isCut(row)) lane.cut++
+    judgeInLane(row, lane, asking, judge)
+    judgeInBackOff(row, lane, asking, { exchanges, findings, graceMs, meter })
+    groups?.judge(row, lane, number, asking)
+  }
+  for (const place of lanes.places)
+    judgeRobots(place, {
+      exchanges,
+      chains,
+      bodies,
+      findings,
+      lanes: lanes.all,
+      retryMs: options.robotsRetryMs,
+      meter,
+    })
+  return summary(judged, {
+    order,
+    chains,
+    knowledge,
+    findings,
+    noRules,
+    hops: { requests: hops, elsewhere },
+    broken,
+    ...(groups === undefined ? {} : { paceGroups: groups.shared }),
+    graceMs,
+  })
+}

@@ -1,0 +1,61 @@
+/**
+ * The robots fetches in a record. A chain is a GET of /robots.txt and the hops that follow its redirects; each
+ * /robots.txt that a chain comes by is a fetch of that origin's rules, from that request to the end of the chain.
+ */
+import { Numbers } from './numbers.ts'
+
+/** RFC 9309 §2.3.1.2: at least five. */
+export const MOST_HOPS = 5
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+export const isRedirect = (status: number): boolean => REDIRECTS.has(status)
+
+/** All chains and fetches of a record, in columns: a log may hold nothing else. */
+export class Chains {
+  readonly #chainOf: Int32Array
+  /** of each chain its first and last row, and how many hops it has */
+  readonly #first = new Numbers()
+  readonly #last = new Numbers()
+  readonly #hops = new Numbers()
+  /** of each fetch its chain, the row of its /robots.txt, and how many hops of the chain were before it */
+  readonly #fetchChain = new Numbers()
+  readonly #fetchFirst = new Numbers()
+  readonly #fetchHops = new Numbers()
+
+  constructor(rows: number) {
+    this.#chainOf = new Int32Array(rows)
+  }
+
+  /** chain of a row, -1: none */
+  ofRow = (row: number): number => (this.#chainOf[row] as number) - 1
+  first = (chain: number): number => this.#first.get(chain)
+  last = (chain: number): number => this.#last.get(chain)
+  hops = (chain: number): number => this.#hops.get(chain)
+  isHop(row: number): boolean {
+    const chain = this.ofRow(row)
+    return chain >= 0 && this.first(chain) !== row
+  }
+  chainOf = (fetch: number): number => this.#fetchChain.get(fetch)
+  /** the row of its /robots.txt: a hop where another one begins the chain */
+  firstOf = (fetch: number): number => this.#fetchFirst.get(fetch)
+  lastOf = (fetch: number): number => this.last(this.chainOf(fetch))
+  hopsBefore = (fetch: number): number => this.#fetchHops.get(fetch)
+
+  begin(row: number): number {
+    const chain = this.#first.push(row)
+    this.#last.push(row)
+    this.#hops.push(0)
+    this.#chainOf[row] = chain + 1
+    return chain
+  }
+  join(chain: number, row: number): void {
+    this.#last.set(chain, row)
+    this.#hops.set(chain, this.hops(chain) + 1)
+    this.#chainOf[row] = chain + 1
+  }
+  beginFetch(chain: number, row: number): number {
+    this.#fetchFirst.push(row)
+    this.#fetchHops.push(this.hops(chain))
+    return this.#fetchChain.push(chain)
+  }
+}

@@ -1,0 +1,120 @@
+/** What was found: counted in all, and a bounded part of it kept with its figures. */
+import { OFFENCE_NAMES, type Offence } from '../offences.ts'
+import type { ClockStep } from '../record.ts'
+import type { LogLine, Violation } from '../report.ts'
+import type { Exchanges } from './columns.ts'
+import type { Lane } from './lanes.ts'
+
+export type Finding = {
+  row: number
+  offence: Offence
+  because: () => string
+  /** how bad, within its kind: 0 to 1 */
+  share: number
+  /** the exchange it is held against */
+  after?: number
+  /** since when the record must hold together for this to be one; absent: the request alone */
+  since?: number
+}
+
+/** Of each kind so many of the worst are kept, for the worst of all. */
+const WORST_KEPT = 5
+const WORST_SHOWN = 5
+/** Of one kind, and of one lane, at most so many of the worst are shown. */
+const WORST_ALIKE = 2
+/** How kinds compare: what a site feels most comes first. */
+const WEIGHTS: Record<Offence, number> = {
+  overlap: 9,
+  'in-back-off': 8,
+  disallowed: 7,
+  'short-delay': 6,
+  'rules-unreachable': 5,
+  'before-rules': 4,
+  'robots-overlap': 3,
+  'robots-too-often': 2,
+  'pace-group': 2,
+  'rules-too-old': 1,
+}
+
+type Kept = { finding: Finding; because: string }
+
+export class Findings {
+  readonly counts = Object.fromEntries(OFFENCE_NAMES.map((name) => [name, 0])) as Record<Offence, number>
+  /** not held against anybody, for the clock had been set back */
+  byClock = 0
+  readonly #kept: Kept[] = []
+  readonly #worst = new Map<Offence, Kept[]>()
+  readonly #exchanges: Exchanges
+  readonly #lanes: Lane[]
+  readonly #steps: readonly ClockStep[]
+  readonly #examples: number
+
+  constructor(of: { exchanges: Exchanges; lanes: Lane[]; clockSteps: readonly ClockStep[]; examples: number }) {
+    this.#exchanges = of.exchanges
+    this.#lanes = of.lanes
+    this.#steps = of.clockSteps
+    this.#examples = of.examples
+  }
+
+  blame(finding: Finding): void {
+    const { row, offence } = finding
+    const at = this.#exchanges.startMin[row] as number
+    const since = finding.since ?? at
+    if (this.#steps.some(({ from, to }) => at >= from && since <= to)) {
+      this.byClock++
+      return
+    }
+    const lane = this.#lanes[this.#exchanges.lane[row] as number] as Lane
+    lane.offences ??= {}
+    lane.offences[offence] = (lane.offences[offence] ?? 0) + 1
+    this.#exchanges.found[row] = (this.#exchanges.found[row] as number) | (1 << OFFENCE_NAMES.indexOf(offence))
+    this.counts[offence]++
+    let kept: Kept | undefined
+    if (this.counts[offence] <= this.#examples) {
+      kept = { finding, because: finding.because() }
+      this.#kept.push(kept)
+    }
+    const worst = this.#worst.get(offence) ?? []
+    this.#worst.set(offence, worst)
+    if (worst.length === WORST_KEPT && (worst.at(-1)?.finding.share ?? 0) >= finding.share) return
+    worst.push(kept ?? { finding, because: finding.because() })
+    worst.sort((a, b) => b.finding.share - a.finding.share)
+    worst.length = Math.min(worst.length, WORST_KEPT)
+  }
+
+  /** @param fileOf  names of logs by number */
+  examples(fileOf: (file: number) => string): Violation[] {
+    return this.#kept.map((kept) => this.#violation(kept, fileOf)).sort((a, b) => a.at - b.at)
+  }
+
+  worst(fileOf: (file: number) => string): Violation[] {
+    const all = [...this.#worst.values()].flat()
+    all.sort((a, b) => WEIGHTS[b.finding.offence] - WEIGHTS[a.finding.offence] || b.finding.share - a.finding.share)
+    // First not too many of one kind, nor of one lane; then of one kind; then whatever is left.
+    const chosen: Kept[] = []
+    for (const most of [{ ofLane: WORST_ALIKE }, { ofLane: WORST_SHOWN }]) {
+      for (const kept of all) {
+        const { row, offence } = kept.finding
+        const lane = this.#exchanges.lane[row]
+        const alike = chosen.filter(({ finding }) => finding.offence === offence).length
+        const inLane = chosen.filter(({ finding }) => this.#exchanges.lane[finding.row] === lane).length
+        if (!chosen.includes(kept) && alike < WORST_ALIKE && inLane < most.ofLane) chosen.push(kept)
+      }
+    }
+    const more = all.filter((kept) => !chosen.includes(kept))
+    return [...chosen, ...more].slice(0, WORST_SHOWN).map((kept) => this.#violation(kept, fileOf))
+  }
+
+  #violation({ finding: { row, offence, after }, because }: Kept, fileOf: (file: number) => string): Violation {
+    const exchanges = this.#exchanges
+    const { agent, origin } = this.#lanes[exchanges.lane[row] as number] as Lane
+    const lineOf = (of: number): LogLine => ({
+      file: fileOf(exchanges.file[of] as number),
+      line: exchanges.line[of] as number,
+    })
+    const at = exchanges.startMin[row] as number
+    const path = exchanges.path(row)
+    const violation: Violation = { offence, agent: agent.name, origin, path, at, because, line: lineOf(row) }
+    return after === undefined ? violation : { ...violation, after: lineOf(after) }
+  }
+}

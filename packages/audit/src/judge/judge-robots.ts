@@ -1,0 +1,111 @@
+/** One party's way with one origin's robots.txt: one fetch at a time, and no more often than the profile agrees to. */
+import { type Policy, parseRetryAfter } from '@decorum/robots'
+import { type Answer, answerOf, type Bodies } from './answers.ts'
+import type { Chains } from './chains.ts'
+import type { Exchanges } from './columns.ts'
+import type { Findings } from './findings.ts'
+import type { Lane, Place } from './lanes.ts'
+import type { Meter } from './meter.ts'
+
+type Judge = {
+  exchanges: Exchanges
+  chains: Chains
+  bodies: Bodies
+  findings: Findings
+  lanes: Lane[]
+  /** first retry of an outage, when the operator has set it otherwise than the policy */
+  retryMs: number | undefined
+  meter: Meter
+}
+
+/** Answers in a row: failures, and of them those that say "busy". */
+type Row = { failures: number; busy: number }
+
+export function judgeRobots(place: Place, judge: Judge): void {
+  const { exchanges, chains, findings, lanes } = judge
+  let openUntil = Number.NEGATIVE_INFINITY
+  let openBy = -1
+  /** the latest fetch that was no hop, and the least pause after it */
+  let previous: { row: number; endMin: number; owed: number; status: number } | undefined
+  /** a fetch that was cut may have been read or given up */
+  let read: Row = { failures: 0, busy: 0 }
+  let givenUp: Row = { failures: 0, busy: 0 }
+  for (const number of place.fetches) {
+    judge.meter.steps++
+    const row = chains.firstOf(number)
+    const last = chains.lastOf(number)
+    const start = exchanges.startMax[row] as number
+    const endMin = exchanges.endMin[last] as number
+    const isHop = chains.isHop(row)
+    if (start < openUntil) {
+      const early = openUntil - start
+      findings.blame({
+        row,
+        offence: 'robots-overlap',
+        share: early / (early + 1_000),
+        after: openBy,
+        since: openUntil,
+        because: () => `another fetch of it was in flight for another ${early.toFixed(1)} ms`,
+      })
+    } else if (previous !== undefined && !isHop && start - previous.endMin < previous.owed) {
+      const { endMin: since, owed, status, row: before } = previous
+      findings.blame({
+        row,
+        offence: 'robots-too-often',
+        share: 1 - (start - since) / owed,
+        after: before,
+        since,
+        because: () => `${seconds(start - since)} after the answer ${status || '(none)'}, ${seconds(owed)} were agreed`,
+      })
+    }
+    if (endMin > openUntil) {
+      openUntil = endMin
+      openBy = row
+    }
+    if (isHop) continue
+    const { policy } = (lanes[exchanges.lane[row] as number] as Lane).agent
+    const answer = answerOf(number, place.origin, judge)
+    const retryAfter = exchanges.header(last)
+    const pause = (given: Answer['kind'], counted: Row): number =>
+      pauseAfter(given, policy, counted, judge.retryMs, parseRetryAfter(retryAfter, endMin) ?? 0)
+    read = counted(answer.kind, policy, read)
+    let owed = pause(answer.kind, read)
+    const other = answer.doubtful ? 'no-answer' : answer.kind
+    givenUp = counted(other, policy, givenUp)
+    owed = Math.min(owed, pause(other, givenUp))
+    previous = { row, endMin, owed, status: exchanges.status[last] as number }
+  }
+}
+
+const counted = (kind: Answer['kind'], policy: Policy, { failures, busy }: Row): Row => ({
+  failures: isOutage(kind, policy) ? failures + 1 : 0,
+  busy: kind === 'busy' ? busy + 1 : 0,
+})
+
+/** The least pause after an answer, ms. */
+function pauseAfter(
+  kind: Answer['kind'],
+  policy: Policy,
+  { failures, busy }: Row,
+  retryMs: number | undefined,
+  retryAfterMs: number,
+): number {
+  const first = retryMs ?? policy.firstRetryMs
+  const firstBusy = Math.min(first, policy.firstBusyRetryMs)
+  const afterGood = policy.leastFreshMs * policy.refreshAtShare
+  // A redirect whose target the record does not hold: whatever came of it, this much was agreed.
+  if (kind === 'unknown') return Math.min(afterGood, firstBusy)
+  if (!isOutage(kind, policy)) return afterGood
+  const slow = doubled(first, failures, policy.longestRetryMs)
+  // 503 alone is asked for more often, never more rarely.
+  const quick = doubled(firstBusy, busy, policy.longestBusyRetryMs)
+  return Math.max(retryAfterMs, kind === 'busy' ? Math.min(slow, quick) : slow)
+}
+
+const doubled = (first: number, times: number, longest: number): number =>
+  Math.min(first * 2 ** Math.max(times - 1, 0), Math.max(longest, first))
+
+const isOutage = (kind: Answer['kind'], policy: Policy): boolean =>
+  kind !== 'unknown' && kind !== 'renewed' && policy.answers[kind] === 'unreachable'
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(3)} s`

@@ -1,0 +1,42 @@
+/** The ways of being impolite: what was promised, and what a finding means. The order is that of reports. */
+export const OFFENCES = {
+  overlap: {
+    promise: 'one request at a time in a lane',
+    means: 'a request began while another of its lane was open',
+  },
+  'short-delay': {
+    promise: 'never less than the delay between two requests',
+    means: 'a request came before the delay of its lane was over',
+  },
+  disallowed: { promise: 'nothing that the rules disallow', means: 'the rules in force disallow the URL' },
+  'before-rules': {
+    promise: 'no page before robots.txt was answered',
+    means: 'a page was requested before robots.txt had been answered',
+  },
+  'rules-unreachable': {
+    promise: 'no page while robots.txt is unreachable',
+    means: 'a page was requested while robots.txt was unreachable',
+  },
+  'in-back-off': {
+    promise: 'nothing before a Retry-After is over',
+    means: 'a request came before a Retry-After was over',
+  },
+  'rules-too-old': {
+    promise: 'no rules older than a day',
+    means: 'a page was requested more than a day after robots.txt had last been answered',
+  },
+  'robots-overlap': {
+    promise: 'one robots fetch at a time per origin',
+    means: 'two fetches of one robots.txt were in flight at once',
+  },
+  'robots-too-often': {
+    promise: 'robots.txt is not fetched too often',
+    means: 'robots.txt was fetched again too soon',
+  },
+  'pace-group': {
+    promise: 'the delay of a pace group is kept',
+    means: 'a request came while the pace group was taken',
+  },
+} as const
+export type Offence = keyof typeof OFFENCES
+export const OFFENCE_NAMES = Object.keys(OFFENCES) as Offence[]

@@ -1,0 +1,38 @@
+/** Origins and paths as they are compared: one spelling for each, whatever a log made of them. */
+
+/** The least part of a URL that is no longer ASCII, or was no octet of one. */
+const BEYOND_ASCII = /[^\x21-\x7e]/
+
+/**
+ * `scheme://host[:port]` in its one form: small letters, punycode, no default port, no dot at the end.
+ * @returns undefined when it is no http(s) origin
+ */
+export function originOf(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return undefined
+  const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
+  return host === '' ? undefined : `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
+}
+
+/** Host of an origin, without its port. */
+export const hostOf = (origin: string): string => new URL(origin).hostname
+
+/** The same path in ASCII: octets beyond it percent-encoded, as UTF-8. */
+export function asciiPath(path: string): string {
+  if (!BEYOND_ASCII.test(path)) return path
+  return path.replace(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(text.toWellFormed()))
+}
+
+/** A URL, or a path, that its parser would not change. */
+const PLAIN_URL =
+  /^https?:\/\/[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z][a-z0-9-]*)+(?::(?!80\/|443\/)[1-9]\d{0,3})?\/(?![^?]*\/\.)(?!\.)[\w\-.~!$&()*+,;=:@/%?]*$/
+const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
+
+/** Where a Location leads, in the same form; undefined: nowhere that HTTP could follow. */
+export function targetOf(location: string, origin: string, path: string): string | undefined {
+  if (PLAIN_URL.test(location)) return location
+  if (PLAIN_PATH.test(location)) return origin + location
+  const url = URL.parse(location, origin + path)
+  const to = url === null ? undefined : originOf(url.origin)
+  return to === undefined || url === null ? undefined : to + url.pathname + url.search
+}

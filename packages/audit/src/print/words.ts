@@ -1,0 +1,81 @@
+/** Sentences and figures that the text and the HTML report share. */
+
+import { tokenOf } from '../agents.ts'
+import { OFFENCE_NAMES, OFFENCES, type Offence } from '../offences.ts'
+import type { AgentReport, Report } from '../report.ts'
+
+export const count = (n: number, what: string): string => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`
+export const instant = (at: number): string => `${new Date(at).toISOString().replace('T', ' ').slice(0, 23)} UTC`
+export const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
+
+/** An agent in a narrow place: by its product token, unless that is a browser's. */
+export function labelOf(agent: string, most: number): string {
+  const token = tokenOf(agent)
+  return token === '' || token === 'mozilla' || agent.length <= most ? short(agent, most) : short(token, most)
+}
+
+export const headline = (report: Report): string =>
+  [
+    count(report.requests, 'request'),
+    count(report.agents.length, 'agent'),
+    count(report.origins, 'origin'),
+    count(report.lanes.length, 'lane'),
+    `${instant(report.from)} to ${instant(report.to)}`,
+  ].join(' · ')
+
+/** How politely, in one word for a column. */
+export function mannersOf({ requests, violations }: AgentReport): string {
+  if (violations === 0) return 'polite'
+  const share = violations / requests
+  return share < 0.01 ? 'mostly polite' : share < 0.1 ? 'often rude' : 'rude'
+}
+
+export const promises = (report: Report): { promise: string; broken: number; offence: Offence }[] =>
+  OFFENCE_NAMES.filter((offence) => offence !== 'pace-group' || report.paceGroups !== undefined).map((offence) => ({
+    offence,
+    promise: OFFENCES[offence].promise,
+    broken: report.violations[offence],
+  }))
+
+const REASONS: Record<string, string> = {
+  unreadable: 'of no known format',
+  'no-times': 'without usable times',
+  'no-origin': 'that name no origin',
+  'bad-request': 'with a value that cannot be',
+  'too-long': 'too long to be a request',
+  cut: 'not finished by its writer',
+}
+
+/** What was not judged, and why; empty: all was. */
+export function gaps(report: Report): string[] {
+  const { unjudgedBecause, setAside, noRequest, leftOut, logs } = report
+  const said: string[] = []
+  if (unjudgedBecause.noRules > 0)
+    said.push(`${count(unjudgedBecause.noRules, 'page')} not judged by rules: the record does not hold them (--robots)`)
+  if (unjudgedBecause.clock > 0)
+    said.push(`${count(unjudgedBecause.clock, 'finding')} dropped: the log's clock was set back there`)
+  for (const [reason, lines] of Object.entries(setAside.byReason))
+    said.push(`${count(lines, 'line')} set aside: ${REASONS[reason] ?? reason}`)
+  if (noRequest > 0) said.push(`${count(noRequest, 'line')} without an HTTP request`)
+  if (leftOut > 0) said.push(`${count(leftOut, 'request')} of other agents left out`)
+  for (const { file, notes } of logs) for (const note of notes) said.push(`${file}: ${note}`)
+  return said
+}
+
+export const toleranceSentence = ({ tolerance }: Report): string =>
+  `A delay is counted from the end of one exchange to the start of the next; tolerance ${tolerance.delayMs} ms (after an exchange that the agent cut, what the record says, else ${tolerance.afterCutMs} ms; ${tolerance.ruleChangeMs} ms for new rules or a Retry-After to reach other lanes).`
+
+export function verdictSentence(report: Report): string {
+  if (report.verdict === 'violations') return `${count(report.total, 'violation')}`
+  if (report.verdict === 'clean') return 'no violation'
+  const judged = report.requests - report.unjudged
+  return judged <= 0 || report.unjudgedBecause.noRules >= pagesIn(report)
+    ? 'no violation found, but no page could be judged by its rules'
+    : 'no violation found, but part of the log could not be judged'
+}
+
+const pagesIn = ({ requests, lanes }: Report): number => {
+  let robots = 0
+  for (const lane of lanes) robots += lane.robots
+  return requests - robots
+}

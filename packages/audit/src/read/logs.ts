@@ -1,0 +1,192 @@
+/** Logs from disk, gzip or standard input: line by line, each in whichever of the known formats it is. */
+import { type JudgeOptions, openAudit } from '../judge/audit.ts'
+import type { ClockStep, Evidence, RequestLine } from '../record.ts'
+import type { LogLine, LogReport, Report, SetAside } from '../report.ts'
+import { ClockWatch } from './clock.ts'
+import { readCombined, type Shape } from './combined.ts'
+import { readJson } from './json.ts'
+import type { ReadLine, Reason } from './line.ts'
+import { type Line, linesAt, readLines, textOf, UnreadableLogError } from './lines.ts'
+import { type Fields, fieldsOf, readW3c } from './w3c.ts'
+
+export { UnreadableLogError }
+
+const EXAMPLES = 5
+const EXAMPLE_CHARS = 200
+
+type Sink = {
+  /** @returns false when the origin is none */
+  request(line: RequestLine, file: number, number: number): boolean
+  body(hash: string, body: string | Uint8Array): void
+}
+
+type Reading = { setAside: SetAside; noRequest: number; logs: LogReport[]; clockSteps: ClockStep[]; requests: number }
+
+/**
+ * Judges logs. Lines that cannot be read are set aside and counted; so the report may say that part was not judged.
+ * @param files  paths; '-' is standard input
+ * @throws       UnreadableLogError when a file cannot be read, or when there is no request at all
+ */
+export async function auditLogs(files: string[], options: JudgeOptions & { origin?: string }): Promise<Report> {
+  const audit = openAudit(options)
+  const { setAside, noRequest, logs, clockSteps } = await readAll(files, options.origin, {
+    request: (line, file, number) => audit.request(line, file, number),
+    body: (hash, body) => audit.body(hash, body),
+  })
+  const report = audit.report({ clockSteps, files })
+  Object.assign(report, { setAside, noRequest, logs } satisfies Partial<Report>)
+  const odd = setAside.lines - (setAside.byReason.cut ?? 0)
+  if (report.verdict === 'clean' && (odd > 0 || clockSteps.length > 0)) report.verdict = 'partly-judged'
+  await addTexts(report)
+  return report
+}
+
+/** 0 judged and clean · 1 violations · 4 clean, but part of it could not be judged. 2, could not run, is an error. */
+export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
+  (({ clean: 0, violations: 1, 'partly-judged': 4 }) as const)[verdict]
+
+/** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
+export async function readLogs(files: string[], origin?: string): Promise<Evidence & Omit<Reading, 'requests'>> {
+  const requests: RequestLine[] = []
+  const bodies = new Map<string, string | Uint8Array>()
+  const reading = await readAll(files, origin, {
+    request: (line) => requests.push(line) > 0,
+    body: (hash, body) => void bodies.set(hash, body),
+  })
+  return { ...reading, requests, bodies }
+}
+
+async function readAll(files: string[], origin: string | undefined, sink: Sink): Promise<Reading> {
+  const reading: Reading = {
+    setAside: { lines: 0, byReason: {}, examples: [] },
+    noRequest: 0,
+    logs: [],
+    clockSteps: [],
+    requests: 0,
+  }
+  for (const [index, file] of files.entries()) await readLog(file, index, origin, sink, reading)
+  if (reading.requests === 0) {
+    const [first] = reading.setAside.examples
+    const why = first === undefined ? '' : `; ${first.file}:${first.line}: ${first.why}`
+    throw new UnreadableLogError(`${files.join(', ')}: no request in it, so there is nothing to judge${why}`)
+  }
+  return reading
+}
+
+async function readLog(
+  file: string,
+  index: number,
+  origin: string | undefined,
+  sink: Sink,
+  reading: Reading,
+): Promise<void> {
+  const reader = new LineReader(origin)
+  const formats = new Set<string>()
+  const clock = new ClockWatch(file)
+  const once = oncePerText()
+  const assumed = new Set<string>()
+  let number = 0
+  let requests = 0
+  const setAside = (reason: Reason, why: string, text: string): void => {
+    const { byReason, examples } = reading.setAside
+    reading.setAside.lines++
+    byReason[reason] = (byReason[reason] ?? 0) + 1
+    if (examples.length < EXAMPLES)
+      examples.push({ file, line: number, why, text: textOf(text).slice(0, EXAMPLE_CHARS) })
+  }
+  const cut = await readLines(file, (line) => {
+    number++
+    const read = reader.read(line)
+    if (read.kind === 'odd') setAside(read.reason, read.why, line.text)
+    else if (read.kind === 'no-request') reading.noRequest++
+    else if (read.kind === 'robots')
+      sink.body(read.line.hash, 'body' in read.line ? read.line.body : Buffer.from(read.line.base64, 'base64'))
+    else if (read.kind === 'request') {
+      const { line: request, format } = read
+      request.origin = once(request.origin)
+      request.agent = once(request.agent)
+      if (!sink.request(request, index, number))
+        return setAside('no-origin', `'${request.origin}' is no origin`, line.text)
+      requests++
+      if (format !== 'record' && request.resolution === undefined) clock.next(request.start, request.end, number)
+      if (format === 'Apache' && line.text.includes(' -://')) assumed.add(ASSUMED_SCHEME)
+      if (format.endsWith('whole seconds')) assumed.add(COARSE)
+      formats.add(format)
+    }
+  })
+  if (cut !== undefined) setAside('cut', cut, '')
+  reading.requests += requests
+  reading.clockSteps.push(...clock.steps)
+  reading.logs.push({ file, format: [...formats].join(', '), requests, notes: [...clock.notes, ...assumed] })
+}
+
+const ASSUMED_SCHEME = 'the scheme is not in it (-://): http is assumed; --origin says otherwise'
+const COARSE = 'its times are whole seconds: what is less than a second short may go unseen'
+
+class LineReader {
+  readonly #origin: string | undefined
+  #fields: Fields | undefined
+  #shape: Shape | undefined
+
+  constructor(origin: string | undefined) {
+    this.#origin = origin
+  }
+
+  read({ text, whole, tooLong }: Line): ReadLine {
+    if (tooLong) return { kind: 'odd', reason: 'too-long', why: 'a line of more than 4000000 characters' }
+    if (text === '') return { kind: 'nothing' }
+    if (text.startsWith('#')) {
+      this.#fields = fieldsOf(text) ?? this.#fields
+      return { kind: 'nothing' }
+    }
+    const read = this.#readAny(text)
+    // A last line may be cut by the end of its writer, or be written just now.
+    return whole || (read.kind !== 'odd' && this.#isComplete(text)) ? read : CUT
+  }
+
+  #readAny(text: string): ReadLine {
+    if (text.startsWith('{')) return readJson(text, this.#origin)
+    if (this.#fields !== undefined) return readW3c(text, this.#fields, this.#origin)
+    const read = readCombined(text, this.#origin)
+    this.#before = this.#shape
+    if (read.shape !== undefined) this.#shape = read.shape
+    return read
+  }
+  #before: Shape | undefined
+
+  /** Could more have followed? JSON has ended; a combined line has when it ends like the one before it. */
+  #isComplete(text: string): boolean {
+    if (text.startsWith('{')) return true
+    if (this.#fields !== undefined || this.#shape === undefined) return false
+    return this.#shape.endsQuoted && (this.#before === undefined || this.#before.fields === this.#shape.fields)
+  }
+}
+
+const CUT: ReadLine = { kind: 'odd', reason: 'cut', why: 'the last line has no end: its writer had not finished it' }
+
+const MAX_TEXTS = 100_000
+
+/** The same text as one string: a million lines of a log name a few thousand origins and agents. */
+function oncePerText(): (text: string) => string {
+  const known = new Map<string, string>()
+  return (text) => {
+    const first = known.get(text)
+    if (first !== undefined) return first
+    const copy = Buffer.from(text).toString() // a slice would keep the whole chunk that it was cut from
+    if (known.size < MAX_TEXTS) known.set(copy, copy)
+    return copy
+  }
+}
+
+/** The worst moments show the lines of the log: they are read once more for them. */
+async function addTexts(report: Report): Promise<void> {
+  const wanted = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
+  const byFile = Map.groupBy(wanted, ({ file }) => file)
+  for (const [file, lines] of byFile) {
+    const texts = await linesAt(file, new Set(lines.map(({ line }) => line)))
+    for (const one of lines satisfies LogLine[]) {
+      const text = texts.get(one.line)
+      if (text !== undefined) one.text = text
+    }
+  }
+}

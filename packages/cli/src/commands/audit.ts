@@ -1,0 +1,147 @@
+/** `decorum audit LOG...`: judges what sites recorded, of whatever crawler. docs/audit.md is the reader's page. */
+import { writeFile } from 'node:fs/promises'
+import {
+  type AgentFinder,
+  agentsOf,
+  auditLogs,
+  exitCodeOf,
+  htmlReport,
+  printableJson,
+  readRobotsFolder,
+  reportSchema,
+  textReport,
+  UnreadableLogError,
+} from '@decorum/audit'
+import { loadAgents, loadPaceGroups, type PaceGroups, printable } from '@decorum/protocol'
+import { type ProfileName, policies } from '@decorum/robots'
+import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
+import { writeLines } from '../terminal.ts'
+
+/** As commander hands them over: texts, or numbers already. */
+export type AuditOptions = {
+  /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
+  robots?: string
+  /** least delay owed after each request, ms (1000); `gapMs` is its older name */
+  delayMs?: string | number
+  gapMs?: string | number
+  /** most delay that a crawl-delay can ask for, ms (10000); `capMs` is its older name */
+  maxDelayMs?: string | number
+  capMs?: string | number
+  /** agents of one fleet, which shares what it learns: path or inline JSON, as DECORUM_AGENTS; others are left out */
+  agents?: string
+  /** all lines are of this one agent, whatever their User-Agent */
+  agent?: string
+  /** how rules are read (decorum) */
+  profile?: string
+  /** whose access log it is, when its lines do not say */
+  origin?: string
+  /** the logs go on where older ones ended: rules may be known from there for a day */
+  continues?: boolean
+  /** first retry of an unreachable robots.txt, ms, when not the profile's */
+  robotsRetryMs?: string | number
+  /** PACE_GROUPS of the fleet, path or inline JSON: delays that several lanes share; absent: none */
+  paceGroups?: string
+  /** how many lanes are listed (10) and drawn (20) */
+  lanes?: string | number
+  /** where the report goes as an HTML page; '-': standard output */
+  html?: string
+  /** the whole report as JSON */
+  json?: boolean
+  /** the JSON schema of that, and nothing else */
+  schema?: boolean
+}
+
+/** Lanes that the HTML page draws. */
+const LANES_DRAWN = 20
+
+/**
+ * @returns  0 judged and clean, 1 violations, 4 clean but part of it could not be judged
+ * @throws   UsageError when a log, a folder or an option cannot be used
+ */
+export async function auditCommand(
+  files: string[],
+  options: AuditOptions,
+  print: (text: string) => void = (text) => void writeLines(text), // the reports have nothing in them that a terminal obeys
+): Promise<ExitCode> {
+  if (options.schema) {
+    print(`${JSON.stringify(reportSchema, null, 2)}\n`)
+    return DONE
+  }
+  if (files.length === 0)
+    throw new UsageError('audit: no log to judge; name at least one file, or - for standard input')
+  const agents = readAgents(options)
+  const lanes = number('--lanes', options.lanes, 10)
+  const retryMs =
+    options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
+  const paceGroups = options.paceGroups === undefined ? undefined : readPaceGroups(options.paceGroups)
+  const { robots, origin, html, continues = false } = options
+  const report = await readable(async () =>
+    auditLogs(files, {
+      agents,
+      continues,
+      ...(origin === undefined ? {} : { origin }),
+      ...(robots === undefined ? {} : { robotsByOrigin: await readRobotsFolder(robots) }),
+      ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }),
+      ...(paceGroups === undefined ? {} : { paceGroups }),
+      ...(html === undefined ? {} : { timelines: LANES_DRAWN }),
+    }),
+  )
+  if (report.requests === 0) {
+    throw new UsageError(
+      `audit: ${files.join(', ')}: no request of the agents to be judged (${report.leftOut} of others)`,
+    )
+  }
+  if (html !== undefined && html !== '-') {
+    await writeFile(html, htmlReport(report)).catch((error: Error) => {
+      throw new UsageError(`audit: --html: ${error.message}`)
+    })
+  }
+  if (html === '-') print(htmlReport(report))
+  else
+    print(
+      options.json ? `${printableJson(JSON.stringify(report, null, 2))}\n` : textReport(report, { lanes, printable }),
+    )
+  return exitCodeOf(report)
+}
+
+async function readable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof UnreadableLogError ? new UsageError(`audit: ${error.message}`) : error
+  }
+}
+
+function readAgents(options: AuditOptions): AgentFinder {
+  const minDelayMs = number('--delay-ms', options.delayMs ?? options.gapMs, 1_000)
+  const maxDelayMs = number('--max-delay-ms', options.maxDelayMs ?? options.capMs, 10_000)
+  const settings = { profile: profileOf(options.profile), minDelayMs, maxDelayMs }
+  if (options.agents === undefined)
+    return agentsOf(options.agent === undefined ? settings : { ...settings, agent: options.agent })
+  try {
+    const agents = loadAgents({ agents: options.agents, defaultGapMs: minDelayMs, maxGapMs: maxDelayMs })
+    return agentsOf({ ...settings, agents })
+  } catch (error) {
+    throw new UsageError(`audit: --agents: ${messageOf(error)}`)
+  }
+}
+
+function readPaceGroups(text: string): PaceGroups {
+  try {
+    return loadPaceGroups(text)
+  } catch (error) {
+    throw new UsageError(`audit: --pace-groups: ${messageOf(error)}`)
+  }
+}
+
+function number(flag: string, value: string | number | undefined, fallback: number): number {
+  const given = value === undefined || value === '' ? fallback : Number(value)
+  if (!Number.isFinite(given) || given < 0)
+    throw new UsageError(`audit: ${flag}: '${value}' is not a number of at least 0`)
+  return given
+}
+
+function profileOf(name = 'decorum'): ProfileName {
+  if (Object.hasOwn(policies, name)) return name as ProfileName
+  throw new UsageError(`audit: --profile: '${name}' is none of ${Object.keys(policies).join(', ')}`)
+}

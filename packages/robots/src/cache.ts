@@ -1,0 +1,161 @@
+/**
+ * robots.txt fetched and kept for you: `await robotsCache({ userAgent }).isAllowed(url)`. One request per origin at a time,
+ * answers and outages kept as the profile says, at most `maxOrigins` of them. It paces nothing but its own questions: the
+ * delay between pages is its caller's affair.
+ */
+import { productToken } from './agent.ts'
+import { type Judgement, judge, needsRules } from './judge.ts'
+import { ROBOTS_MAX_BYTES } from './limits.ts'
+import { type RobotsEvent, type RobotsState, step, unknownOrigin } from './origin-state.ts'
+import { parseRobots } from './parse.ts'
+import { type Policy, policies } from './policies.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import type { RobotsTxt } from './robots-txt.ts'
+
+export interface RobotsCacheOptions {
+  /** Sent with each request; its product token is the agent unless `agent` is given. */
+  readonly userAgent: string
+  readonly agent?: string | readonly string[]
+  /** Default: `policies.decorum`. */
+  readonly policy?: Policy
+  readonly timeoutMs?: number
+  readonly maxOrigins?: number
+  readonly fetch?: typeof globalThis.fetch
+  readonly now?: () => number
+}
+
+export interface RobotsCache {
+  /** May this URL be fetched? False as well while its robots.txt cannot be had: nothing is allowed because something failed. */
+  isAllowed(url: string | URL): Promise<boolean>
+  /** The same with its reason; `wait` says until when. */
+  judge(url: string | URL): Promise<Exclude<Judgement, { kind: 'ask' }>>
+  /** The rules in force for the origin of a URL, if there are any. */
+  rules(url: string | URL): Promise<RobotsTxt | undefined>
+}
+
+type Kept = { state: RobotsState; files: Map<string, RobotsTxt>; asking?: Promise<void> }
+
+export function robotsCache(options: RobotsCacheOptions): RobotsCache {
+  const { userAgent, policy = policies.decorum, timeoutMs = 10_000, maxOrigins = 1_000 } = options
+  const { fetch = globalThis.fetch, now = Date.now, agent = productToken(userAgent) } = options
+  const origins = new Map<string, Kept>()
+  let fences = 0
+
+  const ask = async (origin: string, kept: Kept): Promise<void> => {
+    kept.state = step(kept.state, { kind: 'asked', fence: ++fences, until: now() + timeoutMs }, now())
+    const { event, body } = await request(origin, userAgent, timeoutMs, fetch, now)
+    if (event.kind === 'answered' && event.hash !== undefined) kept.files.set(event.hash, parseRobots(body, { policy }))
+    kept.state = step(kept.state, event, now())
+    const needed = needsRules(kept.state, policy, now())
+    for (const hash of kept.files.keys()) if (hash !== needed && hash !== kept.state.copy?.hash) kept.files.delete(hash)
+  }
+  const asked = (origin: string, kept: Kept): Promise<void> => {
+    kept.asking ??= ask(origin, kept).finally(() => delete kept.asking)
+    return kept.asking
+  }
+  const known = async (origin: string): Promise<Kept> => {
+    const kept = origins.get(origin) ?? { state: unknownOrigin, files: new Map<string, RobotsTxt>() }
+    origins.delete(origin) // the oldest stands first
+    origins.set(origin, kept)
+    for (const oldest of origins.keys()) {
+      if (origins.size <= maxOrigins) break
+      origins.delete(oldest)
+    }
+    const first = look(kept, '/', now())
+    if (kept.asking !== undefined && first.kind === 'wait') await kept.asking
+    else if (first.kind === 'ask') await asked(origin, kept)
+    else if ('refresh' in first && first.refresh) void asked(origin, kept)
+    return kept
+  }
+  const look = (kept: Kept, url: string, at: number): Judgement => {
+    const rules = kept.files.get(needsRules(kept.state, policy, at) ?? '')
+    return judge(rules === undefined ? kept.state : { ...kept.state, rules }, url, agent, policy, at)
+  }
+  const self: RobotsCache = {
+    async isAllowed(url) {
+      return (await self.judge(url)).kind === 'allowed'
+    },
+    async judge(url) {
+      const { origin, href, protocol } = new URL(url)
+      if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError(`${protocol} has no robots.txt`)
+      const judged = look(await known(origin), href, now())
+      return judged.kind === 'ask' ? { kind: 'wait', until: now(), why: 'unreachable' } : judged
+    },
+    async rules(url) {
+      const { files, state } = await known(new URL(url).origin)
+      return files.get(needsRules(state, policy, now()) ?? '')
+    },
+  }
+  return self
+}
+
+const MAX_REDIRECTS = 5
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
+/** One question and up to five redirects. Never rejects: what fails is an event too. */
+async function request(
+  origin: string,
+  userAgent: string,
+  timeoutMs: number,
+  fetch: typeof globalThis.fetch,
+  now: () => number,
+): Promise<{ event: RobotsEvent; body: Uint8Array }> {
+  const jitter = Math.random()
+  const failed = (reason: 'too-many-redirects' | 'timeout' | 'connect' | 'blocked-scheme') =>
+    ({ event: { kind: 'unanswered', reason, jitter }, body: new Uint8Array() }) as const
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    let at = `${origin}/robots.txt`
+    for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+      const response = await fetch(at, { headers: { 'user-agent': userAgent }, redirect: 'manual', signal })
+      const { status, headers } = response
+      const to = headers.get('location')
+      if (REDIRECTS.includes(status) && to !== null) {
+        await response.body?.cancel()
+        const target = URL.canParse(to, at) ? new URL(to, at) : undefined
+        if (target === undefined || !/^https?:$/.test(target.protocol)) return failed('blocked-scheme')
+        at = target.href
+        continue
+      }
+      const body = await bodyOf(response)
+      const retryAfterMs = parseRetryAfter(headers.get('retry-after') ?? undefined, now())
+      const maxAge = /(?:^|,)\s*max-age=(\d{1,9})/i.exec(headers.get('cache-control') ?? '')?.[1]
+      const good = status >= 200 && status < 300
+      return {
+        body,
+        event: {
+          kind: 'answered',
+          status,
+          jitter,
+          ...(good ? { hash: `${now()} ${at}` } : {}),
+          ...(maxAge === undefined ? {} : { freshForMs: Number(maxAge) * 1_000 }),
+          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        },
+      }
+    }
+    return failed('too-many-redirects')
+  } catch {
+    return failed(signal.aborted ? 'timeout' : 'connect')
+  }
+}
+
+/** One octet more than the limit is enough. */
+async function bodyOf(response: Response): Promise<Uint8Array> {
+  const reader = response.body?.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (reader !== undefined && size <= ROBOTS_MAX_BYTES) {
+    const { done, value } = await reader.read()
+    if (done) break
+    chunks.push(value)
+    size += value.length
+  }
+  await reader?.cancel()
+  const body = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    body.set(chunk, at)
+    at += chunk.length
+  }
+  return body
+}

@@ -1,0 +1,152 @@
+/** What a robots.txt says about one URL, explained for people and as data: `robots check` and `decorum check`. Pure. */
+import type { Agent } from './agent.ts'
+import { parseRobots } from './parse.ts'
+import { type ProfileName, policies } from './policies.ts'
+import type { DelayExplanation, Explanation, OtherRecord, Rule, Warning } from './robots-txt.ts'
+
+export type CheckQuestion = {
+  /** absolute URL */
+  url: string
+  /** the file as received; an empty one is a site without rules */
+  robots: Uint8Array | string
+  /** was `robots` cut by its reader? Its last line is dropped then, unless it is ended */
+  truncated?: boolean
+  agent: Agent
+  profiles: readonly ProfileName[]
+  /** floor and cap of the gap, ms */
+  floorMs: number
+  capMs: number
+  /** keep crawl-delay under a profile that does not know it */
+  honourCrawlDelay?: boolean
+}
+
+/** The silence that is owed after a request, and who decided it. */
+export type CheckedDelay = {
+  gapMs: number
+  decidedBy: 'crawl-delay' | 'floor' | 'cap'
+  /** what the site wrote, if anything */
+  site?: DelayExplanation
+  /** false: the profile does not know crawl-delay */
+  honoured: boolean
+}
+
+export type CheckVerdict = Explanation & { profile: ProfileName; delay: CheckedDelay }
+
+export type CheckExplanation = {
+  url: string
+  agent: readonly string[]
+  verdicts: CheckVerdict[]
+  /** do the profiles asked for disagree on the verdict, the rule or the gap? */
+  differ: boolean
+  sitemaps: string[]
+  records: OtherRecord[]
+  warnings: Warning[]
+}
+
+export function explainCheck(question: CheckQuestion): CheckExplanation {
+  const { url, agent, floorMs, capMs } = question
+  const file = parseRobots(question.robots, { truncated: question.truncated ?? false })
+  const verdicts = question.profiles.map((profile): CheckVerdict => {
+    const policy = policies[profile]
+    const rules = file.under(policy)
+    const honoured = policy.crawlDelay || question.honourCrawlDelay === true
+    const delay = delayOf(rules.explainDelay(agent), honoured, floorMs, capMs)
+    return { profile, ...rules.explain(url, agent), delay }
+  })
+  return {
+    url,
+    agent: typeof agent === 'string' ? [agent] : agent,
+    verdicts,
+    differ: new Set(verdicts.map(substance)).size > 1,
+    sitemaps: file.sitemaps,
+    records: file.records,
+    warnings: file.warnings,
+  }
+}
+
+/** gap = max(floor, min(crawl-delay, cap)) (design §2) */
+function delayOf(site: DelayExplanation | undefined, honoured: boolean, floorMs: number, capMs: number): CheckedDelay {
+  const asked = site !== undefined && honoured ? site.seconds * 1_000 : 0
+  const gapMs = Math.max(floorMs, Math.min(asked, capMs))
+  const decidedBy = gapMs === floorMs && asked <= floorMs ? 'floor' : gapMs < asked ? 'cap' : 'crawl-delay'
+  return { gapMs, decidedBy, ...(site ? { site } : {}), honoured }
+}
+
+/** What two profiles may disagree on. */
+function substance({ allowed, rule, token, delay }: CheckVerdict): string {
+  return JSON.stringify([allowed, rule?.line, token, delay.gapMs, delay.decidedBy])
+}
+
+/** The explanation for people: the verdict first, then why, then what the owner of the site should know. */
+export function printCheck(explained: CheckExplanation, shown: (line: string) => string = visible): string {
+  const lines: string[] = []
+  const told = new Map<string, CheckVerdict[]>()
+  for (const verdict of explained.verdicts) {
+    const same = told.get(substance(verdict))
+    if (same) same.push(verdict)
+    else told.set(substance(verdict), [verdict])
+  }
+  if (explained.differ) lines.push('The profiles differ:', '')
+  for (const verdicts of told.values()) lines.push(...printVerdict(verdicts), '')
+  if (explained.sitemaps.length > 0) lines.push('Sitemaps', ...explained.sitemaps.map((url) => `  ${url}`), '')
+  if (explained.records.length > 0) lines.push('Also there, not acted on', ...explained.records.map(printRecord), '')
+  if (explained.warnings.length > 0) lines.push('Warnings', ...explained.warnings.map(printWarning), '')
+  return lines.map(shown).join('\n')
+}
+
+function printVerdict(verdicts: CheckVerdict[]): string[] {
+  const [verdict] = verdicts as [CheckVerdict]
+  const { allowed, rule, group, token, losers, losersInAll, delay } = verdict
+  const lines = [`${allowed ? 'allowed' : 'DISALLOWED'} under ${verdicts.map(({ profile }) => profile).join(', ')}`]
+  lines.push(`  path   ${verdict.path}`)
+  if (verdict.agentWarning !== undefined) lines.push(`  agent  ${verdict.agentWarning}`)
+  if (group) lines.push(`  group  line ${group.line}, ${group.agents.join(', ')} (taken as '${token}')`)
+  lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
+  for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
+  if (losersInAll > losers.length) lines.push(`  lost   and ${losersInAll - losers.length} more`)
+  lines.push(`  gap    ${printDelay(delay)}`)
+  return lines
+}
+
+const REASONS = {
+  rule: '',
+  'robots.txt': 'none: robots.txt itself may always be fetched',
+  'no-group': 'none: no group names this agent, and there is none for everybody',
+  'no-match': 'none of this group matches',
+  'empty-rule': 'none of this group matches; it has a rule without a pattern',
+} as const
+
+const LOST = {
+  shorter: 'its pattern has fewer octets',
+  'tie-allow-wins': 'as many octets, and allow wins a tie',
+  'tie-line-above-wins': 'as many octets, and the line above was first',
+} as const
+
+function printRule({ line, type, pattern }: Rule): string {
+  return `line ${line}, ${type}: ${pattern}`
+}
+
+function printDelay({ gapMs, decidedBy, site, honoured }: CheckedDelay): string {
+  const gap = `${gapMs / 1_000} s`
+  if (site === undefined) return `${gap}: our floor; the site asks for no delay`
+  const wish = `crawl-delay '${site.written}' in line ${site.line}`
+  if (!honoured) return `${gap}: our floor; this profile does not know the ${wish}`
+  if (decidedBy === 'cap') return `${gap}: our cap; the ${wish} is longer`
+  return decidedBy === 'floor' ? `${gap}: our floor; the ${wish} is no longer` : `${gap}: the ${wish}`
+}
+
+function printRecord({ line, field, value }: OtherRecord): string {
+  return `  line ${line}, ${field}: ${value}`
+}
+
+function printWarning({ line, kind, text }: Warning): string {
+  return `  ${line > 0 ? `line ${line}, ` : ''}${kind}: ${text}`
+}
+
+/** A line of a stranger's file as a terminal may show it: control and direction characters become escapes. */
+function visible(line: string): string {
+  return line.replaceAll(
+    /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,62 @@
+/** What each line of a file was taken for, like google/robotstxt's reporting parser. For people; parsing does not need it. */
+import type { Field } from './fields.ts'
+import { MAX_LINE_OCTETS } from './limits.ts'
+import { isLineEnd, newLineParts, readLine } from './line.ts'
+import { textOf } from './octets.ts'
+import { type Policy, policies } from './policies.ts'
+import { load, type RobotsSource } from './source.ts'
+
+export interface LineReport {
+  /** 1-based. */
+  readonly line: number
+  /** 'no-record': neither a colon nor exactly two words. */
+  readonly kind: 'empty' | 'comment' | 'no-record' | 'record'
+  /** Of a record: the field that its key was read as; 'unknown' when nobody here knows it. */
+  readonly field?: Field | 'unknown'
+  readonly key?: string
+  readonly value?: string
+  readonly hasComment: boolean
+  /** The key is a known misspelling of `field`, or only begins like it. */
+  readonly isTypo: boolean
+  readonly isMissingColon: boolean
+  /** Octets beyond the limit were not read. */
+  readonly isTooLong: boolean
+}
+
+/** Every line of the first 500 KiB, as `policy` (default: decorum) reads it. */
+export function reportLines(
+  source: RobotsSource,
+  { policy = policies.decorum }: { policy?: Policy } = {},
+): LineReport[] {
+  const loaded = load(source, false)
+  const { length } = loaded
+  const octets = loaded.octets.slice(0, length + 1) // the parser's own room is used again by the next parse
+  const parts = newLineParts()
+  const report: LineReport[] = []
+  let start = 0
+  for (const mark of [0xef, 0xbb, 0xbf])
+    if (start < length && octets[start] === mark) start++
+    else break
+  while (start < length) {
+    let end = start
+    while (end < length && !isLineEnd(octets[end])) end++
+    readLine(octets, start, Math.min(end, start + MAX_LINE_OCTETS), policy.grammar, parts)
+    report.push({
+      line: report.length + 1,
+      kind: parts.kind,
+      ...(parts.kind === 'record'
+        ? {
+            field: parts.field ?? 'unknown',
+            key: textOf(octets, parts.nameAt, parts.nameEnd),
+            value: textOf(octets, parts.valueAt, parts.valueEnd),
+          }
+        : {}),
+      hasComment: parts.comment,
+      isTypo: parts.kind === 'record' && !parts.right,
+      isMissingColon: parts.missingColon,
+      isTooLong: end - start > MAX_LINE_OCTETS,
+    })
+    start = end + (octets[end] === 13 && octets[end + 1] === 10 ? 2 : 1)
+  }
+  return report
+}

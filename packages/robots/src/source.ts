@@ -1,0 +1,61 @@
+/** The source of a file in octets that can be read past their end, cut at the limit. */
+import { ROBOTS_MAX_BYTES } from './limits.ts'
+import { isLineEnd } from './line.ts'
+import { LF } from './octets.ts'
+
+/** What a robots.txt may be given as: octets in any of their forms, or text, which counts as its UTF-8. */
+export type RobotsSource = string | ArrayBuffer | ArrayBufferView
+
+const encoder = /* @__PURE__ */ new TextEncoder()
+
+/** Used again by every parse. Behind the source stands one line end, so that no inner loop needs to look for the end. */
+let input = /* @__PURE__ */ new Uint8Array(0)
+
+export interface Loaded {
+  readonly octets: Uint8Array
+  readonly length: number
+  /** There was more than ROBOTS_MAX_BYTES. */
+  readonly cut: boolean
+  /** The same as text, when the source was given as one and each of its units is an octet. */
+  readonly text: string | undefined
+}
+
+/** Copies the source. A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`. */
+export function load(source: RobotsSource, truncated: boolean): Loaded {
+  let length = 0
+  let text: string | undefined
+  if (typeof source === 'string') {
+    // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
+    text = source.length > ROBOTS_MAX_BYTES ? source.slice(0, ROBOTS_MAX_BYTES + 1) : source
+    reserve(text.length * 3)
+    length = encoder.encodeInto(text, input).written
+    if (length !== text.length) text = undefined
+  } else {
+    const octets = octetsOfSource(source)
+    length = Math.min(octets.length, ROBOTS_MAX_BYTES + 1)
+    reserve(length)
+    input.set(length < octets.length ? octets.subarray(0, length) : octets)
+  }
+  const cut = length > ROBOTS_MAX_BYTES
+  if (cut && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
+  else if (cut || truncated) {
+    length = Math.min(length, ROBOTS_MAX_BYTES)
+    while (length > 0 && !isLineEnd(input[length - 1])) length--
+  }
+  input[length] = LF
+  return { octets: input, length, cut, text }
+}
+
+function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
+  if (source instanceof Uint8Array) return source
+  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+  const tag = Object.prototype.toString.call(source)
+  if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]') return new Uint8Array(source)
+  throw new TypeError('source: neither text nor octets (string, ArrayBuffer, typed array, DataView)')
+}
+
+/** Room for so many octets, but never for more than the limit and one character. */
+function reserve(octets: number): void {
+  const room = Math.min(octets, ROBOTS_MAX_BYTES + 4) + 32
+  if (input.length < room) input = new Uint8Array(room)
+}

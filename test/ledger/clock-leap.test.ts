@@ -1,0 +1,217 @@
+/**
+ * Redis's clock leaps, ahead or back, for a moment or for good: no silence is cut short, no lane stands still for longer than
+ * a hold, and it is said. Two clocks are moved here: Redis's own, and the processes' monotonic one.
+ */
+import { expect, onTestFinished, test } from 'vitest'
+import { type Ledger, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
+import { redisForTest } from '../support/redis.ts'
+import { emptyLedger, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const HOLD = LEASE + QUARANTINE
+const DAY = 86_400_000
+const DOUBT = 2_000
+const START = 1_800_000_000_000
+const LANE = { agent: 'bot', origin: 'http://site.test' }
+const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
+const held = (waitMs: number) => ({ kind: 'wait', why: 'held', waitMs })
+
+/** A living process that has seen all of the time that has really passed, and others beside it. */
+async function scene() {
+  const time = { passed: 0, leapt: 0 }
+  const notices: string[] = []
+  const common = { nowMs: () => START + time.passed + time.leapt, leaseMs: LEASE, quarantineMs: QUARANTINE }
+  const onNotice = (sentence: string): void => void notices.push(sentence)
+  const { ledger, raw } = await emptyLedger(redis, {
+    ...common,
+    onNotice,
+    mostMs: () => START + time.passed,
+    hold: true,
+  })
+  time.passed += 1_000
+  return {
+    ledger,
+    raw,
+    notices,
+    /** what has really passed, second by second, a living process calling */
+    async pass(ms: number, by: Ledger = ledger): Promise<void> {
+      for (let left = ms; left > 0; left -= 1_000) {
+        time.passed += Math.min(left, 1_000)
+        await by.viewPartition(0)
+      }
+    },
+    /** so much passes, and nobody calls */
+    silence(ms: number): void {
+      time.passed += ms
+    },
+    leap(ms: number): void {
+      time.leapt += ms
+    },
+    /** a process that has only just started */
+    async fresh(mostMs: () => number | undefined = () => undefined): Promise<Ledger> {
+      const other = await openLedger({ redis: redis.url, partitions: 1, ...common, mostMs })
+      onTestFinished(() => other.close())
+      return other
+    },
+    ledgerNow: async () => (await ledger.viewPartition(0)).now - START,
+    passed: () => time.passed,
+  }
+}
+
+async function takeOne(ledger: Ledger): Promise<TakenLane> {
+  const taken = await ledger.take(0, ask)
+  if (taken.kind !== 'taken' || taken.lanes[0] === undefined) throw new Error(`nothing: ${JSON.stringify(taken)}`)
+  return taken.lanes[0]
+}
+async function visit(ledger: Ledger, more: { gapMs?: number; retryAfterMs?: number } = {}): Promise<string> {
+  const { gapMs = 1_000, retryAfterMs } = more
+  const { fence, heads } = await takeOne(ledger)
+  expect(await ledger.begin({ ...LANE, kind: 'page', fence, version: 0, gapMs })).toMatchObject({ kind: 'granted' })
+  const mood = retryAfterMs === undefined ? { kind: 'fine' as const } : { kind: 'too-fast' as const, retryAfterMs }
+  await ledger.settle({ ...LANE, fence, gapMs, restedMs: 0, mood, outcome: outcomeOf(heads[0]?.id ?? '') })
+  return heads[0]?.id ?? ''
+}
+
+test('ahead for one call and back: nothing comes early, nothing is ended, and after a hold the lanes go on', async () => {
+  const { ledger, notices, pass, leap } = await scene()
+  await ledger.park(0, [...urls('a', 'b'), url('c', { origin: 'http://flying.test' })])
+  const taken = await ledger.take(0, ask)
+  const lanes = taken.kind === 'taken' ? taken.lanes : []
+  const flying = lanes.find(({ origin }) => origin !== LANE.origin)!
+  const own = lanes.find(({ origin }) => origin === LANE.origin)!
+  await ledger.begin({ ...flying, kind: 'page', version: 0, gapMs: 1_000 })
+  await ledger.begin({ ...own, kind: 'page', version: 0, gapMs: 20_000 })
+  await ledger.settle({ ...own, gapMs: 20_000, restedMs: 0, mood: { kind: 'fine' }, outcome: outcomeOf('a') })
+  await pass(10_000)
+  leap(DAY)
+  expect(await ledger.reap(0), 'a lease that has not ended').toMatchObject({ begun: 0 })
+  expect(await ledger.take(0, ask), 'a silence that is not over').toMatchObject({ kind: 'wait', why: 'held' })
+  leap(-DAY)
+  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  await pass(HOLD - 1_000)
+  expect(await ledger.take(0, ask)).toEqual(held(1_000))
+  await pass(1_000)
+  expect(await visit(ledger)).toBe('b')
+  expect(notices).toEqual([expect.stringMatching(/clock leapt back by 86400 s: nothing is fetched for 5\d s/)])
+})
+
+test('ahead for good: time goes on as it passes, not as Redis claims; a back-off of an hour lasts an hour', async () => {
+  const { ledger, notices, pass, leap, ledgerNow, passed } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { retryAfterMs: 3_600_000 })
+  const shutAt = passed()
+  leap(DAY)
+  await pass(DOUBT)
+  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', why: 'held' })
+  await pass(1_000)
+  await expect.poll(() => notices).toEqual([expect.stringMatching(/clock leapt ahead by 8640\d s/)])
+  expect(Math.abs((await ledgerNow()) - passed())).toBeLessThanOrEqual(1_000)
+  await pass(HOLD)
+  await ledger.park(0, [url('x', { origin: 'http://x.test' })])
+  expect(await takeOne(ledger), 'others go on').toMatchObject({ heads: [{ id: 'x' }] })
+  for (;;) {
+    await pass(30_000)
+    const taken = await ledger.take(0, ask)
+    if (taken.kind === 'taken' && taken.lanes.some(({ origin }) => origin === LANE.origin)) break
+  }
+  expect(passed() - shutAt).toBeGreaterThanOrEqual(3_600_000)
+  expect(passed() - shutAt).toBeLessThan(4_000_000)
+})
+
+test('an expiry is a date of the frontier’s: it goes by Redis’s own clock, whatever has become of the ledger’s', async () => {
+  const { ledger, pass, leap } = await scene()
+  leap(-DAY)
+  await pass(HOLD + 1_000)
+  await ledger.park(0, [url('a', { expiresAt: START + 10_000 })])
+  const { wallAt, now, heads } = await takeOne(ledger)
+  expect(heads[0]?.expiresAt).toBe(START + 10_000)
+  expect(Math.abs(now - wallAt - DAY), 'what passed between the calls around the leap is lost').toBeLessThanOrEqual(
+    2_000,
+  )
+  expect(ledger.now() - ledger.wall()).toBe(now - wallAt)
+})
+
+test('back for good: time goes on from where it was, after a hold', async () => {
+  const { ledger, pass, leap, ledgerNow, raw } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { gapMs: 20_000 })
+  const before = await ledgerNow()
+  leap(-3_600_000)
+  expect(await ledgerNow(), 'never backwards').toBe(before)
+  await pass(HOLD)
+  const fence = Number(await raw.hget(`${TAG}:epoch`, 'fence'))
+  const next = await takeOne(ledger)
+  expect(next.heads[0]?.id).toBe('b')
+  expect(next.fence).toBeGreaterThan(fence)
+})
+
+test('a small step back is waited out: no hold, no silence shorter', async () => {
+  const { ledger, pass, leap, notices, silence } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { gapMs: 5_000 })
+  leap(-900)
+  await pass(4_000)
+  silence(1_899)
+  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due', waitMs: 1 })
+  silence(1)
+  expect(await visit(ledger)).toBe('b')
+  expect(notices).toEqual([])
+})
+
+test('a clock that is slewed is no clock that leaps', async () => {
+  const { ledger, pass, leap, notices } = await scene()
+  for (let minute = 0; minute < 60; minute++) {
+    await pass(10_000)
+    leap(minute < 30 ? 5 : -5)
+  }
+  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+  expect(notices).toEqual([])
+})
+
+test('a process that has just started carries no leap in: the living deny it', async () => {
+  const { ledger, pass, leap, fresh, ledgerNow, passed } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { gapMs: 30_000 })
+  leap(DAY)
+  const other = await fresh()
+  expect(await other.take(0, ask)).toMatchObject({ why: 'held' })
+  await pass(DOUBT + 1_000)
+  expect((await other.viewPartition(0)).heldUntil).toBeGreaterThan(START + HOLD)
+  expect(await ledgerNow()).toBeLessThanOrEqual(passed())
+  leap(-DAY)
+  await pass(2 * HOLD)
+  expect(await visit(ledger)).toBe('b')
+})
+
+test('a fleet that was away is a fleet that was away: after two seconds its time is believed', async () => {
+  const { ledger, pass, silence, fresh, ledgerNow, passed } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { gapMs: 30_000 })
+  silence(3_600_000)
+  const other = await fresh()
+  expect(await other.take(0, ask)).toEqual(held(DOUBT))
+  await pass(DOUBT, other)
+  expect(await ledgerNow()).toBe(passed())
+  expect(await visit(other)).toBe('b')
+})
+
+test('a Redis that stood still: a call from before it hangs on, and the next one vouches for the time', async () => {
+  const { ledger, silence, fresh, notices, passed, ledgerNow } = await scene()
+  await ledger.park(0, urls('a', 'b'))
+  await visit(ledger, { gapMs: 10_000 })
+  const before = passed()
+  const stuck = await fresh(() => START + before)
+  silence(30_000)
+  expect(await stuck.take(0, ask), 'what it asked for is not granted on an old word').toMatchObject({ why: 'held' })
+  expect(await ledgerNow()).toBe(passed())
+  expect(await visit(ledger)).toBe('b')
+  expect(notices).toEqual([])
+})
+
+test('each partition judges its own time', async () => {
+  const { ledger: _one, leap, silence, fresh } = await scene()
+  silence(100)
+  const other = await fresh(() => START + 1_100)
+  leap(DAY)
+  expect((await other.viewPartition(0)).now).toBeLessThanOrEqual(START + 2_100)
+})

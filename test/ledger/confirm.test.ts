@@ -1,0 +1,109 @@
+/** confirm and unused: the permit asked for again before the bytes leave, and a lane given back when they did not. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, learnGap, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
+
+/** One agent's lane is begun; another agent's is, too, and will be told something. */
+async function begun() {
+  const bench = await emptyLedger(redis)
+  const { ledger, take, beginPage } = bench
+  await ledger.park(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
+  const lanes = await take()
+  const own = lanes.find(({ agent }) => agent === AGENT)!
+  const other = lanes.find(({ agent }) => agent === 'bee')!
+  await beginPage(own)
+  await beginPage(other)
+  const held = [{ agent: AGENT, origin: ORIGIN, fence: own.fence, version: 0 }]
+  return { ...bench, own, other, held, confirm: () => ledger.confirm(held) }
+}
+
+test('what nothing has happened to is granted again, as often as it is asked for', async () => {
+  const { confirm, clock } = await begun()
+  for (let times = 0; times < 3; times++) {
+    expect(await confirm()).toBe('granted')
+    clock.pass(1_000)
+  }
+})
+
+test('another agent is told 429 meanwhile: shut', async () => {
+  const { ledger, other, confirm, clock } = await begun()
+  const mood = { kind: 'too-fast' as const, retryAfterMs: 30_000 }
+  await ledger.settle({ ...other, gapMs: 1_000, restedMs: 0, mood })
+  expect(await confirm()).toBe('shut')
+  clock.pass(40_000)
+  expect(await confirm()).toBe('granted')
+})
+
+test.each(['pause', 'block'] as const)('an operator’s %s meanwhile: shut', async (action) => {
+  const { ledger, confirm } = await begun()
+  await ledger.operate({ ...by, action }, [AGENT])
+  expect(await confirm()).toBe('shut')
+  await ledger.operate({ ...by, action: action === 'pause' ? 'resume' : 'unblock' }, [AGENT])
+  expect(await confirm()).toBe('granted')
+})
+
+test('new rules meanwhile: rules-changed', async () => {
+  const bench = await begun()
+  await learnGap(bench, 1_000)
+  expect(await bench.confirm()).toBe('rules-changed')
+})
+
+test('a Redis that was started again meanwhile: held', async () => {
+  const { raw, confirm } = await begun()
+  await raw.hset(`${TAG}:epoch`, 'run', 'the one before')
+  expect(await confirm()).toBe('held')
+})
+
+test('a lease that has ended, or is somebody else’s, or was never begun: stale', async () => {
+  const { ledger, own, clock, confirm, finish, takeOne } = await begun()
+  await finish(own)
+  expect(await confirm()).toBe('stale')
+  clock.pass(1_000)
+  const next = await takeOne()
+  expect(await ledger.confirm([{ agent: AGENT, origin: ORIGIN, fence: next.fence, version: 0 }])).toBe('stale')
+})
+
+test('a clock that is held with the lane counts as well: the whole host was told to wait', async () => {
+  const { ledger, held, clock } = await begun()
+  const host = { agent: AGENT, origin: 'https://site.test' }
+  const entry = await ledger.enter({ lanes: [host], kind: 'clock', gapMs: 0 })
+  if (entry.kind !== 'granted') throw new Error('the clock is shut')
+  const both = [...held, { ...host, fence: entry.fence }]
+  expect(await ledger.confirm(both)).toBe('granted')
+  await ledger.operate({ ...by, origin: host.origin, action: 'block' }, [])
+  expect(await ledger.confirm(both), 'a block is for the URLs of its own origin').toBe('granted')
+  await ledger.operate({ ...by, origin: host.origin, action: 'pause', until: clock.now + 1_000 }, [])
+  expect(await ledger.confirm(both)).toBe('shut')
+})
+
+test('unused: the URL has not been tried, and the lane opens after its gap, not before', async () => {
+  const { ledger, own, clock, takeOne, dueOf } = await begun()
+  const word = { ...own, dropped: [], next: { kind: 'unused' as const } }
+  expect(await ledger.resolve(0, [word])).toEqual(['settled'])
+  expect(await dueOf()).toBe(clock.now + 1_000)
+  clock.pass(1_000)
+  expect(await takeOne()).toMatchObject({ heads: [{ id: 'a' }], tries: 0 })
+  expect(await ledger.resolve(0, [word]), 'said twice').toEqual(['stale'])
+})
+
+test('unused is for what was begun, under its fence', async () => {
+  const { ledger, take } = await emptyLedger(redis)
+  await ledger.park(0, urls('a'))
+  const [lane] = await take()
+  if (lane === undefined) throw new Error('nothing is due')
+  const unused = { dropped: [], next: { kind: 'unused' as const } }
+  expect(await ledger.resolve(0, [{ ...lane, ...unused }])).toEqual(['stale'])
+  await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 10 })
+  expect(await ledger.resolve(0, [{ ...lane, fence: lane.fence - 1, ...unused }])).toEqual(['stale'])
+  const answer = await ledger.settle({
+    ...lane,
+    gapMs: 10,
+    restedMs: 0,
+    mood: { kind: 'fine' },
+    outcome: outcomeOf('a'),
+  })
+  expect(answer).toBe('settled')
+})

@@ -1,0 +1,72 @@
+/** Lanes of one host take turns at its clock: each has its part, however they ask, and no turn is idle. */
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { emptyLedger, outcomeOf, url } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const GAP = 500
+const AGENT = 'bot'
+const CLOCK = { agent: AGENT, origin: 'https://site.test' }
+
+/**
+ * A fleet in virtual time: whoever is due is begun at once, in the order in which the ledger hands lanes out, and each
+ * exchange takes `tookMs`. @returns how often each origin was visited, and how long all of it took
+ */
+async function crawl(origins: string[], visits: number, tookMs: number, comesLate = (): boolean => false) {
+  const { ledger, clock, take } = await emptyLedger(redis, { reserveMs: 1_000_000 })
+  const parked = origins.flatMap((origin, o) =>
+    Array.from({ length: visits }, (_, n) => url(`${o}-${n}`, { agent: AGENT, origin })),
+  )
+  for (let at = 0; at < parked.length; at += 100) await ledger.park(0, parked.slice(at, at + 100))
+  const counts = new Map(origins.map((origin) => [origin, 0]))
+  const from = clock.now
+  for (let made = 0; made < visits; ) {
+    for (const lane of await take({ aheadMs: 15 })) {
+      const { origin, fence, heads } = lane
+      if (comesLate()) {
+        await ledger.resolve(0, [
+          { ...lane, dropped: [], next: { kind: 'defer', until: clock.now + 40, why: 'lane-busy' } },
+        ])
+        continue
+      }
+      const ofHost = origin !== CLOCK.origin
+      const order = { agent: AGENT, origin, fence, kind: 'page' as const, version: 0, gapMs: GAP }
+      let permit = await ledger.begin(ofHost ? { ...order, clock: CLOCK } : order)
+      for (; permit.kind === 'early'; permit = await ledger.begin(ofHost ? { ...order, clock: CLOCK } : order))
+        clock.pass(permit.waitMs)
+      if (permit.kind !== 'granted') continue
+      clock.pass(tookMs)
+      const end = { gapMs: GAP, restedMs: 0, mood: { kind: 'fine' as const } }
+      await ledger.settle({ agent: AGENT, origin, fence, ...end, outcome: outcomeOf(heads[0]?.id ?? '') })
+      if (permit.clock !== undefined)
+        await ledger.settle({ ...CLOCK, fence: permit.clock.fence, ...end, entered: true })
+      counts.set(origin, (counts.get(origin) ?? 0) + 1)
+      made++
+    }
+    clock.pass(5)
+  }
+  return { counts: [...counts.values()], ms: clock.now - from }
+}
+
+const ports = (n: number): string[] => Array.from({ length: n }, (_, p) => `http://site.test:${8_000 + p}`)
+
+test.each([
+  ['https: and three ports', [CLOCK.origin, ...ports(3)], 5],
+  ['three ports alone', ports(3), 5],
+  ['https: and http:', [CLOCK.origin, 'http://site.test'], 5],
+  ['https: and three ports, slow answers', [CLOCK.origin, ...ports(3)], 1_300],
+  ['https: and eleven ports', [CLOCK.origin, ...ports(11)], 5],
+])('%s: each has an even share, within a tenth, and the host is never idle', async (_, origins, tookMs) => {
+  const visits = 20 * origins.length
+  const { counts, ms } = await crawl(origins, visits, tookMs)
+  const even = visits / origins.length
+  expect(Math.min(...counts)).toBeGreaterThanOrEqual(even * 0.9)
+  expect(Math.max(...counts)).toBeLessThanOrEqual(even * 1.1 + 1)
+  expect(ms, 'one exchange and one silence after another').toBeLessThan(visits * (GAP + tookMs + 12))
+})
+
+test('lanes that come late now and then lose a turn, not their share', async () => {
+  let n = 0
+  const { counts } = await crawl([CLOCK.origin, ...ports(3)], 200, 5, () => n++ % 7 === 3)
+  expect(Math.min(...counts), String(counts)).toBeGreaterThanOrEqual(35)
+})
