@@ -89,12 +89,12 @@ describe('redirects', () => {
   })
 
   test('across origins, on a connection of its own, without the validators of the first', async () => {
-    const other = await serve(200, { etag: '"other"' }, RULES)
+    const other = await serve(200, {}, RULES)
     const site = await serve(308, { location: `${other.origin}/elsewhere.txt` })
     const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'x', etag: '"mine"', jitter: 0 }, NOW)
     const { event, octets } = await robots(connections, site.origin, { state })
     expect(text(octets)).toBe(RULES)
-    expect(event).toMatchObject({ status: 200, etag: '"other"' })
+    expect(event).toMatchObject({ status: 200 })
     expect(site.asked[0]?.head).toContain('if-none-match: "mine"')
     expect(other.asked[0]?.head).not.toContain('if-none-match')
     await expect.poll(() => other.open).toBe(0)
@@ -116,6 +116,23 @@ describe('redirects', () => {
     expect(octets).toBeUndefined()
     expect(site.asked.length).toBe(1)
   })
+
+  test.each(['another origin', 'the same origin'])(
+    'the validators of a file found at %s are not kept: the URL that is asked next never sent them',
+    async (where) => {
+      const validators = { etag: '"v1"', 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT' }
+      const other = await serve(200, validators, RULES)
+      const base = where === 'another origin' ? other.origin : ''
+      const site = await rawOrigin((socket, { path }) => {
+        const isMoved = path === '/robots.txt'
+        socket.write(isMoved ? answerOf(301, { location: `${base}/rules.txt` }) : answerOf(200, validators, RULES))
+      })
+      const { event, octets } = await robots(connections, site.origin)
+      expect(text(octets)).toBe(RULES)
+      expect(event).not.toHaveProperty('etag')
+      expect(event).not.toHaveProperty('lastModified')
+    },
+  )
 
   test('a 304 of a hop confirms nothing: its request was not conditional', async () => {
     const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'x', etag: '"mine"', jitter: 0 }, NOW)

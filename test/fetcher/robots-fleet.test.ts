@@ -49,7 +49,9 @@ afterAll(async () => {
 })
 
 const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })
-const kindOf = async (id: string) => (await outcomes.all()).find((one) => one.id === id)?.kind
+/** By its id, or by the beginning of one that a redirect's target was given. */
+const kindOf = async (id: string) =>
+  (await outcomes.all()).find((one) => one.id === id || one.id.startsWith(`${id}~`))?.kind
 const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 90_000 }).toBe(kind)
 
 type Exchange = { path: string; start: number; end: number }
@@ -123,6 +125,39 @@ test('a redirect of robots.txt does not lead around an operator’s block', asyn
   await expect.poll(async () => (await ledger.viewOrigin(leading.origin, [])).state.answer).toBeDefined()
   expect((await ledger.viewOrigin(leading.origin, [])).state.answer).toMatchObject({ reason: 'blocked-hop' })
   expect(blocked.heard).toEqual([])
+})
+
+test.for([429, 503])(
+  'a redirected robots.txt that answers %d with Retry-After closes the origin where it was asked for',
+  async (status) => {
+    const busy = await site(() => answerOf(status, { 'retry-after': '2' }))
+    const leading = await site(movedTo(`${busy.origin}/robots.txt`))
+    await enqueue({ id: `led-${status}`, url: `${leading.origin}/1` })
+    await expect.poll(() => busy.heard[0]?.end ?? Infinity, { timeout: 10_000 }).toBeLessThan(Infinity)
+    await enqueue({ id: `busy-${status}`, url: `${busy.origin}/1` })
+    await expect.poll(() => busy.heard.length, { timeout: 15_000 }).toBeGreaterThan(1)
+    expect(shortest(busy.heard)).toBeGreaterThanOrEqual(2_000)
+  },
+)
+
+const HAND_MS = 700
+test('a gap by hand is owed between a robots.txt and its redirect, and to all ports of the host', async () => {
+  const first = await site(movedTo('/rules.txt'))
+  const second = await site(withRules, { host: first.host })
+  const until = Date.now() + 3_600_000
+  await ledger.operate({ origin: first.origin, action: 'gap', gapMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
+  await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
+  await expect.poll(() => first.heard.length, { timeout: 10_000 }).toBe(2)
+  await enqueue({ id: 'other-port', url: `${second.origin}/1` })
+  await ends('by-hand', 'fetched')
+  await ends('other-port', 'fetched')
+  // of the second port itself nobody has asked for more than the floor
+  const owed = first.heard.map(({ end }) => end)
+  const all = [...first.heard, ...second.heard].map(({ start }) => start).sort((a, b) => a - b)
+  for (const end of owed) {
+    const next = all.find((start) => start >= end)
+    if (next !== undefined) expect(next - end).toBeGreaterThanOrEqual(HAND_MS)
+  }
 })
 
 const DELAY_MS = 600

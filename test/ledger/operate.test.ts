@@ -225,6 +225,24 @@ test('the gap set by hand also counts after a visit by name', async () => {
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
+test('the gap set by hand is shown with the lane while it counts, and owed by the clock that is begun with it', async () => {
+  const { ledger, clock, takeOne, finish } = await emptyLedger(redis)
+  const port = 'http://site.test:8080'
+  const clockLane = { agent: AGENT, origin: 'https://site.test' }
+  await ledger.operate({ ...by, origin: port, action: 'gap', gapMs: 60_000, until: clock.now + 70_000 }, [AGENT])
+  await ledger.park(
+    0,
+    ['a', 'b'].map((id) => url(id, { origin: port })),
+  )
+  const lane = await takeOne()
+  expect(lane.delayMs).toBe(60_000)
+  const permit = await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 1_000, clock: clockLane })
+  expect(permit).toMatchObject({ kind: 'granted', clock: { gapMs: 60_000 } })
+  await finish(lane)
+  clock.pass(70_000)
+  expect((await takeOne()).delayMs).toBeUndefined()
+})
+
 test('a blocked origin is not visited by name either', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])

@@ -62,7 +62,7 @@ export type TakenLane = LaneRef & {
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
-  /** the delay that robots.txt was last known to ask of this lane, ms; it is owed while the rules are out of force, too */
+  /** the delay that robots.txt was last known to ask of this lane, or the longer one of an operator, ms; owed while the rules are out of force, too */
   delayMs?: number
   /** the ledger's time at the taking; and what Redis's clock showed, which counts for `expiresAt` */
   now: Instant

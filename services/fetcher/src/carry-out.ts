@@ -237,6 +237,8 @@ export async function robots(
   if (lesson !== undefined) {
     crashPoint('learn.before')
     await handBack(lease, answer.endedAt, tools, async (restedMs) => {
+      // Whoever stood still meanwhile would date an old answer as a new one.
+      if (lease.age() >= lease.leaseMs) return 'stale'
       const owed = { gapMs: owedMs, restedMs, ...(order.entered ? { forAsker: true } : {}) }
       const told = await tools.ledger.learn({ ...lesson, ...owed })
       if (told !== 'full') return told

@@ -86,6 +86,7 @@ class NotSentError extends Error {
 export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
     const visit = new Visit(ask, resolve)
+    if (ask.deadlineMs <= 0) return visit.outOfTime()
     const asking = visit.beforeUse()
     if (asking === undefined) visit.dispatch()
     else void asking.then((refused) => refused === undefined && visit.dispatch())
@@ -118,6 +119,11 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
   }
 
+  /** There is no time left before it begins: nothing is connected to, and nothing is said of the site. */
+  outOfTime(): void {
+    this.#end({ kind: 'not-sent', why: 'no time was left to send' })
+  }
+
   dispatch(): void {
     const { way, origin, path, headers } = this.#ask
     try {
@@ -148,7 +154,7 @@ class Visit implements Dispatcher.DispatchHandler {
   /** Starts the clock: the send window while there is no connection, the whole deadline afterwards. */
   watch(): void {
     if (this.#done || this.#timer !== undefined) return
-    const window = Math.max(1, Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)) // a process that slept has no time left
+    const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
     this.#timer = setTimeout(() => this.#late(window), window)
   }
 

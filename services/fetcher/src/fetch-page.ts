@@ -9,14 +9,13 @@ import {
   type OutcomeBody,
   orderUrl,
 } from '@decorum/protocol'
-import { parseRetryAfter } from '@decorum/robots'
 import type { LaneConnections } from './connections.ts'
 import { decodedLength, isCoded } from './decoded-length.ts'
 import { base32 } from './digest.ts'
 import { type Answer, exchange, type NoAnswer } from './exchange.ts'
 import type { Lease } from './lease.ts'
 import { PAGE_MAX_HOPS } from './limits.ts'
-import { failureOf, isFinal, meaningOf, single } from './read-answer.ts'
+import { failureOf, isFinal, meaningOf, moodOf } from './read-answer.ts'
 import { candidateOf, type Target, targetOf } from './redirect.ts'
 import { headersOf, requestHead } from './request-head.ts'
 import { type Page, type Sink, storeInTime } from './sink.ts'
@@ -92,11 +91,9 @@ const doneBy = ({ endedAt, timing, body }: Answer) => ({ endedAt, tookMs: timing
 
 /** 429 or 503: it is the rate that was wrong, not the page. */
 function tooFast(order: Order, agent: Agent, answer: Answer, tools: PageTools): PageResult {
-  const { status, headers } = answer
+  const { status } = answer
   const what = status === 429 ? 'rate-limited' : 'server-error'
-  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, tools.now())
-  const mood: Mood = { kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  const done = { ...doneBy(answer), mood, what }
+  const done = { ...doneBy(answer), mood: moodOf(answer, tools.now()), what }
   if (order.attempt < tools.maxAttempts) return done
   const detail = `status ${status} in ${order.attempt} attempts`
   return { ...done, outcome: outcome(order, agent, tools, { kind: 'failed', reason: what, status, detail }) }

@@ -20,7 +20,7 @@ import type { ForbidsHop } from './hop-rules.ts'
 import type { Confirm, Lease } from './lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from './limits.ts'
 import type { Astray, Hop, HopLane } from './pace.ts'
-import { type Failure, failureOf, isRedirect, single } from './read-answer.ts'
+import { type Failure, failureOf, isRedirect, moodOf, single } from './read-answer.ts'
 import { type Target, targetOf } from './redirect.ts'
 import { headersOf } from './request-head.ts'
 
@@ -88,7 +88,7 @@ export async function fetchRobots(
     seen.add(url)
     const first = hops.length === 0
     const headers = first ? conditional(agent, state) : headersOf(agent)
-    const left = (): number => Math.max(1, Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs()))
+    const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
     const held = () => (first ? lease.lastCheck() : lease.stillHeld())
     const visit = at.origin === origin ? visitOwn : visitOther
     let result: Exchange
@@ -108,7 +108,7 @@ export async function fetchRobots(
       }
       result = await visit(agent, at, headers, left(), held, tools, hop.astray, hop.confirm)
       if (hop.shared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
-      await hop.leave(result)
+      await hop.leave(result, result.kind === 'answered' ? moodOf(result, tools.now()) : undefined)
       if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, hop.fence)
     }
     if (result.kind === 'not-sent') {
@@ -197,8 +197,11 @@ async function read(
     return { ...done, what: reason, detail, event: { kind: 'unanswered', reason, ...retry, jitter: jitter() } }
   }
   const fresh = freshForMs(headers)
-  const etag = validator(headers, 'etag')
-  const lastModified = validator(headers, 'last-modified')
+  // A validator belongs to the URL that sent it. The next request goes to the first URL of the chain again, where the
+  // ETag or the date of another one could confirm what that URL never said.
+  const isFirst = hops.length === 1
+  const etag = isFirst ? validator(headers, 'etag') : undefined
+  const lastModified = isFirst ? validator(headers, 'last-modified') : undefined
   const event: Extract<RobotsEvent, { kind: 'answered' }> = {
     kind: 'answered',
     status,
@@ -211,7 +214,7 @@ async function read(
   const said = { ...done, what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
   if (status < 200 || status > 299) {
     // A 304 confirms our copy only as the answer to the one conditional request, which is the first of the chain.
-    return status === 304 && (hops.length > 1 || !isConditional(state))
+    return status === 304 && !(isFirst && isConditional(state))
       ? unanswered('protocol', 'a 304 to an unconditional request')
       : { ...said, event }
   }

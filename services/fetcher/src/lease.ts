@@ -11,21 +11,20 @@ import { FRESH_PERMIT_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
 /** Asks for a permit again that has grown old: undefined, at once or in the end, when the request may be sent; else why not. */
 export type Confirm = () => Promise<string | undefined> | undefined
 
-/** Both clocks, or how much they have moved: the larger length counts. */
-type Since = { monotonic: number; wall: number }
-const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
+/** An instant on both clocks: the larger length since then counts. */
+export type Since = { monotonic: number; wall: number }
+export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
 const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)
+
+/** A permit, and how old the ledger's latest word on it is, ms. */
+export type AskedAgain = { age(): number; confirm: Confirm }
 
 /**
  * A permit that is asked for again when it is not fresh any more.
  * @param since  when it was asked for
  * @param held   the lanes that the request holds by it, of one partition each
  */
-export function confirming(
-  ledger: Pick<Ledger, 'confirm'>,
-  since: Since,
-  held: HeldLane[][],
-): { age(): number; confirm: Confirm } {
+export function confirming(ledger: Pick<Ledger, 'confirm'>, since: Since, held: HeldLane[][]): AskedAgain {
   let asked = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
@@ -59,21 +58,18 @@ export type Lease = {
   readonly leaseMs: number
 }
 
-class HeldLease implements Lease {
+export class HeldLease implements Lease {
   readonly leaseMs: number
   readonly #since: Since
-  readonly #permit: { age(): number; confirm: Confirm }
+  readonly #permit: AskedAgain
   readonly #fetchDeadlineMs: number
   readonly #usableMs: number
 
-  /** @param since  when the permit was first asked for, on both clocks */
-  constructor(
-    since: Since,
-    permit: { age(): number; confirm: Confirm },
-    leaseMs: number,
-    fetchDeadlineMs: number,
-    leaseSpanMs: number,
-  ) {
+  /**
+   * @param since        when the permit was first asked for: the reply may be late, the lease began without us
+   * @param leaseSpanMs  LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+   */
+  constructor(since: Since, permit: AskedAgain, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number) {
     this.leaseMs = leaseMs
     this.#since = since
     this.#permit = permit
@@ -136,7 +132,7 @@ export async function beginLease(
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   for (let tries = 0; tries < MAX_EARLY; tries++) {
-    const since = sinceNow() // before the call: the reply may be late, the lease began without us
+    const since = sinceNow()
     crashPoint('begin.before')
     let permit: Permit
     try {

@@ -32,8 +32,8 @@ export type Hop = {
 export type HopLane = {
   /** under which the hop is made; a robots fetch is ended under it */
   fence: number
-  /** ends the visit. Never rejects: a lease that cannot be handed back ends by itself. */
-  leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>): Promise<void>
+  /** ends the visit; `mood`: what the site said by its answer. Never rejects: a lease that cannot be handed back ends by itself. */
+  leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>, mood?: Mood): Promise<void>
   /** nothing was sent: each clock is what it was. Never rejects. */
   release(): Promise<void>
   /** one of its clocks is held by this visit already: the hop is one more request of it */
@@ -208,7 +208,8 @@ class HeldClocks implements Clocks {
     const agent = this.#agent
     const lane: LaneRef = { agent: agent.key, origin: to }
     const heldFence = this.#heldFence(lane, ownFence)
-    const until = performance.now() + deadlineMs
+    const asked = performance.now()
+    const until = asked + deadlineMs
     const host = groups.hostLane(agent.key, to)
     const site = { gapMs: agent.minGapMs, ofSite: true }
     const there = await above(this.#options, agent, to, agent.minGapMs)
@@ -234,6 +235,17 @@ class HeldClocks implements Clocks {
       if (!('waitMs' in hop)) {
         const owedMs = Math.max(...hop.flatMap(({ ofSite, gapMs }) => (ofSite ? [gapMs] : [])))
         if (shared) this.#hopsOweMs = Math.max(this.#hopsOweMs, owedMs)
+        // The ledger may know of a longer delay of a lane that is held than its order does: an operator has set one meanwhile.
+        const heldMs = Math.max(0, ...hop.flatMap(({ isOurs, gapMs }) => (isOurs ? [gapMs] : [])))
+        const missingMs = asked + heldMs - performance.now()
+        if (performance.now() + missingMs >= until) {
+          await release(
+            ledger,
+            hop.filter(({ isOurs }) => !isOurs),
+          )
+          return 'late'
+        }
+        if (missingMs > 0) await later(missingMs)
         return hopLane(ledger, agent, hop, owedMs, shared, there.astray, since)
       }
       if (hop.waitMs === Infinity) return 'blocked'
@@ -274,9 +286,9 @@ const hopLane = (
     shared,
     astray,
     confirm: confirming(ledger, since, byPartition(ledger, visits)).confirm,
-    async leave({ kind, endedAt, timing }) {
+    async leave({ kind, endedAt, timing }, mood = FINE) {
       const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
-      await leave(ledger, entered, { endedAt, gapMs: gapAfter(agent, owedMs, tookMs) })
+      await leave(ledger, entered, { endedAt, mood, gapMs: gapAfter(agent, owedMs, tookMs) })
       crashPoint('hop.left')
     },
     release: () => release(ledger, entered),

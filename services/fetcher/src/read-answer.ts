@@ -1,9 +1,11 @@
 /** ⑤ What an answer or its absence means, in one table: status or failure → what becomes of the visit. */
+import type { Mood } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
+import { parseRetryAfter } from '@decorum/robots'
 import { errors } from 'undici'
 import { BlockedAddressError, BlockedPortError, NoContactError } from './address-guard.ts'
 import type { Phase } from './connections.ts'
-import { DeadlineError } from './exchange.ts'
+import { type Answer, DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
 
 /** `nxdomain` and `no-contact` are told apart here; a page outcome writes them as dns and refused. */
@@ -72,6 +74,13 @@ export type Meaning = 'too-fast' | 'redirect' | 'fetched'
 export function meaningOf(status: number): Meaning {
   if (status === 429 || status === 503) return 'too-fast'
   return isRedirect(status) ? 'redirect' : 'fetched'
+}
+
+/** What an answer says about the rate. @param now  Redis's clock, ms */
+export function moodOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): Mood {
+  if (meaningOf(status) !== 'too-fast') return { kind: 'fine' }
+  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now)
+  return { kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
 export const isRedirect = (status: number): boolean =>

@@ -4,14 +4,22 @@
  * one it keeps the agent's own delay between its hops, and knows of nobody else.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Entry, Ledger } from '@decorum/ledger'
+import type { Entry, Ledger, OriginView } from '@decorum/ledger'
 import type { Agent } from '@decorum/protocol'
 import { robots } from './carry-out.ts'
 import { type Config, readConfig } from './config.ts'
 import { type LaneConnections, openConnections } from './connections.ts'
 import { fetchRobots, type RobotsAnswer } from './fetch-robots.ts'
-import { type Confirm, confirming, type Lease, later } from './lease.ts'
-import { SEND_WINDOW_MS } from './limits.ts'
+import {
+  type AskedAgain,
+  type Confirm,
+  confirming,
+  HeldLease,
+  type Lease,
+  later,
+  type Since,
+  sinceNow,
+} from './lease.ts'
 import { openLookup } from './lookup.ts'
 import { type Clocks, openPace } from './pace.ts'
 import { noSink } from './sink.ts'
@@ -51,7 +59,8 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
   const restMs = agent.minGapMs
   const confirm: Confirm = () => undefined // nobody gave a permit
-  const answer = await fetchRobots(origin, ROBOTS, agent, {}, leaseOf(config, confirm), {
+  const lease = leaseOf(config, sinceNow(), { age: () => 0, confirm })
+  const answer = await fetchRobots(origin, ROBOTS, agent, {}, lease, {
     connections,
     astray: () => undefined,
     enterHop: async ({ deadlineMs }) => {
@@ -81,15 +90,17 @@ async function ofFleet(
   config: Config,
   connections: LaneConnections,
 ) {
-  const { origin, patienceMs } = visit
+  const { origin, agent, patienceMs } = visit
   const pace = openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf })
   const until = performance.now() + patienceMs
   for (;;) {
-    const { state, version, now } = await ledger.viewOrigin(origin, [])
-    if (version !== before) return undefined
-    const isAsked = state.question !== undefined && state.question.until > now
-    const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, ledger, pace)
-    if (!('waitMs' in turn)) return ask(visit, turn, ledger, config, connections)
+    const known = await ledger.viewOrigin(origin, [agent.key])
+    if (known.version !== before) return undefined
+    const { question } = known.state
+    const isAsked = question !== undefined && question.until > known.now
+    const since = sinceNow()
+    const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, delayOf(known, agent), ledger, pace)
+    if (!('waitMs' in turn)) return ask(visit, turn, since, ledger, config, connections)
     if (performance.now() + turn.waitMs > until) return undefined
     await sleep(turn.waitMs)
   }
@@ -99,15 +110,15 @@ async function ofFleet(
 async function ask(
   { origin, agent }: RobotsVisit,
   { clocks, lane: { fence, gapMs } }: Turn,
+  since: Since,
   ledger: Ledger,
   config: Config,
   connections: LaneConnections,
 ): Promise<RobotsAnswer> {
   const { agents } = config
-  const since = { monotonic: performance.now(), wall: Date.now() }
-  const { confirm } = confirming(ledger, since, [[{ agent: agent.key, origin, fence }]])
   const fetch = { agent: agent.key, origin, path: ROBOTS, fence, gapMs, id: '', entered: true as const }
-  return await robots(fetch, agent, leaseOf(config, confirm), clocks, {
+  const permit = confirming(ledger, since, [[{ agent: agent.key, origin, fence }]])
+  return await robots(fetch, agent, leaseOf(config, since, permit), clocks, {
     ledger,
     connections,
     agents,
@@ -118,18 +129,25 @@ async function ask(
   })
 }
 
+/** The longest delay that is known of the lane: learned, or set by an operator. */
+function delayOf({ gaps, override }: OriginView, agent: Agent): number {
+  const learned = gaps.find((gap) => gap.agent === agent.key)
+  return Math.max(agent.minGapMs, learned?.gapMs ?? 0, override?.gapMs ?? 0)
+}
+
 type Turn = { clocks: Clocks; lane: { fence: number; gapMs: number } }
 
 /** The origin's lane with all clocks above it, or how long to wait; what was entered before a shut one is given back. */
 async function enter(
   { origin, agent }: RobotsVisit,
+  gapMs: number,
   ledger: Ledger,
   pace: ReturnType<typeof openPace>,
 ): Promise<Turn | { waitMs: number }> {
-  const clocks = await pace.enter(agent, origin, agent.minGapMs)
+  const clocks = await pace.enter(agent, origin, gapMs)
   if ('waitMs' in clocks) return clocks
   const own = { agent: agent.key, origin }
-  const asked = { gapMs: agent.minGapMs, of: own }
+  const asked = { gapMs, of: own }
   if (clocks.hostLane !== undefined) {
     const host = await ledger.enter({ ...asked, lanes: [clocks.hostLane], kind: 'clock' })
     if (host.kind !== 'granted') {
@@ -159,12 +177,6 @@ export class OriginBlockedError extends Error {
   }
 }
 
-function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config, confirm: Confirm): Lease {
-  const since = performance.now()
-  const age = (): number => performance.now() - since
-  const deadlineMs = (): number => FETCH_DEADLINE_MS - age()
-  const stillHeld = (): string | undefined => (deadlineMs() <= 0 ? 'the deadline is over' : undefined)
-  const lastCheck = (): string | undefined =>
-    age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : stillHeld()
-  return { deadlineMs, lastCheck, stillHeld, confirm, age, leaseMs: LEASE_MS }
+function leaseOf({ FETCH_DEADLINE_MS, LEASE_MS }: Config, since: Since, permit: AskedAgain): Lease {
+  return new HeldLease(since, permit, LEASE_MS, FETCH_DEADLINE_MS, LEASE_MS - FETCH_DEADLINE_MS)
 }

@@ -587,6 +587,12 @@ export const MUTANTS: Mutant[] = [
     put: 'tonumber(ARGV[12])',
   },
   {
+    name: 'a gap by hand does not bind the clock above the lane',
+    file: 'begin',
+    find: 'isShut(clock, math.max(tonumber(gap), tonumber(least) or 0))',
+    put: 'isShut(clock, tonumber(gap))',
+  },
+  {
     name: 'a gap by hand does not bind a visit by name',
     file: 'visit',
     find: "local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''",

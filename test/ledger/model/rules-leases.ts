@@ -60,14 +60,15 @@ export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
       return { kind: 'being-asked' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
-    const visited =
-      clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], kind: 'clock', gapMs, by: name })
+    const least = demanded(origin, now)
+    const asked = { kind: 'clock' as const, gapMs: Math.max(gapMs, least), by: name }
+    const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
     if (visited !== undefined && 'until' in visited) {
       giveBack(lane, lease.notBefore, visited.until, 'pace-group')
       return { kind: 'paced' }
     }
     m.planned = false
-    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least: demanded(origin, now) }
+    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least }
     lease.ends = ms(now + leaseMs)
     if (kind !== 'page') origin.question = { fence, until: ms(now + HOLD_MS) }
     return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }

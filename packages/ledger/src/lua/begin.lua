@@ -36,7 +36,7 @@ local function gatesOf(origin, fence, version)
 end
 local clockFence, clockOpens, silence
 local function isShut(clock, gap, lane)
-  clockFence, clockOpens, silence = visit({ clock }, 'clock', tonumber(gap), leaseMs, ahead, lane)
+  clockFence, clockOpens, silence = visit({ clock }, 'clock', gap, leaseMs, ahead, lane)
   return not clockFence
 end
 for i = 6, #ARGV, 6 do
@@ -52,6 +52,7 @@ for i = 6, #ARGV, 6 do
       back, pause = tonumber(o[2] or '0'), math.max(tonumber(o[3] or '0'), tonumber(o[7] or '0'))
       shut = math.max(back, pause)
     end
+    local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
     if holdUntil > now then
       answer = 'held'; endLease(lane); giveBack(lane, opens, holdUntil, 'lane-busy')
     elseif shut > now then
@@ -62,14 +63,13 @@ for i = 6, #ARGV, 6 do
       answer = 'being-asked'; endLease(lane); giveBack(lane, opens, tonumber(o[5]), 'robots-being-asked')
     elseif opens > now + ahead then
       answer = 'early|' .. ms(opens - now - ahead)
-    elseif clock ~= '' and isShut(clock, gap, lane) then
+    elseif clock ~= '' and isShut(clock, math.max(tonumber(gap), tonumber(least) or 0), lane) then
       answer = 'paced'; endLease(lane); giveBack(lane, opens, clockOpens, 'pace-group')
     else
       if clock ~= '' then opens = math.max(opens, clockOpens) end
       answer = 'granted'
       if clock ~= '' or opens > now then answer = answer .. '|' .. ms(math.max(0, opens - now)) end
       if clock ~= '' then answer = answer .. '|' .. clockFence .. '|' .. silence end
-      local least = (o[9] and tonumber(o[9]) > now) and o[8] or ''
       begun = true
       setLease(lane, fence, list, notBefore, now, gap, kind, o[6] or '', least, '', ends)
       if kind ~= 'page' then

@@ -87,8 +87,9 @@ for i = 1, #lanes do
     known = o[4] or ''
     if o[3] then o[3], o[4] = false, false -- every gate stands open: a look at each cost three times as much
     else
-      o = call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og', 'se')
+      o = call('HMGET', key, 's', 'v', 'q', 'u', 'bu', 'pu', 'ku', 'kr', 'rf', 'nf', 'og', 'se', 'oe')
       o[1] = stateOf(o[1], o[12])
+      if o[13] and tonumber(o[13]) > now and tonumber(o[11]) > (tonumber(known) or 0) then known = o[11] end
     end
     local blocked = o[7] and tonumber(o[7]) > now
     local shut, paused = 0, false
