@@ -89,7 +89,7 @@ async function eachId({ change }: Mover, entries: string[], tag: string, how: 'S
 }
 
 /** Of an origin (lua/common.lua): the ends of back-off, pause, block and gap by hand. */
-const INSTANTS = ['bu', 'pu', 'ku', 'oe']
+const INSTANTS = ['bu', 'pu', 'ku', 'oe', 'se']
 
 /** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */
 export async function moveOrigin(
