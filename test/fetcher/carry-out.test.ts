@@ -605,16 +605,16 @@ test('a ledger that does not answer is no permission', async () => {
   expect(released).toMatchObject([{ next: { kind: 'unused' } }])
 })
 
-test('robots.txt, too: refused, its question is closed and the waiting URL has not been tried', async () => {
+test('robots.txt, too: refused, the robots fetch ends and the waiting URL has not been tried', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const { lookup, undo } = slowLookUp(1_100)
   onTestFinished(undo)
-  const { run, settled, learned, released } = rig(
+  const { run, settled, ended, released } = rig(
     { confirm: async () => 'shut' },
     { connections: testConnections({ lookup }) },
   )
   await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect([site.asked, settled]).toEqual([[], []])
   expect(released).toMatchObject([{ fence: 9, next: { kind: 'unused' } }])
-  expect(learned).toMatchObject([{ fence: 9, forAsker: true }])
+  expect(ended).toMatchObject([{ fence: 9 }])
 })
