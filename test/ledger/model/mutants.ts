@@ -589,8 +589,8 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a gap by hand does not bind the clock above the lane',
     file: 'begin',
-    find: 'isShut(clock, math.max(tonumber(gap), tonumber(least) or 0))',
-    put: 'isShut(clock, tonumber(gap))',
+    find: 'isShut(clock, math.max(tonumber(gap), tonumber(least) or 0), lane)',
+    put: 'isShut(clock, tonumber(gap), lane)',
   },
   {
     name: 'a gap by hand does not bind a visit by name',
