@@ -94,10 +94,10 @@ const id: fc.Arbitrary<Written> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('#:x', 'x~1~0123456789', '').map(
+    arbitrary: fc.constantFrom('#:x', '~1~0123456789', '').map(
       (one): Written =>
-        () =>
-          text(one),
+        (index) =>
+          text(one.startsWith('~') ? `${index}${one}` : one),
     ),
   },
   {
