@@ -1,5 +1,6 @@
 /** The package as strangers get it: packed, installed in a folder of its own, run by Node 20 and later, bundled. */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
@@ -12,8 +13,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -101,15 +105,16 @@ describe('the tarball', () => {
     expect(readFileSync(join(source, 'package.json'), 'utf8')).toBe(before)
     expect(existsSync(join(source, '.package.workspace.json'))).toBe(false)
   })
-  test('npm publish --dry-run would publish the same files', { timeout: 60_000 }, () => {
-    const said = execFileSync('npm', ['publish', '--dry-run', '--json'], {
-      cwd: source,
-      env,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
-    expect(said).toContain('dist/index.js')
-    expect(said).toContain('dist/index.d.ts')
+  test('npm publish --dry-run would publish the same files', { timeout: 60_000 }, async () => {
+    // npm asks which versions are there already: this registry knows none, and no network is needed.
+    const registry = createServer((_, response) => void response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
+    await once(registry, 'listening')
+    const { port } = registry.address() as AddressInfo
+    const args = ['publish', '--dry-run', '--json', '--registry', `http://127.0.0.1:${port}/`]
+    const { stdout } = await promisify(execFile)('npm', args, { cwd: source, env })
+    registry.close()
+    expect(stdout).toContain('dist/index.js')
+    expect(stdout).toContain('dist/index.d.ts')
   })
   test('no module of it imports anything but its neighbours', () => {
     for (const name of readdirSync(join(repo, 'packages/robots/src')).filter((file) => file !== 'command.ts')) {
