@@ -28,7 +28,7 @@ import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 
 const LANES = 100
-const agents = loadAgents({ contact: 'https://example.com/bot', defaultGapMs: 0, maxGapMs: 10_000 })
+const agents = loadAgents({ contact: 'https://example.com/bot', defaultDelayMs: 0, maxDelayMs: 10_000 })
 
 type Loop = { name: string; run(forMs: number): Promise<number>; close(): Promise<void> }
 type Figures = { perSecond: number; cpuMicros: number; loopMicros: number }
@@ -187,22 +187,22 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
 
 /** An order as a gateway has written it: its text is there before it comes here. */
 const orderText = (origin: string, fence: number): string =>
-  `{"agent":"${agents.default.key}","origin":"${origin}","path":"/page","fence":${fence},"version":1,"gapMs":0,"id":"page-${fence}","expiresAt":4000000000000}`
+  `{"agent":"${agents.default.key}","origin":"${origin}","path":"/page","fence":${fence},"version":1,"delayMs":0,"id":"page-${fence}","expiresAt":4000000000000}`
 
 /** Grants and hears everything; what it hears it writes as the real one does. */
 function ledgerAtOnce(): Fleet {
   return {
-    begin: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted',
-    enter: async () => ({ kind: 'wait', waitMs: 1_000 }),
-    settle: async ({ outcome }) => {
+    acquire: async () => ({ kind: 'wait', waitMs: 1_000 }),
+    complete: async ({ outcome }) => {
       const written = JSON.stringify(outcome)
       if (outcome?.kind !== 'fetched') throw new Error(`a page was not fetched: ${written}`)
-      return 'settled'
+      return 'completed'
     },
     resolve: async () => [],
-    learn: async () => 'settled',
-    endRobotsFetch: async () => 'settled',
+    record: async () => 'completed',
+    endRobotsFetch: async () => 'completed',
     robotsStates: async () => [],
     body: async () => undefined,
     partitionOf: () => 0,

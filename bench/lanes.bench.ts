@@ -3,7 +3,7 @@
  * parked URL and an idle origin weigh. Real scripts on a real Redis; the clock is given, so that silence costs no time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ledger, Parked, ParkItem, TakenLane } from '@decorum/ledger'
+import type { Ledger, Parked, ParkItem, ReservedLane } from '@decorum/ledger'
 import { openLedger } from '@decorum/ledger'
 import { assignedId, type Outcome } from '@decorum/protocol'
 import { step, unknownOrigin } from '@decorum/robots'
@@ -16,11 +16,11 @@ const AGENT = 'bench'
 const CALL = 200
 /** Calls on their way at once. */
 const WIDTH = 4
-const GAP_MS = 1_000
+const DELAY_MS = 1_000
 const CLOCK_STEP_MS = 100_000
 
-type Verb = 'park' | 'take' | 'begin' | 'settle'
-const VERBS: Verb[] = ['park', 'take', 'begin', 'settle']
+type Verb = 'park' | 'reserve' | 'start' | 'complete'
+const VERBS: Verb[] = ['park', 'reserve', 'start', 'complete']
 type Rate = { perSecond: number; redis: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
@@ -46,7 +46,7 @@ async function openBench(): Promise<Bench> {
 async function speedAt(lanes: number, items: number, rounds: number): Promise<Record<Verb, Rate[]>> {
   const bench = await openBench()
   const { redis, ledger, clock } = bench
-  const rates: Record<Verb, Rate[]> = { park: [], take: [], begin: [], settle: [] }
+  const rates: Record<Verb, Rate[]> = { park: [], reserve: [], start: [], complete: [] }
   const timed = async (verb: Verb, count: number, work: () => Promise<void>): Promise<void> => {
     const cpu = await redis.cpuMicros()
     const startedAt = performance.now()
@@ -62,15 +62,15 @@ async function speedAt(lanes: number, items: number, rounds: number): Promise<Re
       at += items
       for (let left = Math.min(items, lanes); left > 0; clock.now += CLOCK_STEP_MS) {
         const count = Math.min(left, lanes)
-        const taken: TakenLane[] = []
-        await timed('take', count, async () => {
-          while (taken.length < count) taken.push(...(await take(ledger, Math.min(CALL, count - taken.length))))
+        const taken: ReservedLane[] = []
+        await timed('reserve', count, async () => {
+          while (taken.length < count) taken.push(...(await reserve(ledger, Math.min(CALL, count - taken.length))))
         })
-        await timed('begin', count, () =>
-          inChunks(taken, (chunk) => Promise.all(chunk.map((lane) => begin(ledger, lane)))),
+        await timed('start', count, () =>
+          inChunks(taken, (chunk) => Promise.all(chunk.map((lane) => start(ledger, lane)))),
         )
-        await timed('settle', count, () =>
-          inChunks(taken, (chunk) => Promise.all(chunk.map((lane) => settle(ledger, lane)))),
+        await timed('complete', count, () =>
+          inChunks(taken, (chunk) => Promise.all(chunk.map((lane) => complete(ledger, lane)))),
         )
         await redis.client.xtrim(`${ledger.tags[0]}:outcomes`, 'MAXLEN', 0)
         left -= count
@@ -127,18 +127,18 @@ function parkedOf(n: number, origin: string): Omit<Parked, 'id'> {
   }
 }
 
-async function take(ledger: Ledger, limit: number): Promise<TakenLane[]> {
-  const taken = await ledger.take(0, { limit, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 })
-  if (taken.kind === 'wait') throw new Error(`nothing to take: ${taken.why}`)
+async function reserve(ledger: Ledger, limit: number): Promise<ReservedLane[]> {
+  const taken = await ledger.reserve(0, { limit, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 })
+  if (taken.kind === 'wait') throw new Error(`nothing to reserve: ${taken.why}`)
   return taken.lanes
 }
 
-async function begin(ledger: Ledger, { agent, origin, fence, robots }: TakenLane): Promise<void> {
-  const permit = await ledger.begin({ kind: 'page', agent, origin, fence, version: robots.version, gapMs: GAP_MS })
-  if (permit.kind !== 'granted') throw new Error(`begin: ${permit.kind}`)
+async function start(ledger: Ledger, { agent, origin, fence, robots }: ReservedLane): Promise<void> {
+  const permit = await ledger.start({ kind: 'page', agent, origin, fence, version: robots.version, delayMs: DELAY_MS })
+  if (permit.kind !== 'granted') throw new Error(`start: ${permit.kind}`)
 }
 
-async function settle(ledger: Ledger, lane: TakenLane): Promise<void> {
+async function complete(ledger: Ledger, lane: ReservedLane): Promise<void> {
   const { agent, origin, fence, heads } = lane
   const head = heads[0] as Parked
   const outcome: Outcome = {
@@ -151,16 +151,16 @@ async function settle(ledger: Ledger, lane: TakenLane): Promise<void> {
     reason: 'connect',
     detail: '',
   }
-  const told = await ledger.settle({
+  const told = await ledger.complete({
     agent,
     origin,
     fence,
-    gapMs: GAP_MS,
-    mood: { kind: 'fine' },
-    restedMs: 0,
+    delayMs: DELAY_MS,
+    load: { kind: 'normal' },
+    elapsedMs: 0,
     outcome,
   })
-  if (told !== 'settled') throw new Error(`settle: ${told}`)
+  if (told !== 'completed') throw new Error(`complete: ${told}`)
 }
 
 async function inChunks<T>(all: T[], work: (chunk: T[]) => Promise<unknown>): Promise<void> {
@@ -256,21 +256,21 @@ async function visitAll({ redis, ledger, clock }: Bench, origins: number): Promi
   const body = { hash: 'a'.repeat(32), octets: new TextEncoder().encode('User-agent: *\nDisallow: /private\n') }
   for (let from = 0; from < origins; from += CALL) {
     await parkAll(ledger, origins, from, CALL)
-    const asked = await take(ledger, CALL)
+    const asked = await reserve(ledger, CALL)
     await Promise.all(
       asked.map(async ({ agent, origin, fence, robots }) => {
-        await ledger.begin({ kind: 'robots', agent, origin, fence, version: robots.version, gapMs: GAP_MS })
+        await ledger.start({ kind: 'robots', agent, origin, fence, version: robots.version, delayMs: DELAY_MS })
         const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: body.hash, jitter: 0 }, clock.now)
-        const gaps = [{ agent, gapMs: GAP_MS }]
-        await ledger.learn({ agent, origin, fence, state, body, gaps, gapMs: GAP_MS, restedMs: 0 })
+        const delays = [{ agent, delayMs: DELAY_MS }]
+        await ledger.record({ agent, origin, fence, state, body, delays, delayMs: DELAY_MS, elapsedMs: 0 })
       }),
     )
     clock.now += CLOCK_STEP_MS
-    const lanes = await take(ledger, CALL)
-    await Promise.all(lanes.map((lane) => begin(ledger, lane)))
-    await Promise.all(lanes.map((lane) => settle(ledger, lane)))
+    const lanes = await reserve(ledger, CALL)
+    await Promise.all(lanes.map((lane) => start(ledger, lane)))
+    await Promise.all(lanes.map((lane) => complete(ledger, lane)))
     clock.now += CLOCK_STEP_MS
-    await ledger.take(0, { limit: CALL, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 }) // drops lanes that have run down
+    await ledger.reserve(0, { limit: CALL, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 }) // drops lanes that have run down
     await ledger.reap(0) // and what is remembered of changed gates, as housekeeping does
   }
   await redis.client.del(`${ledger.tags[0]}:outcomes`)

@@ -11,7 +11,7 @@ import { type BenchRedis, benchRedis } from './frame/redis.ts'
 import { startChild } from './relay/child.ts'
 
 const TAG = '{decorum:0}'
-const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: 0 }])
+const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minDelayMs: 0 }])
 const PARTS = 20
 /** URLs stored at once: what a frontier would keep. */
 const WINDOW = 40_000
@@ -31,7 +31,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
       ...process.env,
       REDIS_URL: redis.url,
       DECORUM_AGENTS: AGENTS,
-      DEFAULT_GAP_MS: '0',
+      DEFAULT_DELAY_MS: '0',
       LOG_LEVEL: 'warn',
       PORT: '0',
     },

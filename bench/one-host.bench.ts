@@ -16,23 +16,23 @@ const SLOTS = 400
 const LOOK_MS = 250
 const DAY = 86_400_000
 
-type Setting = { hosts: number; gapMs: number; big: number; limits: number[]; phaseMs: number; perHost: number }
+type Setting = { hosts: number; delayMs: number; big: number; limits: number[]; phaseMs: number; perHost: number }
 type Phase = { name: string; seconds: number; pace: number; redisShare: number }
 type Result = { limit: number; phases: Phase[]; stored: number; refused: number; waiting: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const setting: Setting = short
-    ? { hosts: 100, gapMs: 500, big: 4_000, limits: [1_000], phaseMs: 1_000, perHost: 20 }
-    : { hosts: 10_000, gapMs: 10_000, big: 1_000_000, limits: [100_000, 2_000_000], phaseMs: 40_000, perHost: 30 }
+    ? { hosts: 100, delayMs: 500, big: 4_000, limits: [1_000], phaseMs: 1_000, perHost: 20 }
+    : { hosts: 10_000, delayMs: 10_000, big: 1_000_000, limits: [100_000, 2_000_000], phaseMs: 40_000, perHost: 30 }
   const results: Result[] = []
   for (const limit of setting.limits) results.push(await oneRun(setting, limit))
   return { name: 'one-host', lines: report(setting, results) }
 }
 
 async function oneRun(setting: Setting, limit: number): Promise<Result> {
-  const { hosts, gapMs, big, phaseMs } = setting
+  const { hosts, delayMs, big, phaseMs } = setting
   const agents = JSON.stringify([
-    { name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: gapMs, maxGapMs: gapMs },
+    { name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minDelayMs: delayMs, maxDelayMs: delayMs },
   ])
   const redis = await benchRedis()
   const stops: (() => Promise<unknown>)[] = [() => redis.stop()]
@@ -55,10 +55,10 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     stops.push(stopTrimming)
 
     await parkOthers(ledger, setting)
-    await sleep(gapMs) // robots.txt of the last of them
+    await sleep(delayMs) // robots.txt of the last of them
     const phases: Phase[] = []
     const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
-      phases.push(await paceOf(name, redis, ledger, hosts / gapMs, work))
+      phases.push(await paceOf(name, redis, ledger, hosts / delayMs, work))
       process.stderr.write(`  ${limit}: ${JSON.stringify(phases.at(-1))}\n`)
     }
     await phase('before', () => sleep(phaseMs))
@@ -89,8 +89,8 @@ function trimmer(redis: BenchRedis): () => Promise<void> {
   }
 }
 
-/** Their first visits spread over one gap, as they would be after a while. */
-async function parkOthers(ledger: Ledger, { hosts, gapMs, perHost }: Setting): Promise<void> {
+/** Their first visits spread over one delay, as they would be after a while. */
+async function parkOthers(ledger: Ledger, { hosts, delayMs, perHost }: Setting): Promise<void> {
   const expiresAt = Date.now() + DAY
   const startedAt = performance.now()
   const perCall = Math.max(1, Math.floor(MAX_ITEMS / perHost))
@@ -107,7 +107,7 @@ async function parkOthers(ledger: Ledger, { hosts, gapMs, perHost }: Setting): P
       return { lane: { agent: 'bench', origin }, parked }
     })
     await ledger.park(0, items)
-    await sleep(Math.max(0, (from / hosts) * gapMs - (performance.now() - startedAt)))
+    await sleep(Math.max(0, (from / hosts) * delayMs - (performance.now() - startedAt)))
   }
 }
 
@@ -126,7 +126,7 @@ async function pourIn(redis: BenchRedis, ledger: Ledger, big: number): Promise<v
   await frontier.close()
 }
 
-/** @param permitted  visits a millisecond that the gaps allow. The big host's own visits, one a gap, are lost among them. */
+/** @param permitted  visits a millisecond that the delays allow. The big host's own visits, one a delay, are lost among them. */
 async function paceOf(
   name: string,
   redis: BenchRedis,
@@ -151,7 +151,7 @@ async function paceOf(
   }
 }
 
-function report({ hosts, gapMs, big }: Setting, results: Result[]): string[] {
+function report({ hosts, delayMs, big }: Setting, results: Result[]): string[] {
   const rows = results.flatMap(({ limit, phases }) =>
     phases.map(({ name, seconds, pace, redisShare }) => [
       `limit ${round(limit, 0)}: ${name}`,
@@ -166,7 +166,7 @@ function report({ hosts, gapMs, big }: Setting, results: Result[]): string[] {
       `With a limit of ${round(limit, 0)}: ${round(stored, 0)} stored and ${round(refused, 0)} refused as \`lane-full\`, ${round(stored + refused, 0)} in all; ${round(waiting, 0)} wait at the end.`,
   )
   return [
-    `${round(hosts, 0)} hosts at a gap of ${round(gapMs / 1_000, 0)} s (${round((hosts / gapMs) * 1_000, 0)} visits a second are permitted), and ${round(big, 0)} URLs of one more host through \`candidates\`, as fast as they go in; a real gateway, a fetcher without a network, ${SLOTS} slots. Pace: visits of the others over those that their gaps permit.`,
+    `${round(hosts, 0)} hosts at a delay of ${round(delayMs / 1_000, 0)} s (${round((hosts / delayMs) * 1_000, 0)} visits a second are permitted), and ${round(big, 0)} URLs of one more host through \`candidates\`, as fast as they go in; a real gateway, a fetcher without a network, ${SLOTS} slots. Pace: visits of the others over those that their delays permit.`,
     '',
     ...table(['', 's', 'pace', 'over before', 'Redis, of a core'], rows),
     '',

@@ -1,8 +1,8 @@
 /**
- * How close to its gap a lane is kept busy, measured at the sites: real gateways and fetchers, each a process, a real
+ * How close to its delay a lane is kept busy, measured at the sites: real gateways and fetchers, each a process, a real
  * Redis, and a web that records every request in a process of its own. Nothing is taken from the fleet's own word.
  *
- * Permitted: a lane of n requests whose answers took s₁…sₙ could have made its last one after Σ(sᵢ + gap), i < n. The
+ * Permitted: a lane of n requests whose answers took s₁…sₙ could have made its last one after Σ(sᵢ + delay), i < n. The
  * ratio is that time to the time it took. Lateness: silence kept − silence owed, one figure per request.
  *
  * What an archive adds is measured by turns, a fleet without one and a fleet with one, on the same pages.
@@ -25,7 +25,7 @@ const AGENT = { name: 'pacer', userAgent: 'pacer/1 (+https://example.com/bot)' }
 const CLI = join(import.meta.dirname, '../packages/cli/src/main.ts')
 const run_ = promisify(execFile)
 
-type Case = { gapMs: number; lanes: number; pages: number; gateways: number; fetchers: number }
+type Case = { delayMs: number; lanes: number; pages: number; gateways: number; fetchers: number }
 /** Of one run: requests, per second, the worst lane's ratio, the 5th and 50th percentile, lateness, violations. */
 type Figures = {
   requests: number
@@ -41,33 +41,33 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   const fleet = { gateways: 1, fetchers: 2 }
   const cases: Case[] = short
     ? [
-        { gapMs: 100, lanes: 40, pages: 20, ...fleet },
-        { gapMs: 1_000, lanes: 200, pages: 4, ...fleet },
+        { delayMs: 100, lanes: 40, pages: 20, ...fleet },
+        { delayMs: 1_000, lanes: 200, pages: 4, ...fleet },
       ]
     : [
-        { gapMs: 100, lanes: 100, pages: 150, ...fleet },
-        { gapMs: 1_000, lanes: 1_000, pages: 20, ...fleet },
-        { gapMs: 10_000, lanes: 1_000, pages: 6, ...fleet },
+        { delayMs: 100, lanes: 100, pages: 150, ...fleet },
+        { delayMs: 1_000, lanes: 1_000, pages: 20, ...fleet },
+        { delayMs: 10_000, lanes: 1_000, pages: 6, ...fleet },
       ]
   const rows: string[][] = []
   for (const one of cases) {
-    const { lanes, pages, gapMs, gateways, fetchers } = one
-    const name = `${lanes} lanes × ${pages}, gap ${gapMs} ms, ${gateways} gateway, ${fetchers} fetchers`
+    const { lanes, pages, delayMs, gateways, fetchers } = one
+    const name = `${lanes} lanes × ${pages}, delay ${delayMs} ms, ${gateways} gateway, ${fetchers} fetchers`
     rows.push(row(name, [await inFolder((folder) => steady(one, folder))]))
   }
   const [archived, turns]: [Case, number] = short
-    ? [{ gapMs: 100, lanes: 40, pages: 15, ...fleet }, 1]
-    : [{ gapMs: 500, lanes: 100, pages: 12, ...fleet }, 5]
+    ? [{ delayMs: 100, lanes: 40, pages: 15, ...fleet }, 1]
+    : [{ delayMs: 500, lanes: 100, pages: 12, ...fleet }, 5]
   const [without, withOne]: [Figures[], Figures[]] = [[], []]
   for (let turn = 0; turn < turns; turn++) {
     const options = { bytes: ARCHIVED_BYTES }
     without.push(await inFolder((folder) => steady(archived, folder, options)))
     withOne.push(await inFolder((folder) => steady(archived, folder, { ...options, archive: join(folder, 'archive') })))
   }
-  const pair = `${archived.lanes} lanes × ${archived.pages} of ${ARCHIVED_BYTES / 1_000} KB, gap ${archived.gapMs} ms`
+  const pair = `${archived.lanes} lanes × ${archived.pages} of ${ARCHIVED_BYTES / 1_000} KB, delay ${archived.delayMs} ms`
   rows.push(row(`${pair}, no archive (median of ${turns})`, without), row(`the same, archive on, by turns`, withOne))
   const size = short ? { origins: 50, urls: 6 } : { origins: 200, urls: 10 }
-  const name = `\`decorum crawl\`: ${size.origins * size.urls} URLs of ${size.origins} sites, gap ${CRAWL_GAP_MS} ms`
+  const name = `\`decorum crawl\`: ${size.origins * size.urls} URLs of ${size.origins} sites, delay ${CRAWL_DELAY_MS} ms`
   rows.push(row(name, [await inFolder((folder) => crawl(size, folder))]))
   return {
     name: 'pacing',
@@ -93,14 +93,14 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 
 /** All lanes busy at once on one fleet, from empty to empty. */
 async function steady(
-  { gapMs, lanes, pages, gateways, fetchers }: Case,
+  { delayMs, lanes, pages, gateways, fetchers }: Case,
   folder: string,
   { archive = '', bytes = 1_024 }: { archive?: string; bytes?: number } = {},
 ): Promise<Figures> {
   const record = join(folder, 'visits.ndjson')
   const redis = await benchRedis()
   const web = await spawnWeb({ sites: sites(lanes, bytes), record })
-  const fleet = await startFleet({ env: { ...env(redis.url, gapMs), ARCHIVE_DIR: archive }, gateways, fetchers })
+  const fleet = await startFleet({ env: { ...env(redis.url, delayMs), ARCHIVE_DIR: archive }, gateways, fetchers })
   const frontier = await openFrontier({ redis: redis.url })
   try {
     await frontier.enqueue(urls(web, pages).map((url) => ({ url })))
@@ -115,7 +115,7 @@ async function steady(
     await web.stop()
     await redis.stop()
   }
-  return figures(record, gapMs)
+  return figures(record, delayMs)
 }
 
 /** A list of URLs through the command, as a person types it. */
@@ -126,15 +126,15 @@ async function crawl(size: { origins: number; urls: number }, folder: string): P
     await writeFile(join(folder, 'urls.txt'), urls(web, size.urls).join('\n'))
     const args = [CLI, 'crawl', join(folder, 'urls.txt'), '--out', join(folder, 'out'), '--no-archive', '--json']
     await run_(process.execPath, args, {
-      env: { ...env(undefined, CRAWL_GAP_MS), XDG_DATA_HOME: folder },
+      env: { ...env(undefined, CRAWL_DELAY_MS), XDG_DATA_HOME: folder },
       maxBuffer: 1e8,
     })
   } finally {
     await web.stop()
   }
-  return figures(record, CRAWL_GAP_MS)
+  return figures(record, CRAWL_DELAY_MS)
 }
-const CRAWL_GAP_MS = 100
+const CRAWL_DELAY_MS = 100
 
 const sites = (count: number, bytes = 1_024) =>
   Array.from({ length: count }, (_, n) => ({
@@ -149,26 +149,26 @@ function urls(web: WebProcess, pages: number): string[] {
   return Array.from({ length: pages }, (_, n) => origins.map((origin) => `${origin}/page-${n}`)).flat()
 }
 
-function env(redisUrl: string | undefined, gapMs: number): NodeJS.ProcessEnv {
+function env(redisUrl: string | undefined, delayMs: number): NodeJS.ProcessEnv {
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in common)))
   return {
     ...own,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     DECORUM_AGENTS: JSON.stringify([AGENT]),
     DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16',
-    DEFAULT_GAP_MS: String(gapMs),
+    DEFAULT_DELAY_MS: String(delayMs),
     FETCH_CONCURRENCY: '1000',
     LOG_LEVEL: 'warn',
   }
 }
 
-async function figures(record: string, gapMs: number): Promise<Figures> {
+async function figures(record: string, delayMs: number): Promise<Figures> {
   const evidence = await readLogs([record])
-  const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: gapMs, maxDelayMs: 10_000 })
+  const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: delayMs, maxDelayMs: 10_000 })
   const { total, requests, spanMs } = judgeRecord(evidence, { agents })
   const lanes = [...Map.groupBy(evidence.requests, ({ origin }) => origin).values()]
-  const ratios = lanes.flatMap((lane) => ratioOf(lane, gapMs)).toSorted((a, b) => a - b)
-  const late = lanes.flatMap((lane) => latenessOf(lane, gapMs)).toSorted((a, b) => a - b)
+  const ratios = lanes.flatMap((lane) => ratioOf(lane, delayMs)).toSorted((a, b) => a - b)
+  const late = lanes.flatMap((lane) => latenessOf(lane, delayMs)).toSorted((a, b) => a - b)
   const at = (sorted: number[], share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   return {
@@ -200,17 +200,17 @@ function row(name: string, runs: Figures[]): string[] {
   ]
 }
 
-function ratioOf(lane: RequestLine[], gapMs: number): number[] {
+function ratioOf(lane: RequestLine[], delayMs: number): number[] {
   const sorted = lane.toSorted((a, b) => a.start - b.start)
   const [first, last] = [sorted[0], sorted.at(-1)]
   if (!first || !last || sorted.length < 2) return []
-  const permitted = sorted.slice(0, -1).reduce((sum, { start, end }) => sum + (end - start) + gapMs, 0)
+  const permitted = sorted.slice(0, -1).reduce((sum, { start, end }) => sum + (end - start) + delayMs, 0)
   return [permitted / (last.start - first.start)]
 }
 
-function latenessOf(lane: RequestLine[], gapMs: number): number[] {
+function latenessOf(lane: RequestLine[], delayMs: number): number[] {
   const sorted = lane.toSorted((a, b) => a.start - b.start)
-  return sorted.slice(1).map(({ start }, n) => start - (sorted[n]?.end ?? start) - gapMs)
+  return sorted.slice(1).map(({ start }, n) => start - (sorted[n]?.end ?? start) - delayMs)
 }
 
 if (import.meta.main) {

@@ -13,7 +13,7 @@ import { type Child, startChild } from './relay/child.ts'
 
 const TAG = '{decorum:0}'
 const PLAIN = '{plain}'
-const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: 0 }])
+const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minDelayMs: 0 }])
 const PLAIN_WIDTHS = [50, 100, 200]
 const SLOTS = [100, 400, 1_600]
 
@@ -79,7 +79,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
 }
 
 async function decorum(redis: BenchRedis, stops: (() => Promise<unknown>)[]): Promise<Side> {
-  const env = { REDIS_URL: redis.url, DECORUM_AGENTS: AGENTS, DEFAULT_GAP_MS: '0', LOG_LEVEL: 'silent', PORT: '0' }
+  const env = { REDIS_URL: redis.url, DECORUM_AGENTS: AGENTS, DEFAULT_DELAY_MS: '0', LOG_LEVEL: 'silent', PORT: '0' }
   const gateway = await startChild('gateway.ts', [], env)
   stops.push(gateway.stop)
   const fetcher = await startChild('noop-fetcher.ts', [redis.url, AGENTS])
@@ -211,7 +211,7 @@ async function best(side: Side, widths: number[], turn: (side: Side) => Promise<
 type Setting = { origins: number; urls: number; width: number; slots: number }
 
 const setting = ({ origins, urls, width, slots }: Setting): string =>
-  `${round(urls, 0)} URLs of about 90 characters over ${round(origins, 0)} origins a round, both sides by turns; gap 0, a robots.txt of 20 lines in force at each origin, URLs in \`candidates\` before the clock starts. Two processes a side beside Redis. Decorum: ${slots} fetch slots; plain relay: concurrency ${width}, adds micro-batched; each the best of several.`
+  `${round(urls, 0)} URLs of about 90 characters over ${round(origins, 0)} origins a round, both sides by turns; delay 0, a robots.txt of 20 lines in force at each origin, URLs in \`candidates\` before the clock starts. Two processes a side beside Redis. Decorum: ${slots} fetch slots; plain relay: concurrency ${width}, adds micro-batched; each the best of several.`
 
 type Pair = { ours: Round; plain: Round }
 

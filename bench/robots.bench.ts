@@ -211,7 +211,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
           'robots-parser',
           'ratio (goal)',
           'parse and first check',
-          'held',
+          'startup-hold',
           'ratio (goal)',
         ],
         compared.flatMap(({ parse }) => (parse ? [parse] : [])),

@@ -13,7 +13,7 @@ import type { BenchSection } from './frame/one.ts'
 import { type Child, startChild } from './relay/child.ts'
 import { type Store, startStore } from './scale/store.ts'
 
-const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minGapMs: 0 }])
+const AGENTS = JSON.stringify([{ name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)', minDelayMs: 0 }])
 /** Fetch slots of each fetcher: a fleet that grows has more of them. */
 const SLOTS = 400
 const LOOK_MS = 10
@@ -69,7 +69,7 @@ async function measure({ masters, partitions, processes }: Shape, size: Size): P
       REDIS_URL: store.url,
       DECORUM_PARTITIONS: String(partitions),
       DECORUM_AGENTS: AGENTS,
-      DEFAULT_GAP_MS: '0',
+      DEFAULT_DELAY_MS: '0',
       LOG_LEVEL: 'silent',
       PORT: '0',
     }

@@ -13,7 +13,7 @@ import { lateness } from './simulation/lateness.ts'
 import { frontierOf, type Web, zipfWeb } from './simulation/web.ts'
 
 const SEED = 20_261_120
-const GAP_MS = 1_000
+const DELAY_MS = 1_000
 const PARTS = 10
 const MIB = 1024 ** 2
 
@@ -58,8 +58,8 @@ async function simulate(redis: BenchRedis, setting: Setting): Promise<string[]> 
   const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock.now, callDeadlineMs: 60_000 })
   clock.now += 100_000 // the hold of a new ledger is over
   const userAgent = 'simulation/1 (+https://example.com/bot)'
-  const agents = JSON.stringify([{ name: 'simulation', userAgent, minGapMs: GAP_MS }])
-  const agent = loadAgents({ agents, defaultGapMs: GAP_MS, maxGapMs: 10_000 }).default
+  const agents = JSON.stringify([{ name: 'simulation', userAgent, minDelayMs: DELAY_MS }])
+  const agent = loadAgents({ agents, defaultDelayMs: DELAY_MS, maxDelayMs: 10_000 }).default
   const frontier = frontierOf(web, agent.key, setting.share)
   const { slots, window } = setting
   const fleet = simulatedFleet({ ledger, agent, clock, web, frontier, slots, window })
@@ -146,7 +146,7 @@ function report(setting: Setting, web: Web, tally: Tally, rows: Row[]): string[]
     `${round(row.late.half, 0)} · ${round(row.late.most, 0)} · ${round(row.late.greatest, 0)}`,
   ])
   return [
-    `${round(web.origins, 0)} origins, ${round(web.urls, 0)} URLs by Zipf's law (the n-th largest has 1/n of the largest, at most ${round(setting.cap, 0)} and at least one), seed ${SEED}. Time is virtual for the sites: gap ${GAP_MS} ms, for 5 % of them 2 to 10 s; an exchange takes 275 ms on average; ${round(setting.slots, 0)} fetch slots. Ledger, scripts, robots gate and \`decide\` are the real ones, on one partition of one Redis (no append-only file); BullMQ and the network are left out. The frontier keeps ${round(setting.window, 0)} URLs stored, at most ${setting.share} of one origin. Each origin is asked for its robots.txt first, and its state is kept.`,
+    `${round(web.origins, 0)} origins, ${round(web.urls, 0)} URLs by Zipf's law (the n-th largest has 1/n of the largest, at most ${round(setting.cap, 0)} and at least one), seed ${SEED}. Time is virtual for the sites: delay ${DELAY_MS} ms, for 5 % of them 2 to 10 s; an exchange takes 275 ms on average; ${round(setting.slots, 0)} fetch slots. Ledger, scripts, robots gate and \`decide\` are the real ones, on one partition of one Redis (no append-only file); BullMQ and the network are left out. The frontier keeps ${round(setting.window, 0)} URLs stored, at most ${setting.share} of one origin. Each origin is asked for its robots.txt first, and its state is kept.`,
     '',
     ...table(
       [

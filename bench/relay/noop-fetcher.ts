@@ -3,17 +3,17 @@
  * Each origin has a robots.txt of its own, of twenty lines, learned as a fetcher learns it.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { gapFor, linkTo, openLedger } from '@decorum/ledger'
+import { effectiveDelay, linkTo, openLedger } from '@decorum/ledger'
 import { loadAgents, type Order, type Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import { beginLease } from '../../services/fetcher/src/lease.ts'
+import { startLease } from '../../services/fetcher/src/lease.ts'
 import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
 import { openSlots } from '../../services/fetcher/src/slots.ts'
 import { openStats } from '../../services/fetcher/src/stats.ts'
 import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
-const agents = loadAgents({ agents: agentsJson, defaultGapMs: 0, maxGapMs: 10_000 })
+const agents = loadAgents({ agents: agentsJson, defaultDelayMs: 0, maxDelayMs: 10_000 })
 const ledger = await openLedger({ redis: url, partitions: Number(process.env.DECORUM_PARTITIONS ?? 1) })
 const slots = openSlots(100)
 const stats = openStats({ size: 0, used: () => slots.taken, waiting: () => slots.waiting })
@@ -22,11 +22,11 @@ const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', 
 const log = { warn: (fields: object, message: string) => console.error(message, fields) }
 
 async function carryOut(order: Order): Promise<void> {
-  const begun = await beginLease(ledger, order, 30_000, 15_000)
-  if (begun.kind === 'refused') return stats.refused(begun.why)
-  if (order.kind === 'robots') return learn(order)
-  const { agent, origin, fence, gapMs } = order
-  await ledger.settle({ agent, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs: 0, outcome: fetched(order) })
+  const started = await startLease(ledger, order, 30_000, 15_000)
+  if (started.kind === 'refused') return stats.refused(started.why)
+  if (order.kind === 'robots') return record(order)
+  const { agent, origin, fence, delayMs } = order
+  await ledger.complete({ agent, origin, fence, delayMs, load: { kind: 'normal' }, elapsedMs: 0, outcome: fetched(order) })
   counter.done()
 }
 
@@ -57,16 +57,16 @@ function fetched({ id, origin, path, agent, attempt }: Order): Outcome {
   }
 }
 
-async function learn({ agent, origin, fence, gapMs }: Order): Promise<void> {
+async function record({ agent, origin, fence, delayMs }: Order): Promise<void> {
   const octets = new TextEncoder().encode(robotsOf(origin))
   const hash = createHash('sha256').update(octets).digest('hex').slice(0, 32)
   const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
   const state = step(known?.state ?? {}, { kind: 'answered', status: 200, hash, jitter: 0 }, Math.ceil(ledger.now()))
-  const gaps = agents.list.map((one) => ({
+  const delays = agents.list.map((one) => ({
     agent: one.key,
-    ...gapFor(one, parseRobots(octets, { policy: policies[one.profile] })),
+    ...effectiveDelay(one, parseRobots(octets, { policy: policies[one.profile] })),
   }))
-  await ledger.learn({ agent, origin, fence, state, body: { hash, octets }, gaps, gapMs, restedMs: 0 })
+  await ledger.record({ agent, origin, fence, state, body: { hash, octets }, delays, delayMs, elapsedMs: 0 })
 }
 
 function robotsOf(origin: string): string {

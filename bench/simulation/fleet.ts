@@ -3,7 +3,7 @@
  * the network are left out. Time goes on in ticks while there is work, and leaps to the next event when there is none.
  */
 import { createHash } from 'node:crypto'
-import { gapFor, type Ledger, MAX_ITEMS, type ParkItem, type TakenLane } from '@decorum/ledger'
+import { effectiveDelay, type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import type { Agent, Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import { type Decision, decide } from '../../services/gateway/src/decide.ts'
@@ -71,10 +71,10 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
   let fullAt = 0 //  last instant at which no slot was free
   let peek = 1
 
-  const begin = async (order: Order): Promise<void> => {
-    const { kind, agent: key, origin, fence, version, gapMs } = order
-    const permit = await ledger.begin({ kind, agent: key, origin, fence, version, gapMs })
-    if (permit.kind !== 'granted') throw new Error(`begin: ${JSON.stringify(permit)}`)
+  const start = async (order: Order): Promise<void> => {
+    const { kind, agent: key, origin, fence, version, delayMs } = order
+    const permit = await ledger.start({ kind, agent: key, origin, fence, version, delayMs })
+    if (permit.kind !== 'granted') throw new Error(`start: ${JSON.stringify(permit)}`)
     const at = web.indexOf(origin)
     if (clock.now < (opensAt[at] as number)) tally.rude += 1
     const since = Math.max(opensAt[at] as number, workSince[at] as number)
@@ -90,32 +90,32 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
   }
 
   const end = async ({ order, origin: at, endsAt }: Visit): Promise<void> => {
-    const { agent: key, origin, fence, gapMs } = order
-    const restedMs = clock.now - endsAt
-    opensAt[at] = endsAt + Math.max(agent.minGapMs, web.delay(at) * 1_000) - 0.002 // instants have three decimals
+    const { agent: key, origin, fence, delayMs } = order
+    const elapsedMs = clock.now - endsAt
+    opensAt[at] = endsAt + Math.max(agent.minDelayMs, web.delay(at) * 1_000) - 0.002 // instants have three decimals
     if (order.kind === 'robots') {
       const octets = web.robots(at)
       const hash = hashOf(octets)
       const state = step({}, { kind: 'answered', status: 200, hash, jitter: 0 }, clock.now)
-      const gap = gapFor(agent, rulesOf(agent, octets))
-      const gaps = [{ agent: agent.key, ...gap }]
+      const delay = effectiveDelay(agent, rulesOf(agent, octets))
+      const delays = [{ agent: agent.key, ...delay }]
       must(
-        'settled',
-        await ledger.learn({ agent: key, origin, fence, state, body: { hash, octets }, gaps, gapMs, restedMs }),
+        'completed',
+        await ledger.record({ agent: key, origin, fence, state, body: { hash, octets }, delays, delayMs, elapsedMs }),
       )
       tally.robots += 1
       return
     }
     const outcome = fetched(order)
     must(
-      'settled',
-      await ledger.settle({ agent: key, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs, outcome }),
+      'completed',
+      await ledger.complete({ agent: key, origin, fence, delayMs, load: { kind: 'normal' }, elapsedMs, outcome }),
     )
     noteLeft(at)
     tally.fetched += 1
   }
 
-  const handOut = async (lanes: TakenLane[]): Promise<void> => {
+  const handOut = async (lanes: ReservedLane[]): Promise<void> => {
     tally.takes += 1
     tally.taken += lanes.length
     for (const { origin, robots, now } of lanes) gate.note(origin, robots.state, now)
@@ -135,7 +135,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
     const words = decisions
       .map(({ resolution }) => resolution)
       .filter(({ next, dropped }) => next.kind !== 'keep' || dropped.length > 0)
-    if (words.length > 0) for (const told of await ledger.resolve(0, words)) must('settled', told)
+    if (words.length > 0) for (const told of await ledger.resolve(0, words)) must('completed', told)
     for (const { origin, dropped } of words) {
       for (const { kind } of dropped) {
         if (kind !== 'disallowed') throw new Error(`dropped as ${kind}`)
@@ -144,7 +144,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
       }
     }
     peek = words.length > 0 ? 50 : 1
-    await Promise.all(decisions.flatMap(({ order }) => (order === undefined ? [] : [begin(order)])))
+    await Promise.all(decisions.flatMap(({ order }) => (order === undefined ? [] : [start(order)])))
   }
 
   /** @returns ms until a lane opens; undefined: none waits, or no slot is free */
@@ -155,10 +155,10 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
       let waits = false
       await Promise.all(
         Array.from({ length: width }, async () => {
-          const taken = await ledger.take(0, request)
-          if (taken.kind === 'taken') return handOut(taken.lanes)
+          const taken = await ledger.reserve(0, request)
+          if (taken.kind === 'reserved') return handOut(taken.lanes)
           if (taken.why === 'slots-full') fullAt = clock.now
-          else if (taken.why !== 'nothing-due') throw new Error(`take: ${taken.why}`)
+          else if (taken.why !== 'nothing-due') throw new Error(`reserve: ${taken.why}`)
           waits = true
           waitMs = taken.why === 'nothing-due' ? taken.waitMs : undefined
         }),

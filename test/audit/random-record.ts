@@ -34,7 +34,7 @@ export const PROFILES: readonly ProfileName[] = ['decorum', 'rfc9309', 'google',
 export const ORIGINS = ['http://a.test', 'https://a.test', 'http://a.test:8080', 'http://b.test', 'https://x.b.test']
 const SPELT = ['http://A.test', 'http://a.test:80', 'http://b.test.']
 const PATHS = ['/', '/a', '/a/b', '/private', '/private/x', '/rules.txt', '/a?q=1']
-const GAPS = [0, 1, 5, 24, 25, 26, 200, 499, 500, 999, 1_000, 1_001, 1_500, 2_000, 5_000, 9_999, 10_000]
+const DELAYS = [0, 1, 5, 24, 25, 26, 200, 499, 500, 999, 1_000, 1_001, 1_500, 2_000, 5_000, 9_999, 10_000]
 const LONG_GAPS = [
   30_000,
   59_999,
@@ -129,7 +129,7 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
     profile: dice.pick(PROFILES),
     fallbacks: dice.chance(30) ? ['otherbot'] : [],
     ...(dice.chance(20) ? { honourCrawlDelay: true } : {}),
-    ...(dice.chance(30) ? { minGapMs: 300 } : {}),
+    ...(dice.chance(30) ? { minDelayMs: 300 } : {}),
   }))
   const fleet = new Map(
     file.map((agent): [string, Who] => [
@@ -139,13 +139,13 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
         party: 'fleet',
         tokens: [agent.name, ...agent.fallbacks],
         profile: agent.profile,
-        least: agent.minGapMs ?? least,
+        least: agent.minDelayMs ?? least,
         most: maxDelayMs,
         honours: agent.honourCrawlDelay ?? honours(agent.profile),
       },
     ]),
   )
-  const agents = loadAgents({ agents: JSON.stringify(file), defaultGapMs: least, maxGapMs: maxDelayMs })
+  const agents = loadAgents({ agents: JSON.stringify(file), defaultDelayMs: least, maxDelayMs: maxDelayMs })
   return { who: (header) => fleet.get(header), finder: agentsOf({ ...settings, agents }) }
 }
 
@@ -162,7 +162,7 @@ function randomGroups(dice: Dice): { paceGroups?: string; groups?: NonNullable<C
     {},
     { paceGroups: '{}', groups: (agent, origin) => [perHost(agent, origin)] },
     {
-      paceGroups: '{"host":false,"address":{"gapMs":200,"inFlight":2}}',
+      paceGroups: '{"host":false,"address":{"delayMs":200,"inFlight":2}}',
       groups: (agent, _, address) =>
         address === undefined ? [] : [{ name: `${agent} at ${address}`, places: 2, delay: 200 }],
     },
@@ -172,7 +172,7 @@ function randomGroups(dice: Dice): { paceGroups?: string; groups?: NonNullable<C
     },
     {
       paceGroups:
-        '{"domain":{"gapMs":700},"lists":[{"name":"l","hosts":["a.test","*.b.test"],"gapMs":1500,"sharedByAgents":true}]}',
+        '{"domain":{"delayMs":700},"lists":[{"name":"l","hosts":["a.test","*.b.test"],"delayMs":1500,"sharedByAgents":true}]}',
       groups: (agent, origin) => [
         { name: `${agent} domain ${hostOf(origin).split('.').slice(-2).join('.')}`, places: 1, delay: 700 },
         ...(hostOf(origin) === 'b.test' ? [] : [{ name: 'list', places: 1, delay: 1_500 }]),
@@ -224,7 +224,7 @@ function randomRequests(dice: Dice, hashes: string[]): RequestLine[] {
     requests.push(request)
   }
   for (let left = 3 + dice.below(30); left > 0; left--) {
-    now += dice.chance(12) ? dice.pick(LONG_GAPS) : dice.pick(GAPS)
+    now += dice.chance(12) ? dice.pick(LONG_GAPS) : dice.pick(DELAYS)
     const [start, took] = [coarse ? Math.floor(now / 1_000) * 1_000 : now, dice.pick(TOOK)]
     const followed = dice.chance(40) ? targets.at(-1 - dice.below(2)) : undefined
     const url = followed === undefined ? undefined : new URL(followed)
@@ -248,7 +248,7 @@ function randomRequests(dice: Dice, hashes: string[]): RequestLine[] {
     // Time goes on while the exchange does, mostly.
     if (dice.chance(75)) now += took
   }
-  if (dice.chance(15)) requests.push(...longChain(dice, { start: now + dice.pick(GAPS), headers, origins, hashes }))
+  if (dice.chance(15)) requests.push(...longChain(dice, { start: now + dice.pick(DELAYS), headers, origins, hashes }))
   if (dice.chance(20)) requests.reverse()
   return requests
 }

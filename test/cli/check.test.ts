@@ -9,7 +9,7 @@ const AGENTS = JSON.stringify([
     name: 'example-web',
     fallbacks: ['example'],
     userAgent: 'example-web/1.0 (+https://example.com/bot)',
-    minGapMs: 500,
+    minDelayMs: 500,
   },
 ])
 
@@ -36,7 +36,7 @@ test('by a file: rule, line, group, and the delay with its origin', async () => 
   expect(result.stdout).toContain("10 s: our cap; the crawl-delay '30' in line 3 is longer")
   const open = json(await check('https://a.example/private/open', '--robots', file, '--json'))
   expect(open).toMatchObject({
-    verdicts: [{ allowed: true, rule: { line: 5 }, losers: [{ line: 4 }], delay: { gapMs: 10_000 } }],
+    verdicts: [{ allowed: true, rule: { line: 5 }, losers: [{ line: 4 }], delay: { delayMs: 10_000 } }],
   })
 })
 
@@ -107,7 +107,7 @@ test('redirects of a robots.txt are followed at the pace of the agent', async ()
   })
   expect(json(await check(`${origin}/no`, '--json'))).toMatchObject({ verdicts: [{ allowed: false }] })
   expect(at).toHaveLength(2)
-  expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(500) // minGapMs of the agent
+  expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(500) // minDelayMs of the agent
 })
 
 test('nobody there: no verdict, exit code 1', async () => {

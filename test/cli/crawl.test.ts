@@ -116,7 +116,7 @@ describe('a crawl that is stopped', { timeout: TIMEOUT }, () => {
     await writeFile(join(dir, 'urls.txt'), `${urls.join('\n')}\n`)
     return { origin, asked }
   }
-  const SLOW = { DEFAULT_GAP_MS: '300' }
+  const SLOW = { DEFAULT_DELAY_MS: '300' }
 
   test('Ctrl-C says what is left and where; --resume does the rest, and no page is fetched twice', async () => {
     const dir = await folder()

@@ -45,9 +45,9 @@ test('pause for a while and resume: said, shown, and written down with who and w
   ])
 }, 60_000)
 
-test('block without an end, unblock; a gap by hand and its end; refetch', async () => {
+test('block without an end, unblock; a delay by hand and its end; refetch', async () => {
   // Without a process each: what is typed becomes options in program.ts
-  const agents = loadAgents({ defaultGapMs: 1_000, maxGapMs: 10_000 })
+  const agents = loadAgents({ defaultDelayMs: 1_000, maxDelayMs: 10_000 })
   const does = async (options: Parameters<typeof readAction>[0]): Promise<string> => {
     const action = readAction(options)
     if (action === undefined) throw new Error('an action was meant')
@@ -56,10 +56,10 @@ test('block without an end, unblock; a gap by hand and its end; refetch', async 
   }
   expect(await does({ block: true, reason: 'court order' })).toContain('blocked    until somebody ends it: court order')
   expect(await does({ unblock: true })).not.toContain('court order')
-  const slow = await does({ gap: 30_000, for: 604_800_000, reason: 'small host' })
-  expect(slow).toContain('by hand    a gap of 30 s for another 7 d: small host')
-  expect(slow).toContain('gap      30 s (by hand)')
-  expect(await does({ ungap: true })).not.toContain('by hand')
+  const slow = await does({ delay: 30_000, for: 604_800_000, reason: 'small host' })
+  expect(slow).toContain('by hand    a delay of 30 s for another 7 d: small host')
+  expect(slow).toContain('delay      30 s (by hand)')
+  expect(await does({ restoreDelay: true })).not.toContain('by hand')
   expect(await does({ refetch: true })).toMatch(/^its robots.txt is asked for again/)
   expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
 })
@@ -73,7 +73,7 @@ test('drop: how many URLs ended', async () => {
 
 test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
   await park(['flying', 'waits'])
-  const taken = await ledger.take(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
+  const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
   expect(taken.kind).toBe('taken')
   const before = (await ledger.operations(0, 1))[0]?.at
   const running = startDecorum(['origin', ORIGIN, '--drop', '--reason', 'x'], { env: { REDIS_URL: redis.url } })

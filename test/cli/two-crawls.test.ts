@@ -8,7 +8,7 @@ import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 
 const TIMEOUT = 120_000
-const GAP_MS = 300
+const DELAY_MS = 300
 const AGENTS = JSON.stringify([
   { name: 'twobot', userAgent: 'Mozilla/5.0 (compatible; twobot/1.0; +https://example.com/bot)' },
 ])
@@ -27,7 +27,7 @@ async function ground(): Promise<Ground> {
     })),
   )
   onTestFinished(() => web.close())
-  const env = { XDG_DATA_HOME: await folder(), DEFAULT_GAP_MS: String(GAP_MS), DECORUM_AGENTS: AGENTS, ...TIMES }
+  const env = { XDG_DATA_HOME: await folder(), DEFAULT_DELAY_MS: String(DELAY_MS), DECORUM_AGENTS: AGENTS, ...TIMES }
   return {
     web,
     env,
@@ -45,13 +45,13 @@ async function ground(): Promise<Ground> {
   }
 }
 
-const begin = ({ env }: Ground, { dir }: Crawl): Running =>
+const start = ({ env }: Ground, { dir }: Crawl): Running =>
   startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
 const allFetched = ({ urls }: Crawl): string[] => urls.map((url) => `fetched ${url}`).sort()
 
 async function audit({ web }: Ground) {
   return judgeRecord(await web.evidence(), {
-    agents: agentsOf({ agent: 'twobot', profile: 'decorum', minDelayMs: GAP_MS, maxDelayMs: 10_000 }),
+    agents: agentsOf({ agent: 'twobot', profile: 'decorum', minDelayMs: DELAY_MS, maxDelayMs: 10_000 }),
     robotsRetryMs: 1_000,
   })
 }
@@ -61,7 +61,7 @@ test('two crawls started at the same instant are one fleet, one visitor, and eac
 }, async () => {
   const here = await ground()
   const [a, b] = [await here.list('a', 8), await here.list('b', 12)]
-  const results = await Promise.all([begin(here, a).result, begin(here, b).result])
+  const results = await Promise.all([start(here, a).result, start(here, b).result])
   expect(results.map(({ code, stderr }) => [code, stderr])).toEqual([
     [0, ''],
     [0, ''],
@@ -81,7 +81,7 @@ test('the crawl that started the fleet is killed in the middle: the other one en
 }, async () => {
   const here = await ground()
   const crawls = [await here.list('a', 40), await here.list('b', 40)] as const
-  const running = crawls.map((crawl) => begin(here, crawl))
+  const running = crawls.map((crawl) => start(here, crawl))
   const joined = await Promise.race(
     running.map(async (one, at) =>
       one.hears('"event":"joined"').then(
@@ -108,7 +108,7 @@ test('a crawl beside `up` works on its Redis; what `up` was given stays its own'
   await up.hears('"event":"up"')
   await decorum(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
   await decorum(['enqueue', a.file], { env: here.env })
-  const { code, stdout } = await begin(here, b).result
+  const { code, stdout } = await start(here, b).result
   expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
   expect(await b.outcomes()).toEqual(allFetched(b))
   const others = await decorum(['outcomes'], { env: here.env })
@@ -123,12 +123,12 @@ test('a crawl with other manners than the fleet that runs is told what differs, 
 }, async () => {
   const here = await ground()
   const [a, b] = [await here.list('a', 300), await here.list('b', 1)]
-  const first = begin(here, a)
+  const first = start(here, a)
   await first.hears('"event":"progress"')
-  const other = await decorum(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_GAP_MS: '20' } })
+  const other = await decorum(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
   expect(other).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/a fleet with other settings runs here already.*DEFAULT_GAP_MS/),
+    stderr: expect.stringMatching(/a fleet with other settings runs here already.*DEFAULT_DELAY_MS/),
   })
   const up = await decorum(['up', '--port', '0'], { env: here.env })
   expect(up).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet runs here already') })
@@ -162,7 +162,7 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   expect(asked.map(({ verdicts }) => verdicts[0]?.allowed)).toEqual([false, false, false, false])
   expect(asked[0]?.asked.by).toBe('known')
   const nobody = 'http://127.40.0.77:1'
-  const other = await decorum(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_GAP_MS: '20' } })
+  const other = await decorum(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
   expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet with other settings') })
   await decorum(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
   const paused = await decorum(['check', `${nobody}/x`], { env: here.env })

@@ -48,7 +48,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
     response.end('User-agent: *\nCrawl-delay: 60\nDisallow: /no')
     return true
   })
-  const fleet = await up(dir, { MAX_GAP_MS: '200' })
+  const fleet = await up(dir, { MAX_DELAY_MS: '200' })
   const { env } = fleet
   // a group that is there before keeps what others have read already
   expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toEqual([])
@@ -84,7 +84,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
 
   const { stdout } = await decorum(['origin', origin], { env })
   expect(stdout).toContain('robots     answered 200')
-  expect(stdout).toContain('gap      0.2 s (clamped: the site asks for 60 s)')
+  expect(stdout).toContain('delay      0.2 s (clamped: the site asks for 60 s)')
   expect(JSON.parse((await decorum(['origin', `${origin}/any`, '--json'], { env })).stdout)).toMatchObject({ origin })
   expect((await fetch(new URL('/livez', fleet.console))).status).toBe(200)
 

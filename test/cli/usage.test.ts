@@ -35,7 +35,7 @@ test.for([
 
 test.for([
   [{ REDIS_URL: 'http://x' }, 'REDIS_URL: a Redis address such as redis://127.0.0.1:6379 is needed'],
-  [{ DEFAULT_GAP_MS: 'soon' }, 'DEFAULT_GAP_MS'],
+  [{ DEFAULT_DELAY_MS: 'soon' }, 'DEFAULT_DELAY_MS'],
   [{ LEASE_MS: '1000' }, 'FETCH_DEADLINE_MS: a fetch must end inside its lease'],
   [{ DECORUM_AGENTS: '[{"name":"x","userAgent":"x"}]' }, 'a User-Agent names a contact'],
   [{ DECORUM_CONTACT: 'me' }, 'DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed'],

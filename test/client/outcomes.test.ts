@@ -40,7 +40,7 @@ const write = (id: string, stream = STREAM): Promise<unknown> =>
   )
 
 /** Reads `count` deliveries and leaves the loop. */
-async function take(from: AsyncGenerator<Delivery>, count: number): Promise<Delivery[]> {
+async function reserve(from: AsyncGenerator<Delivery>, count: number): Promise<Delivery[]> {
   const taken: Delivery[] = []
   while (taken.length < count) {
     const next = await from.next()
@@ -55,8 +55,8 @@ test('a new group begins with everything still stored and waits for more', async
   await write('a')
   const f = await frontier()
   const reading = f.outcomes({ group: 'g' })
-  expect(ids(await take(reading, 1))).toEqual(['a'])
-  const next = take(reading, 1)
+  expect(ids(await reserve(reading, 1))).toEqual(['a'])
+  const next = reserve(reading, 1)
   await write('b')
   expect(ids(await next)).toEqual(['b'])
 })
@@ -65,7 +65,7 @@ test('a group of `from: now` sees nothing of the past', async () => {
   await write('a')
   const f = await frontier()
   const reading = f.outcomes({ group: 'g', from: 'now' })
-  const next = take(reading, 1)
+  const next = reserve(reading, 1)
   await expect.poll(() => client.xinfo('GROUPS', STREAM)).toHaveLength(1)
   await write('b')
   expect(ids(await next)).toEqual(['b'])
@@ -75,7 +75,7 @@ test('all partitions are read', async () => {
   const tags = partitionTags(3)
   for (const tag of tags) await write(`of ${tag}`, `${tag}:outcomes`)
   const f = await frontier(3)
-  expect(ids(await take(f.outcomes({ group: 'g' }), 3)).sort()).toEqual(tags.map((tag) => `of ${tag}`).sort())
+  expect(ids(await reserve(f.outcomes({ group: 'g' }), 3)).sort()).toEqual(tags.map((tag) => `of ${tag}`).sort())
 })
 
 test('with `wait: false` the loop ends when nothing is left', async () => {
@@ -93,21 +93,21 @@ test('with `wait: false` the loop ends when nothing is left', async () => {
 test('the same consumer gets first what it had not acknowledged, and that only', async () => {
   for (const id of ['a', 'b', 'c']) await write(id)
   const before = await frontier()
-  const [, second] = await take(before.outcomes({ group: 'g', consumer: 'me' }), 3)
+  const [, second] = await reserve(before.outcomes({ group: 'g', consumer: 'me' }), 3)
   await second?.ack()
   await before.close()
   const f = await frontier()
   await write('d')
-  expect(ids(await take(f.outcomes({ group: 'g', consumer: 'me' }), 3))).toEqual(['a', 'c', 'd'])
+  expect(ids(await reserve(f.outcomes({ group: 'g', consumer: 'me' }), 3))).toEqual(['a', 'c', 'd'])
 })
 
 test('two consumers of a group share the outcomes; two groups each get all', async () => {
   for (let n = 0; n < 10; n++) await write(`o${n}`)
   const f = await frontier()
-  const mine = await take(f.outcomes({ group: 'g', wait: false }), 99)
-  const others = await take(f.outcomes({ group: 'g', wait: false }), 99)
+  const mine = await reserve(f.outcomes({ group: 'g', wait: false }), 99)
+  const others = await reserve(f.outcomes({ group: 'g', wait: false }), 99)
   expect(ids([...mine, ...others])).toHaveLength(10)
-  expect(ids(await take(f.outcomes({ group: 'h', wait: false }), 99))).toHaveLength(10)
+  expect(ids(await reserve(f.outcomes({ group: 'h', wait: false }), 99))).toHaveLength(10)
 })
 
 test('what a dead consumer held goes to a living one; what a slow one holds stays', async () => {
@@ -135,7 +135,7 @@ test('an entry that holds no outcome is passed over, once and for all', async ()
   await client.xadd(STREAM, '*', 'x', 'y')
   await write('a')
   const f = await frontier()
-  expect(ids(await take(f.outcomes({ group: 'g' }), 1))).toEqual(['a'])
+  expect(ids(await reserve(f.outcomes({ group: 'g' }), 1))).toEqual(['a'])
   await expect.poll(() => client.xpending(STREAM, 'g', '-', '+', 10)).toHaveLength(1)
 })
 
@@ -155,8 +155,8 @@ test('Redis restarted under a waiting loop: it goes on, and nothing comes twice 
   const put = (id: string): Promise<unknown> => writer.xadd(STREAM, '*', 'o', JSON.stringify({ id }))
   await put('a')
   const reading = f.outcomes({ group: 'g', consumer: 'me' })
-  const [first] = await take(reading, 1)
-  const next = take(reading, 1)
+  const [first] = await reserve(reading, 1)
+  const next = reserve(reading, 1)
   await other.restart()
   await put('b')
   expect(ids(await next)).toEqual(['b'])
@@ -166,7 +166,7 @@ test('Redis restarted under a waiting loop: it goes on, and nothing comes twice 
   await other.stop()
 })
 
-test('a loop begun while Redis is away gets its outcomes when it is back', async () => {
+test('a loop started while Redis is away gets its outcomes when it is back', async () => {
   const other = await startRedis({ appendonly: true })
   const writer = new Redis(other.url)
   await writer.xadd(STREAM, '*', 'o', JSON.stringify({ id: 'a' }))
@@ -174,7 +174,7 @@ test('a loop begun while Redis is away gets its outcomes when it is back', async
   writer.disconnect()
   await other.stop()
   await expect(f.outcomes({ group: 'g', wait: false }).next()).rejects.toThrow(FrontierUnavailableError)
-  const next = take(f.outcomes({ group: 'g' }), 1)
+  const next = reserve(f.outcomes({ group: 'g' }), 1)
   const ended = f.outcomes({ group: 'h' })
   const nothing = ended.next()
   await other.restart()
@@ -189,7 +189,7 @@ test('an acknowledgement that failed and was told later: nothing more is remembe
   await write('a')
   const held = new Set<string>()
   const { deliveries } = await readerOn(redis.url, 'me', { held })
-  const [first] = await take(deliveries, 1)
+  const [first] = await reserve(deliveries, 1)
   await client.call('ACL', 'SETUSER', 'default', '-xack')
   await expect(first?.ack()).rejects.toThrow('could not be acknowledged')
   expect(held.size).toBe(1)
@@ -200,7 +200,7 @@ test('an acknowledgement that failed and was told later: nothing more is remembe
 
 test('a removed group is gone, and removing it again is no error', async () => {
   const f = await frontier()
-  await take(f.outcomes({ group: 'g', wait: false }), 1)
+  await reserve(f.outcomes({ group: 'g', wait: false }), 1)
   await f.removeGroup('g')
   await f.removeGroup('g')
   expect(await client.xinfo('GROUPS', STREAM)).toEqual([])

@@ -34,7 +34,7 @@ const registerAnother = (partitions: number): Promise<unknown> =>
 const write = (id: string, stream: string): Promise<unknown> =>
   client.xadd(stream, '*', 'o', JSON.stringify({ id, kind: 'fetched' }))
 
-async function take(from: AsyncGenerator<Delivery>, count: number): Promise<string[]> {
+async function reserve(from: AsyncGenerator<Delivery>, count: number): Promise<string[]> {
   const ids: string[] = []
   while (ids.length < count) {
     const next = await from.next()
@@ -116,27 +116,27 @@ test('a group of `from: now` misses nothing of partitions that come later', { ti
   await register(1)
   const f = await frontier()
   const reading = f.outcomes({ group: 'g', from: 'now' })
-  const first = take(reading, 1)
+  const first = reserve(reading, 1)
   await expect.poll(() => client.xinfo('GROUPS', streamOf(FIRST))).toHaveLength(1)
   await write('a', streamOf(FIRST))
   expect(await first).toEqual(['a'])
   const others = partitionTags(3).slice(1)
   for (const tag of others) await write(`of ${tag}`, streamOf(tag))
   await registerAnother(3)
-  expect((await take(reading, 2)).sort()).toEqual(others.map((tag) => `of ${tag}`).sort())
+  expect((await reserve(reading, 2)).sort()).toEqual(others.map((tag) => `of ${tag}`).sort())
 })
 
 test('neither does one whose reader was away when they came', async () => {
   await write('past', streamOf(FIRST))
   await register(1)
   const before = await frontier()
-  expect(await take(before.outcomes({ group: 'g', from: 'now', wait: false }), 1)).toEqual([])
+  expect(await reserve(before.outcomes({ group: 'g', from: 'now', wait: false }), 1)).toEqual([])
   await before.close()
   const others = partitionTags(3).slice(1)
   for (const tag of others) await write(`of ${tag}`, streamOf(tag))
   await registerAnother(3)
   const f = await frontier()
-  const seen = await take(f.outcomes({ group: 'g', from: 'now', wait: false }), 9)
+  const seen = await reserve(f.outcomes({ group: 'g', from: 'now', wait: false }), 9)
   expect(seen.sort()).toEqual(others.map((tag) => `of ${tag}`).sort())
 })
 
@@ -144,7 +144,7 @@ test('a group that Redis has forgotten under its reader begins again at the star
   await register(1)
   const f = await frontier()
   const reading = f.outcomes({ group: 'g', from: 'now' })
-  const next = take(reading, 2)
+  const next = reserve(reading, 2)
   await expect.poll(() => client.exists(streamOf(FIRST))).toBe(1)
   await client.multi().del(streamOf(FIRST)).xadd(streamOf(FIRST), '*', 'o', '{"id":"a"}').exec()
   await write('b', streamOf(FIRST))
@@ -154,7 +154,7 @@ test('a group that Redis has forgotten under its reader begins again at the star
 test('a group that one stream would not give up is said to be there still, whatever the others answer', async () => {
   await register(3)
   const f = await frontier()
-  await take(f.outcomes({ group: 'g', wait: false }), 1)
+  await reserve(f.outcomes({ group: 'g', wait: false }), 1)
   await client.del(streamOf(FIRST))
   const may = (...keys: string[]) => client.call('ACL', 'SETUSER', 'default', 'resetkeys', ...keys)
   await may('~{decorum:0}*', '~*decorum:partitions*')

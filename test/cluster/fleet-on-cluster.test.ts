@@ -63,7 +63,7 @@ test('a crawl over six partitions; a gateway is killed and its partitions go on 
   expect(report.requests).toBe(candidates.length + SITES)
 })
 
-test('one master killed under load: its partitions pause, the others go on; back, nothing is lost and no gap is short', async () => {
+test('one master killed under load: its partitions pause, the others go on; back, nothing is lost and no delay is short', async () => {
   const { outcomes, web } = journey
   const before = await journey.audit()
   const homes = await Promise.all(tags.map((tag) => cluster.homeOf(tag)))

@@ -15,7 +15,7 @@ afterAll(async () => {
   await cluster.stop()
 })
 
-test('two partitions become six and then three under a frontier that goes on: nothing lost, nothing twice, no gap short', async () => {
+test('two partitions become six and then three under a frontier that goes on: nothing lost, nothing twice, no delay short', async () => {
   const settings = (partitions: number) => ({ DECORUM_PARTITIONS: String(partitions), RESERVE_MS: '1000' })
   journey = await startJourney({
     redisUrl: cluster.url,

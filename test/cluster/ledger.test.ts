@@ -42,7 +42,7 @@ test('a wake-up is heard from whichever master it comes', async () => {
     const free = `http://wake.s${partition}.test`
     const at = ledger.partitionOf(free)
     // What is due already would keep a new one from being the first.
-    await expect.poll(() => ledger.take(at, ask), { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
+    await expect.poll(() => ledger.reserve(at, ask), { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
     await ledger.park(at, [url(`wake-${partition}`, { origin: free })])
     await expect.poll(() => heard.has(at)).toBe(true)
   }
@@ -60,9 +60,9 @@ test('while a slot moves its partition answers nobody: half of it is never taken
   const to = ((await cluster.homeOf(tag)) + 1) % 3
   const gone = await cluster.moveTag(tag, to, async () => {
     for (const call of [
-      () => ledger.take(1, ask),
+      () => ledger.reserve(1, ask),
       () => ledger.park(1, [url('late', { origin })]),
-      () => ledger.enter({ lanes: [{ agent: 'bot', origin }], kind: 'hop', gapMs: 1 }),
+      () => ledger.acquire({ lanes: [{ agent: 'bot', origin }], kind: 'hop', delayMs: 1 }),
       () => ledger.viewPartition(1),
     ]) {
       await expect(call()).rejects.toBeInstanceOf(LedgerUnavailableError)
@@ -76,9 +76,9 @@ test('while a slot moves its partition answers nobody: half of it is never taken
   const after = await ledger.viewPartition(1)
   expect(after).toMatchObject({ waiting: before.waiting, lanes: before.lanes })
   // Another server is another run: what the first one granted may still be on the wire.
-  expect(after.heldUntil ?? 0).toBeGreaterThan(after.now)
-  expect(await ledger.take(1, ask)).toMatchObject({ kind: 'wait', why: 'held' })
-  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+  expect(after.holdUntil ?? 0).toBeGreaterThan(after.now)
+  expect(await ledger.reserve(1, ask)).toMatchObject({ kind: 'wait', why: 'startup-hold' })
+  expect((await ledger.viewPartition(0)).holdUntil).toBeUndefined()
 })
 
 test('a master that is away stops its partitions alone, also for who starts meanwhile; back, it holds its own grants', async () => {
@@ -110,8 +110,8 @@ test('a master that is away stops its partitions alone, also for who starts mean
     .toBe(true)
   for (const [partition, home] of homes.entries()) {
     const view = await ledger.viewPartition(partition)
-    if (home === victim) expect(view.heldUntil ?? 0, `partition ${partition}`).toBeGreaterThan(view.now)
-    else expect(view.heldUntil, `partition ${partition}`).toBeUndefined()
+    if (home === victim) expect(view.holdUntil ?? 0, `partition ${partition}`).toBeGreaterThan(view.now)
+    else expect(view.holdUntil, `partition ${partition}`).toBeUndefined()
   }
 })
 

@@ -39,10 +39,10 @@ describe('one origin', () => {
   const origin = 'http://known.example'
   beforeAll(async () => {
     await fleet.park(origin, ['a', 'b'])
-    await fleet.learn(origin, 'User-agent: bot\nDisallow: /private\nAllow: /private/press\nCrawl-delay: 60\n')
+    await fleet.record(origin, 'User-agent: bot\nDisallow: /private\nAllow: /private/press\nCrawl-delay: 60\n')
   })
 
-  test('each configured agent has its lane, with the reason it waits and the gap that it owes', async () => {
+  test('each configured agent has its lane, with the reason it waits and the delay that it owes', async () => {
     const { lanes, robots, version } = await view(origin)
     expect({ robots, version }).toEqual({ robots: 'rules', version: 1 })
     expect(lanes).toMatchObject([
@@ -51,13 +51,13 @@ describe('one origin', () => {
         waiting: 2,
         head: { path: '/a' },
         why: { state: 'silence' },
-        gap: { gapMs: 10_000, from: 'cap', clampedFrom: 60 },
+        delay: { delayMs: 10_000, from: 'cap', clampedFrom: 60 },
       },
-      { agent: 'slow', waiting: 0, why: { state: 'idle' }, gap: { gapMs: 5_000, from: 'floor' } },
+      { agent: 'slow', waiting: 0, why: { state: 'idle' }, delay: { delayMs: 5_000, from: 'floor' } },
     ])
   })
 
-  test('check names rule, line, group, losers, the gap and its source, and why the lane waits', async () => {
+  test('check names rule, line, group, losers, the delay and its source, and why the lane waits', async () => {
     const refused = await ask(CheckAnswer, `/v1/check?url=${enc(`${origin}/private/x`)}`)
     expect(refused).toMatchObject({
       agent: 'Bot-Web',
@@ -66,26 +66,26 @@ describe('one origin', () => {
       rule: { type: 'disallow', pattern: '/private', line: 2 },
       group: { agents: ['bot'], line: 1 },
       token: 'bot',
-      gap: { gapMs: 10_000, from: 'cap', capMs: 10_000, site: { seconds: 60, line: 4, honoured: true } },
+      delay: { delayMs: 10_000, from: 'cap', capMs: 10_000, site: { seconds: 60, line: 4, honoured: true } },
       lane: { waiting: 2, why: { state: 'silence' } },
       rules: { stale: false, refresh: false },
     })
     const allowed = await ask(CheckAnswer, `/v1/check?url=${enc(`${origin}/private/press`)}&agent=BOT-WEB`)
     expect(allowed).toMatchObject({ verdict: 'allowed', rule: { line: 3 }, losers: [{ line: 2, why: 'shorter' }] })
     const other = await ask(CheckAnswer, `/v1/check?url=${enc(`${origin}/private/x`)}&agent=slow`)
-    expect(other).toMatchObject({ verdict: 'allowed', why: 'no-group', gap: { gapMs: 5_000, from: 'floor' } })
+    expect(other).toMatchObject({ verdict: 'allowed', why: 'no-group', delay: { delayMs: 5_000, from: 'floor' } })
   })
 
   test('of an origin never asked: ask first; of one that cannot be had: wait, until when', async () => {
     const unknown = await ask(CheckAnswer, `/v1/check?url=${enc('http://new.example/')}`)
     expect(unknown).toMatchObject({ verdict: 'ask-first', why: 'unknown', robots: 'not asked yet' })
     await fleet.park('http://down.example', ['x'])
-    await fleet.learn('http://down.example', '', 500)
+    await fleet.record('http://down.example', '', 500)
     const down = await ask(CheckAnswer, `/v1/check?url=${enc('http://down.example/')}`)
     expect(down).toMatchObject({ verdict: 'wait', why: 'unreachable', until: expect.any(Number) })
     expect(down.until).toBeGreaterThan(down.now)
     await fleet.park('http://open.example', ['x'])
-    await fleet.learn('http://open.example', '', 404)
+    await fleet.record('http://open.example', '', 404)
     const open = await ask(CheckAnswer, `/v1/check?url=${enc('http://open.example/')}`)
     expect(open).toMatchObject({ verdict: 'allowed', why: 'unavailable', robots: 'none (404)' })
   })
@@ -118,21 +118,21 @@ describe('the operator’s hand', () => {
     expect(operations[0]).not.toHaveProperty('until')
   })
 
-  test('a gap by hand counts beyond the cap, is named as such, and is ended by ungap', async () => {
-    const origin = 'http://gap.example'
-    const slow = await act(origin, { action: 'gap', gapMs: 30_000, forMs: 3_600_000, reason: 'small host' })
-    expect(slow.override).toMatchObject({ gapMs: 30_000, reason: 'small host' })
-    expect(slow.lanes.map(({ gap }) => gap)).toEqual([
-      { gapMs: 30_000, from: 'operator' },
-      { gapMs: 30_000, from: 'operator' },
+  test('a delay by hand counts beyond the cap, is named as such, and is ended by restore-delay', async () => {
+    const origin = 'http://delay.example'
+    const slow = await act(origin, { action: 'delay', delayMs: 30_000, forMs: 3_600_000, reason: 'small host' })
+    expect(slow.override).toMatchObject({ delayMs: 30_000, reason: 'small host' })
+    expect(slow.lanes.map(({ delay }) => delay)).toEqual([
+      { delayMs: 30_000, from: 'operator' },
+      { delayMs: 30_000, from: 'operator' },
     ])
-    const usual = await act(origin, { action: 'ungap', by: 'ben' })
+    const usual = await act(origin, { action: 'restore-delay', by: 'ben' })
     expect(usual.override).toBeUndefined()
-    expect(usual.lanes[0]?.gap).toEqual({ gapMs: 1_000, from: 'floor' })
+    expect(usual.lanes[0]?.delay).toEqual({ delayMs: 1_000, from: 'floor' })
     const { operations } = await ask(OperationsAnswer, `/v1/operations?origin=${enc(origin)}`)
     expect(operations).toMatchObject([
-      { action: 'ungap', by: 'ben' },
-      { action: 'gap', gapMs: 30_000 },
+      { action: 'restore-delay', by: 'ben' },
+      { action: 'delay', delayMs: 30_000 },
     ])
   })
 
@@ -141,12 +141,12 @@ describe('the operator’s hand', () => {
     await fleet.park(origin, ['a'])
     const blocked = await act(origin, { action: 'block', reason: 'court order' })
     expect(blocked.lanes[0]?.why.state).toBe('blocked')
-    const taken = await fleet.take(origin)
+    const taken = await fleet.reserve(origin)
     expect(taken.blocked).toBe('court order')
     await fleet.ledger.resolve(fleet.ledger.partitionOf(origin), [{ ...taken, dropped: [], next: { kind: 'release' } }])
     expect((await act(origin, { action: 'unblock' })).blocked).toBeUndefined()
     await act(origin, { action: 'refetch' })
-    expect(await fleet.take(origin)).toMatchObject({ refetch: true })
+    expect(await fleet.reserve(origin)).toMatchObject({ refetch: true })
   })
 
   test('drop ends the backlog of all agents, or of one, URL by URL', async () => {
@@ -168,12 +168,12 @@ describe('the operator’s hand', () => {
     ['an unknown action', { action: 'nuke', reason: 'x' }, 'action'],
     ['no reason where it restricts', { action: 'pause' }, 'reason'],
     ['a blank reason', { action: 'block', reason: '  ' }, 'a reason is needed'],
-    ['a gap without an end', { action: 'gap', gapMs: 5, reason: 'x' }, 'needs its end'],
-    ['a gap of nothing', { action: 'gap', gapMs: 0, forMs: 5, reason: 'x' }, 'gapMs'],
+    ['a delay without an end', { action: 'delay', delayMs: 5, reason: 'x' }, 'needs its end'],
+    ['a delay of nothing', { action: 'delay', delayMs: 0, forMs: 5, reason: 'x' }, 'delayMs'],
     ['two ends', { action: 'pause', forMs: 5, until: 4e12, reason: 'x' }, 'not both'],
     ['an end that has passed', { action: 'pause', until: 5, reason: 'x' }, 'has passed'],
     ['an end beyond all ends', { action: 'pause', until: 5e12, reason: 'x' }, 'until'],
-    ['what does not belong', { action: 'resume', gapMs: 5 }, 'gapMs'],
+    ['what does not belong', { action: 'resume', delayMs: 5 }, 'delayMs'],
     ['an agent that nobody is', { action: 'drop', agent: 'who', reason: 'x' }, 'Bot-Web, slow'],
   ] as const)('%s: 400, and nothing is done or written down', async ([, body, sentence]) => {
     const origin = 'http://refused.example'
@@ -223,7 +223,7 @@ describe('lists', () => {
     await act(shut, { action: 'pause', reason: 'found' })
     const partition = fleet.ledger.partitionOf(shut)
     // A gateway comes by: what is paused goes to the end of the list
-    await fleet.ledger.take(partition, { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
+    await fleet.ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
     await fleet.parkCrowd(Array.from({ length: 3_000 }, (_, n) => `http://crowd-${n}.example`))
     const { origins, looked, complete } = await ask(ListAnswer, '/v1/origins?state=paused')
     expect(origins.map(({ origin }) => origin)).toContain(shut)
@@ -237,8 +237,8 @@ describe('lists', () => {
   test('lanes in flight are listed by themselves', async () => {
     const origin = 'http://flying.example'
     await fleet.park(origin, ['a'])
-    const { agent, fence } = await fleet.take(origin)
-    await fleet.ledger.begin({ agent, origin, fence, kind: 'page', version: 0, gapMs: 1_000 })
+    const { agent, fence } = await fleet.reserve(origin)
+    await fleet.ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000 })
     const { origins } = await ask(ListAnswer, '/v1/origins?state=in%20flight')
     expect(origins.map((one) => one.origin)).toContain(origin)
   })

@@ -1,6 +1,6 @@
 /** The overview and the board in a real browser: they render, follow the fleet, and break no content policy. */
 import { type Ledger, openLedger } from '@decorum/ledger'
-import type { RunningService } from '@decorum/service'
+import type { RunningService } from '@decorum/runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { main } from '../../services/console/src/main.ts'
 import { redisForTest } from '../support/redis.ts'

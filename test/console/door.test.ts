@@ -50,17 +50,17 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
 }
 
 /** The same, listening, with its own list of routes. */
-async function openDoor(env: Record<string, string> = {}, guesses?: Guesses) {
+async function openHealthServer(env: Record<string, string> = {}, guesses?: Guesses) {
   const { server, routes } = await buildDoor(env, guesses)
   await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo
   return { port, routes: routes() }
 }
-let door: Awaited<ReturnType<typeof openDoor>>
+let door: Awaited<ReturnType<typeof openHealthServer>>
 let guarded: typeof door
 beforeAll(async () => {
-  door = await openDoor()
-  guarded = await openDoor({ CONSOLE_PASSWORD: 'correct horse' })
+  door = await openHealthServer()
+  guarded = await openHealthServer({ CONSOLE_PASSWORD: 'correct horse' })
 })
 
 type Ask = { port?: number; method: string; path: string; headers?: OutgoingHttpHeaders }
@@ -253,7 +253,7 @@ describe('the password', () => {
   test('wrong ones are answered 401 until there are too many, then 429 with the time to wait, the right one too; nobody else waits', async () => {
     let now = 0
     const guesses = countGuesses(() => now)
-    const { port } = await openDoor({ CONSOLE_PASSWORD: 'correct horse' }, guesses)
+    const { port } = await openHealthServer({ CONSOLE_PASSWORD: 'correct horse' }, guesses)
     const get = (headers: OutgoingHttpHeaders, localAddress: string) =>
       new Promise<{ status: number | undefined; wait: string | undefined }>((resolve, reject) => {
         const sent = request({ host: '127.0.0.1', port, path: '/metrics', headers, localAddress }).end()

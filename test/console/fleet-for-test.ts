@@ -1,18 +1,18 @@
 /** A console on a real Redis, and a ledger beside it in which a test makes things happen as a fleet would. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gapFor, type Ledger, MAX_ITEMS, openLedger, type ParkItem, type TakenLane } from '@decorum/ledger'
+import { effectiveDelay, type Ledger, MAX_ITEMS, openLedger, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import { loadAgents, type Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import type { RunningService } from '@decorum/service'
+import type { RunningService } from '@decorum/runtime'
 import { expect } from 'vitest'
 import { main } from '../../services/console/src/main.ts'
 
 export const AGENTS = JSON.stringify([
   { name: 'Bot-Web', fallbacks: ['bot'], userAgent: 'Bot-Web/1.0 (+https://example.com/bot)' },
-  { name: 'slow', userAgent: 'slow/1.0 (+https://example.com/bot)', minGapMs: 5_000 },
+  { name: 'slow', userAgent: 'slow/1.0 (+https://example.com/bot)', minDelayMs: 5_000 },
 ])
-const agents = loadAgents({ agents: AGENTS, defaultGapMs: 1_000, maxGapMs: 10_000 })
+const agents = loadAgents({ agents: AGENTS, defaultDelayMs: 1_000, maxDelayMs: 10_000 })
 
 export type FleetForTest = {
   base: string
@@ -23,9 +23,9 @@ export type FleetForTest = {
   /** one URL in a lane of each */
   parkCrowd(origins: string[]): Promise<void>
   /** this lane, which must be due */
-  take(origin: string, agent?: string): Promise<TakenLane>
+  reserve(origin: string, agent?: string): Promise<ReservedLane>
   /** the fleet asks for robots.txt and is answered */
-  learn(origin: string, robots: string, status?: number): Promise<void>
+  record(origin: string, robots: string, status?: number): Promise<void>
   outcomes(ids: string[], meta?: Record<string, unknown>): Promise<void>
   close(): Promise<void>
 }
@@ -47,17 +47,17 @@ export async function fleetForTest(
   const base = `http://127.0.0.1:${service.port}`
   const read = async (answer: Response) => ({ status: answer.status, body: await answer.json() })
 
-  const take = async (origin: string, agent = 'bot-web'): Promise<TakenLane> => {
+  const reserve = async (origin: string, agent = 'bot-web'): Promise<ReservedLane> => {
     const request = { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane: { agent, origin } }
-    const taken = await ledger.take(ledger.partitionOf(origin), request)
-    if (taken.kind !== 'taken' || taken.lanes[0] === undefined) throw new Error(`${agent} ${origin} is not due`)
+    const taken = await ledger.reserve(ledger.partitionOf(origin), request)
+    if (taken.kind !== 'reserved' || taken.lanes[0] === undefined) throw new Error(`${agent} ${origin} is not due`)
     return taken.lanes[0]
   }
 
   return {
     base,
     ledger,
-    take,
+    reserve,
     get: async (path) => read(await fetch(base + path)),
     patch: async (origin, body) =>
       read(
@@ -81,16 +81,16 @@ export async function fleetForTest(
         }
       }
     },
-    async learn(origin, robots, status = 200) {
-      const lane = await take(origin)
+    async record(origin, robots, status = 200) {
+      const lane = await reserve(origin)
       const { agent, fence } = lane
-      const permit = await ledger.begin({
+      const permit = await ledger.start({
         agent,
         origin,
         fence,
         kind: 'robots',
         version: lane.robots.version,
-        gapMs: 1_000,
+        delayMs: 1_000,
       })
       expect(permit.kind).toBe('granted')
       const octets = Buffer.from(robots)
@@ -99,10 +99,10 @@ export async function fleetForTest(
       const good = status < 300 ? { hash } : {}
       const state = step(lane.robots.state, { kind: 'answered', status, jitter: 0, ...good }, now)
       const rules = status < 300 ? parseRobots(octets, { policy: policies.decorum }) : undefined
-      const gaps = agents.list.map((one) => ({ agent: one.key, ...gapFor(one, rules) }))
+      const delays = agents.list.map((one) => ({ agent: one.key, ...effectiveDelay(one, rules) }))
       const body = status < 300 ? { body: { hash, octets } } : {}
-      const learned = await ledger.learn({ agent, origin, fence, state, ...body, gaps, gapMs: 1_000, restedMs: 0 })
-      expect(learned).toBe('settled')
+      const recorded = await ledger.record({ agent, origin, fence, state, ...body, delays, delayMs: 1_000, elapsedMs: 0 })
+      expect(recorded).toBe('completed')
     },
     async outcomes(ids, meta = {}) {
       const origin = 'http://done.example'
@@ -137,8 +137,8 @@ function itemOf(origin: string, id: string, agent: string): ParkItem {
 /** An empty Redis grants nothing for its first second. */
 async function endOfHold(ledger: Ledger, partition: number): Promise<void> {
   for (;;) {
-    const { heldUntil, now } = await ledger.viewPartition(partition)
-    if (heldUntil === undefined) return
-    await sleep(heldUntil - now)
+    const { holdUntil, now } = await ledger.viewPartition(partition)
+    if (holdUntil === undefined) return
+    await sleep(holdUntil - now)
   }
 }

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { openLedger, type PartitionView } from '@decorum/ledger'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
-import type { RunningService } from '@decorum/service'
+import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { main } from '../../services/console/src/main.ts'
@@ -155,7 +155,7 @@ describe('requests that never end', () => {
   const head = (length: string) =>
     `POST /v1/candidates HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n${length}\r\n\r\n`
   /** A connection that has said so much and waits. */
-  const begin = (port: number, text: string) => {
+  const start = (port: number, text: string) => {
     const socket = connect(port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
     socket.on('error', () => undefined).write(text)
@@ -174,7 +174,7 @@ describe('requests that never end', () => {
       `${head('Content-Length: 100')}http://a.ex`,
     ]
     ends.push(`${head('Transfer-Encoding: chunked')}3\r\nhtt\r\n`)
-    const answers = await Promise.all(ends.map(async (text) => textOf(begin(own.port, text))))
+    const answers = await Promise.all(ends.map(async (text) => textOf(start(own.port, text))))
     expect(answers.map((answer) => answer.split('\r\n')[0])).toEqual(ends.map(() => 'HTTP/1.1 408 Request Timeout'))
     for (let n = 0; n < 10; n++) expect((await beats.read()).value).toContain(':')
     await beats.cancel()
@@ -183,10 +183,10 @@ describe('requests that never end', () => {
 
   test('large bodies wait for room: four at once, the next is told to come again; small ones are taken meanwhile', async () => {
     const large = Array.from({ length: 4 }, () =>
-      begin(service.port, `${head(`Content-Length: ${16 * 1024 * 1024}`)}http://a.example/1\n`),
+      start(service.port, `${head(`Content-Length: ${16 * 1024 * 1024}`)}http://a.example/1\n`),
     )
     const unknown = () => {
-      const socket = begin(service.port, `${head('Transfer-Encoding: chunked\r\nConnection: close')}`)
+      const socket = start(service.port, `${head('Transfer-Encoding: chunked\r\nConnection: close')}`)
       socket.write('12\r\nhttp://a.example/2\r\n0\r\n\r\n')
       return textOf(socket)
     }

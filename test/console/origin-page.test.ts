@@ -14,7 +14,7 @@ const HOSTILE = '<img src=x onerror=alert(1)>'
 beforeAll(async () => {
   fleet = await fleetForTest(redis.url)
   await fleet.park(origin, ['a', HOSTILE])
-  await fleet.learn(origin, `User-agent: bot\nDisallow: /private${HOSTILE}\nDisallow: /secret\nCrawl-delay: 60\n`)
+  await fleet.record(origin, `User-agent: bot\nDisallow: /private${HOSTILE}\nDisallow: /secret\nCrawl-delay: 60\n`)
 })
 afterAll(() => fleet.close())
 
@@ -29,7 +29,7 @@ function post(fields: Record<string, string>, headers: Record<string, string> = 
 
 describe('over HTTP', () => {
   test('a post of this console’s own form is done and leads back to the page', async () => {
-    const answer = await post({ action: 'pause', for: '3600000', gap: '30', reason: 'they wrote', by: '' })
+    const answer = await post({ action: 'pause', for: '3600000', delay: '30', reason: 'they wrote', by: '' })
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `${at()}?done=pause`])
     expect((await fleet.ledger.viewOrigin(origin, [])).paused?.reason).toBe('they wrote')
     expect((await post({ action: 'resume' })).status).toBe(303)
@@ -50,10 +50,10 @@ describe('over HTTP', () => {
   })
 
   test('what cannot be done is said on the page, with the fields as they were', async () => {
-    const answer = await post({ action: 'gap', for: '', gap: '42', reason: 'small', by: 'ann' })
+    const answer = await post({ action: 'delay', for: '', delay: '42', reason: 'small', by: 'ann' })
     expect(answer.status).toBe(400)
     const text = await answer.text()
-    expect(text).toContain('Not done: a gap by hand needs its end')
+    expect(text).toContain('Not done: a delay by hand needs its end')
     expect(text).toContain('value="42"')
     expect(text).toContain('value="ann"')
     expect((await fleet.ledger.viewOrigin(origin, [])).override).toBeUndefined()
@@ -153,12 +153,12 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
       await page.getByLabel('Reason').fill('small host')
       await page.locator('input[name=by]').fill('ann')
       await page.getByRole('button', { name: 'Do it' }).click()
-      await page.getByText('Done: gap.').waitFor()
+      await page.getByText('Done: delay.').waitFor()
       const { override, now } = await fleet.ledger.viewOrigin(origin, [])
-      expect(override).toMatchObject({ gapMs: 45_500, reason: 'small host' })
+      expect(override).toMatchObject({ delayMs: 45_500, reason: 'small host' })
       expect((override?.until ?? 0) - now).toBeGreaterThan(86_000_000)
-      await page.getByRole('button', { name: 'End the gap' }).click()
-      await page.getByText('Done: ungap.').waitFor()
+      await page.getByRole('button', { name: 'End the delay' }).click()
+      await page.getByText('Done: restore-delay.').waitFor()
       expect((await fleet.ledger.viewOrigin(origin, [])).override).toBeUndefined()
       expect(plain.complaints).toEqual([])
     } finally {

@@ -1,5 +1,5 @@
 /** Every crash point: a process dies there, or stands still for longer than its lease; no site and no frontier notices. */
-import { CRASH_POINTS } from '@decorum/service'
+import { CRASH_POINTS } from '@decorum/runtime'
 import { expect, test } from 'vitest'
 import { type Role, sweep } from '../storm/sweep.ts'
 import { redisForTest } from '../support/redis.ts'

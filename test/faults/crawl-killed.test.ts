@@ -39,7 +39,7 @@ test('killed four times, a crawl ends with each line and each target once in its
   await writeFile(join(dir, 'urls.txt'), `${urls.join('\n')}\n`)
   const env = {
     REDIS_URL: redis.url,
-    DEFAULT_GAP_MS: '150',
+    DEFAULT_DELAY_MS: '150',
     LEASE_MS: '1500',
     FETCH_DEADLINE_MS: '1000',
     QUARANTINE_MS: '300',

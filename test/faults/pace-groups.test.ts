@@ -18,7 +18,7 @@ const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const ADDRESS = '127.77.0.1'
 const NAMES = 100
 const [GATEWAYS, FETCHERS, KILLS] = [2, 16, 4]
-const GROUPS = '{"address":{"gapMs":20,"inFlight":2}}'
+const GROUPS = '{"address":{"delayMs":20,"inFlight":2}}'
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -68,6 +68,6 @@ test(`${NAMES} names on one address, ${FETCHERS} fetchers, ${KILLS} of them kill
   expect(report.paceGroups).toBe(1)
   expect(new Set(ended.values())).toEqual(new Set(['fetched']))
   // It could have been rude: with lanes alone in force, the same record shows what was prevented.
-  const alone = judgeRecord(evidence, { ...judgedBy(SCALED), paceGroups: loadPaceGroups('{"address":{"gapMs":40}}') })
+  const alone = judgeRecord(evidence, { ...judgedBy(SCALED), paceGroups: loadPaceGroups('{"address":{"delayMs":40}}') })
   expect(alone.violations['pace-group']).toBeGreaterThan(0)
 })

@@ -1,17 +1,17 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
 import {
   LedgerUnavailableError,
-  type Lesson,
-  type Permit,
+  type RobotsRecord,
+  type StartAnswer,
   type Resolution,
   type RobotsFetchEnd,
-  type Settlement,
+  type Completion,
 } from '@decorum/ledger'
 import { loadPaceGroups, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
-import { beginLease } from '../../services/fetcher/src/lease.ts'
+import { startLease } from '../../services/fetcher/src/lease.ts'
 import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
 import type { Lookup } from '../../services/fetcher/src/lookup.ts'
 import { openPace } from '../../services/fetcher/src/pace.ts'
@@ -22,40 +22,40 @@ import { NOW, pageOrder } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { agentsOf, testConnections } from './support/tools.ts'
 
-type Script = Partial<Fleet> & { permits?: Permit[] }
+type Script = Partial<Fleet> & { permits?: StartAnswer[] }
 
 function rig(script: Script = {}, over: Partial<Tools> = {}) {
-  const settled: Settlement[] = []
-  const learned: Lesson[] = []
+  const settled: Completion[] = []
+  const recorded: RobotsRecord[] = []
   const ended: RobotsFetchEnd[] = []
   const released: Resolution[] = []
-  const begun: number[] = []
+  const started: number[] = []
   const problems: string[] = []
   const permits = [...(script.permits ?? [])]
   const ledger: Fleet = {
-    begin: async () => {
-      begun.push(performance.now())
+    start: async () => {
+      started.push(performance.now())
       return permits.shift() ?? { kind: 'granted', leaseMs: 45_000 }
     },
-    settle: async (settlement) => {
-      settled.push(settlement)
-      return 'settled'
+    complete: async (completion) => {
+      settled.push(completion)
+      return 'completed'
     },
     confirm: async () => 'granted',
-    enter: async () => ({ kind: 'wait', waitMs: 60_000 }),
-    learn: async (lesson) => {
-      learned.push(lesson)
-      return 'settled'
+    acquire: async () => ({ kind: 'wait', waitMs: 60_000 }),
+    record: async (robotsRecord) => {
+      recorded.push(robotsRecord)
+      return 'completed'
     },
     endRobotsFetch: async (end) => {
       ended.push(end)
-      return 'settled'
+      return 'completed'
     },
     robotsStates: async () => [{ version: 0, state: {} }],
     body: async () => undefined,
     resolve: async (_, words) => {
       released.push(...words)
-      return words.map(() => 'settled' as const)
+      return words.map(() => 'completed' as const)
     },
     partitionOf: () => 0,
     now: () => NOW,
@@ -88,10 +88,10 @@ function rig(script: Script = {}, over: Partial<Tools> = {}) {
   return {
     tools,
     settled,
-    learned,
+    recorded,
     ended,
     released,
-    begun,
+    started,
     problems,
     stats,
     run: (order: Parameters<typeof carryOut>[0]) => carryOut(order, tools),
@@ -101,62 +101,62 @@ const refusals = async (stats: ReturnType<typeof openStats>) =>
   (await stats.registry.getSingleMetricAsString('decorum_fetcher_refused_total'))
     .split('\n')
     .filter((line) => !line.startsWith('#'))
-const unavailable = () => Promise.reject(new LedgerUnavailableError('settle', new Error('gone')))
+const unavailable = () => Promise.reject(new LedgerUnavailableError('complete', new Error('gone')))
 
 test('an order whose lane opens much later than it said gives the lane back, and its slot', async () => {
-  const { run, begun, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
+  const { run, started, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
   await run(pageOrder('http://127.0.0.1:1'))
-  expect([begun.length, settled.length]).toEqual([1, 0])
+  expect([started.length, settled.length]).toEqual([1, 0])
   expect(released).toMatchObject([{ next: { kind: 'release' } }])
 })
 
 test('an agent that this fetcher does not know: the lane is given back at once, for a bounded while, with the reason', async () => {
-  const { run, begun, released, settled, problems, stats } = rig()
+  const { run, started, released, settled, problems, stats } = rig()
   const order = pageOrder('http://127.0.0.1:1', '/', { agent: 'new-bot', fence: 8 })
   await run(order)
   await run(order)
-  expect([begun, settled]).toEqual([[], []])
+  expect([started, settled]).toEqual([[], []])
   const next = { kind: 'defer', until: NOW + UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' }
   expect(released).toEqual(Array(2).fill({ agent: 'new-bot', origin: order.origin, fence: 8, dropped: [], next }))
   expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="unknown-agent"} 2'])
   expect(problems, 'said once').toHaveLength(1)
 })
 
-test('a page: begun in the instant before, settled with the silence kept since its last byte', async () => {
+test('a page: started in the instant before, settled with the silence kept since its last byte', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
-  const { run, settled, begun } = rig()
-  await run(pageOrder(site.origin, '/', { fence: 77, gapMs: 1_234 }))
+  const { run, settled, started } = rig()
+  await run(pageOrder(site.origin, '/', { fence: 77, delayMs: 1_234 }))
   expect(settled).toHaveLength(1)
   expect(settled[0]).toMatchObject({
     agent: 'decorum',
     origin: site.origin,
     fence: 77,
-    gapMs: 1_234,
-    mood: { kind: 'fine' },
+    delayMs: 1_234,
+    load: { kind: 'normal' },
     outcome: { kind: 'fetched', id: 'id-1' },
   })
-  expect(settled[0]?.restedMs).toBeGreaterThanOrEqual(0)
-  expect((site.asked[0]?.at ?? 0) - (begun[0] ?? 0)).toBeGreaterThan(0)
+  expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(0)
+  expect((site.asked[0]?.at ?? 0) - (started[0] ?? 0)).toBeGreaterThan(0)
 })
 
 test('an agent that rests in proportion: a slow exchange owes a multiple of itself, one that was not sent what it did', async () => {
-  const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveGap: { factor: 5, capMs: 60_000 } }
+  const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveDelay: { factor: 5, capMs: 60_000 } }
   const agents = agentsOf({ agents: JSON.stringify([entry]) })
   const SLOW_MS = 120
   const slow = (octets: Buffer) => rawOrigin((socket) => void setTimeout(() => socket.write(octets), SLOW_MS))
   const page = await slow(answerOf(200, {}, 'at last'))
   const hung = await rawOrigin((socket) => void setTimeout(() => socket.resetAndDestroy(), SLOW_MS))
   const rules = await slow(answerOf(200, {}, 'User-agent: *\nDisallow: /no'))
-  const { run, settled, learned } = rig({}, { agents })
-  const order = (origin: string) => pageOrder(origin, '/', { agent: 'slow', gapMs: 100 })
+  const { run, settled, recorded } = rig({}, { agents })
+  const order = (origin: string) => pageOrder(origin, '/', { agent: 'slow', delayMs: 100 })
   await run(order(page.origin))
   await run(order(hung.origin))
   await run({ ...order(rules.origin), path: '/robots.txt', kind: 'robots' })
-  const owed = [...settled, ...learned].map(({ gapMs }) => gapMs)
+  const owed = [...settled, ...recorded].map(({ delayMs }) => delayMs)
   expect(owed).toHaveLength(3)
-  for (const gapMs of owed) {
-    expect(gapMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
-    expect(gapMs).toBeLessThanOrEqual(10_000)
+  for (const delayMs of owed) {
+    expect(delayMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
+    expect(delayMs).toBeLessThanOrEqual(10_000)
   }
   const { lookup, undo } = slowLookUp(60_000) // longer than the lease
   onTestFinished(undo)
@@ -165,8 +165,8 @@ test('an agent that rests in proportion: a slow exchange owes a multiple of itse
   undo()
   expect([tired.settled, tired.released.map(({ next }) => next.kind)]).toEqual([[], ['unused']])
   const other = rig()
-  await other.run(pageOrder(page.origin, '/', { gapMs: 100 }))
-  expect(other.settled[0]?.gapMs).toBe(100) // off unless asked for
+  await other.run(pageOrder(page.origin, '/', { delayMs: 100 }))
+  expect(other.settled[0]?.delayMs).toBe(100) // off unless asked for
 })
 
 test('the time that a sink takes counts as silence', async () => {
@@ -178,15 +178,15 @@ test('the time that a sink takes counts as silence', async () => {
   }
   const { run, settled } = rig({}, { sink })
   await run(pageOrder(site.origin))
-  expect(settled[0]?.restedMs).toBeGreaterThanOrEqual(119)
+  expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(119)
 })
 
 test('begin is asked a moment before the lane opens, on the clock of Redis; the request leaves when it is open', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, begun } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, waitMs: 40 }] })
+  const { run, started } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, waitMs: 40 }] })
   const start = performance.now()
   await run(pageOrder(site.origin, '/', { notBefore: NOW + 150 }))
-  const [asked = 0] = begun
+  const [asked = 0] = started
   expect(asked - start).toBeGreaterThanOrEqual(150 - GRANT_AHEAD_MS)
   expect((site.asked[0]?.at ?? 0) - asked).toBeGreaterThanOrEqual(40)
 })
@@ -200,17 +200,17 @@ test('early: asked again when the ledger says so, and not for ever', async () =>
     ],
   })
   await twice.run(pageOrder(site.origin))
-  expect(twice.begun).toHaveLength(3)
-  expect((twice.begun[2] ?? 0) - (twice.begun[0] ?? 0)).toBeGreaterThanOrEqual(119)
+  expect(twice.started).toHaveLength(3)
+  expect((twice.started[2] ?? 0) - (twice.started[0] ?? 0)).toBeGreaterThanOrEqual(119)
   expect(twice.settled).toHaveLength(1)
   const always = rig({ permits: Array(100).fill({ kind: 'early', waitMs: 1 }) })
   await always.run(pageOrder(site.origin))
-  expect(always.begun.length).toBeLessThan(20)
+  expect(always.started.length).toBeLessThan(20)
   expect(await refusals(always.stats)).toEqual(['decorum_fetcher_refused_total{why="too-early"} 1'])
   expect(site.asked).toHaveLength(1)
 })
 
-test.each(['stale', 'held', 'rules-changed', 'shut', 'being-asked'] as const)(
+test.each(['stale', 'startup-hold', 'rules-changed', 'back-off', 'robots-in-flight'] as const)(
   'refused (%s): nothing is sent, nothing is settled, it is counted',
   async (why) => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))
@@ -222,10 +222,10 @@ test.each(['stale', 'held', 'rules-changed', 'shut', 'being-asked'] as const)(
   },
 )
 
-test('a ledger that does not answer begin: nothing is sent', async () => {
+test('a ledger that does not answer start: nothing is sent', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const { run, stats, problems } = rig({
-    begin: () => Promise.reject(new LedgerUnavailableError('begin', new Error('gone'))),
+    start: () => Promise.reject(new LedgerUnavailableError('start', new Error('gone'))),
   })
   await run(pageOrder(site.origin))
   expect(site.connections).toBe(0)
@@ -233,12 +233,12 @@ test('a ledger that does not answer begin: nothing is sent', async () => {
   expect(problems).toEqual([])
 })
 
-test('a ledger that does not hear the settlement is told again, with the longer silence', async () => {
+test('a ledger that does not hear the completion is told again, with the longer silence', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const rests: number[] = []
   const { run, stats } = rig({
-    settle: ({ restedMs }) => {
-      rests.push(restedMs)
+    complete: ({ elapsedMs }) => {
+      rests.push(elapsedMs)
       return rests.length < 3 ? unavailable() : Promise.resolve('stale') // the second one was heard, its reply lost
     },
   })
@@ -251,7 +251,7 @@ test('a ledger that does not hear the settlement is told again, with the longer 
 test('telling ends with the lease', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const { run, stats } = rig(
-    { permits: [{ kind: 'granted', leaseMs: 900 }], settle: unavailable },
+    { permits: [{ kind: 'granted', leaseMs: 900 }], complete: unavailable },
     { leaseMs: 900, fetchDeadlineMs: 500 },
   )
   const start = performance.now()
@@ -262,7 +262,7 @@ test('telling ends with the lease', async () => {
 
 test('a stale answer at the first telling is counted: the lease had ended without us', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, stats } = rig({ settle: async () => 'stale' })
+  const { run, stats } = rig({ complete: async () => 'stale' })
   await run(pageOrder(site.origin))
   expect(stats.stale).toBe(1)
 })
@@ -274,34 +274,34 @@ test('an exchange never outlives its lease', async () => {
     { leaseMs: 800, fetchDeadlineMs: 600_000 }, // beyond the time that a test may take: only the lease can end it
   )
   await run(pageOrder(site.origin))
-  expect(settled[0]).toMatchObject({ mood: { kind: 'no-answer' } })
+  expect(settled[0]).toMatchObject({ load: { kind: 'no-answer' } })
 })
 
 test('an agent that this fetcher does not know sends nothing and says so', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, problems, begun } = rig()
+  const { run, problems, started } = rig()
   await run(pageOrder(site.origin, '/', { agent: 'stranger' }))
-  expect([begun.length, site.connections]).toEqual([0, 0])
+  expect([started.length, site.connections]).toEqual([0, 0])
   expect(problems[0]).toContain('DECORUM_AGENTS')
 })
 
 test('a process that is asked to stop begins nothing new and gives the lane back at once', async () => {
-  const { run, begun, stats, released } = rig({}, { isStopping: () => true })
+  const { run, started, stats, released } = rig({}, { isStopping: () => true })
   await run(pageOrder('http://127.0.0.1:1', '/', { fence: 9 }))
-  expect(begun).toEqual([])
+  expect(started).toEqual([])
   expect(released).toMatchObject([{ origin: 'http://127.0.0.1:1', fence: 9, dropped: [], next: { kind: 'release' } }])
   expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="stopping"} 1'])
 })
 
 test('a fault of this program breaks one order off, says so, and rejects nothing', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, problems, stats } = rig({ settle: () => Promise.reject(new TypeError('a fault')) })
+  const { run, problems, stats } = rig({ complete: () => Promise.reject(new TypeError('a fault')) })
   await run(pageOrder(site.origin))
-  expect(stats).toMatchObject({ broken: 1, begun: 1, ended: 1 })
+  expect(stats).toMatchObject({ broken: 1, started: 1, ended: 1 })
   expect(problems).toHaveLength(1)
 })
 
-test('robots: the lesson carries state, body, and the gap of each agent', async () => {
+test('robots: the robotsRecord carries state, body, and the delay of each agent', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'User-agent: *\nCrawl-delay: 99\n').toString('latin1'))
   const agents = agentsOf({
     agents: JSON.stringify([
@@ -309,22 +309,22 @@ test('robots: the lesson carries state, body, and the gap of each agent', async 
       { name: 'two', userAgent: 'two (+https://a.example)', profile: 'google' },
     ]),
   })
-  const { run, learned, settled } = rig({}, { agents })
+  const { run, recorded, settled } = rig({}, { agents })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', agent: 'one', fence: 5 }))
   expect(settled).toEqual([])
-  expect(learned).toHaveLength(1)
-  const [lesson] = learned
-  expect(lesson).toMatchObject({
+  expect(recorded).toHaveLength(1)
+  const [robotsRecord] = recorded
+  expect(robotsRecord).toMatchObject({
     agent: 'one',
     origin: site.origin,
     fence: 5,
-    gaps: [
-      { agent: 'one', gapMs: 10_000, clampedFrom: 99 },
-      { agent: 'two', gapMs: 100 },
+    delays: [
+      { agent: 'one', delayMs: 10_000, clampedFrom: 99 },
+      { agent: 'two', delayMs: 100 },
     ],
   })
-  expect(lesson?.body?.hash).toBe(lesson?.state.copy?.hash)
-  expect(Buffer.from(lesson?.body?.octets ?? []).toString()).toContain('Crawl-delay')
+  expect(robotsRecord?.body?.hash).toBe(robotsRecord?.state.copy?.hash)
+  expect(Buffer.from(robotsRecord?.body?.octets ?? []).toString()).toContain('Crawl-delay')
 })
 
 test('a month of failures of robots.txt: a profile that lets in who finds the site accessible hears of pages that answer', async () => {
@@ -337,10 +337,10 @@ test('a month of failures of robots.txt: a profile that lets in who finds the si
   const failed = { kind: 'answered', status: 500, jitter: 0 } as const
   const state = step(unknownOrigin, failed, NOW - 30 * DAY)
   const after = async (profile: 'google' | 'decorum', ...pages: string[]) => {
-    const { run, learned } = rig({ robotsStates: async () => [{ version: 1, state }] }, { agents: agentOf(profile) })
+    const { run, recorded } = rig({ robotsStates: async () => [{ version: 1, state }] }, { agents: agentOf(profile) })
     for (const path of pages) await run(pageOrder(site.origin, path, { agent: 'one' }))
     await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', agent: 'one' }))
-    const told = learned[0]?.state ?? unknownOrigin
+    const told = recorded[0]?.state ?? unknownOrigin
     return [told.siteAnsweredAt, judge(told, '/', 'one', policies[profile], NOW + 1_000).kind]
   }
   expect(await after('google')).toEqual([undefined, 'wait'])
@@ -364,12 +364,12 @@ test('pages that answered are remembered within a bound, the latest ones; a good
   expect(answers.toldTo(unknownOrigin, 'http://s1.example', good)).toBe(unknownOrigin)
 })
 
-test('robots unreachable: the old copy still sets the gaps', async () => {
+test('robots unreachable: the old copy still sets the delays', async () => {
   const site = await rawOrigin((socket) => void socket.resetAndDestroy())
   const rules = Buffer.from('User-agent: *\nCrawl-delay: 3\n')
   const state = step(unknownOrigin, { kind: 'answered', status: 200, hash: 'h', jitter: 0 }, NOW - 1_000)
   const asked: string[] = []
-  const { run, learned } = rig({
+  const { run, recorded } = rig({
     robotsStates: async () => [{ version: 3, state }],
     body: async (_, hash) => {
       asked.push(hash)
@@ -378,11 +378,11 @@ test('robots unreachable: the old copy still sets the gaps', async () => {
   })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   expect(asked).toEqual(['h'])
-  expect(learned[0]).toMatchObject({
+  expect(recorded[0]).toMatchObject({
     state: { answer: { reason: 'reset' }, copy: { hash: 'h' } },
-    gaps: [{ agent: 'decorum', gapMs: 3_000 }],
+    delays: [{ agent: 'decorum', delayMs: 3_000 }],
   })
-  expect(learned[0]).not.toHaveProperty('body')
+  expect(recorded[0]).not.toHaveProperty('body')
 })
 
 /** An origin with an ETag whose file asked for 3 s; its 304 to anybody, or to those alone who send the ETag. */
@@ -396,26 +396,26 @@ const unchangedSite = (always = false) =>
   })
 const askedBy = async (site: { origin: string }, body: Fleet['body'], state = etagState()) => {
   const one = rig({ robotsStates: async () => [{ version: 3, state }], body })
-  await one.run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', gapMs: 3_000 }))
-  return one.learned
+  await one.run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', delayMs: 3_000 }))
+  return one.recorded
 }
 
 test('a 304 renews the copy together with its body, and the delay in it', async () => {
-  const [lesson] = await askedBy(await unchangedSite(), async () => Buffer.from(DELAY))
-  expect(lesson).toMatchObject({
+  const [robotsRecord] = await askedBy(await unchangedSite(), async () => Buffer.from(DELAY))
+  expect(robotsRecord).toMatchObject({
     state: { copy: { hash: 'h' } },
     body: { hash: 'h', octets: Buffer.from(DELAY) },
-    gaps: [{ agent: 'decorum', gapMs: 3_000 }],
+    delays: [{ agent: 'decorum', delayMs: 3_000 }],
   })
 })
 
 test('without the body at hand no validator is sent: the file comes whole', async () => {
   for (const body of [async () => undefined, () => Promise.reject(new Error('away'))]) {
     const site = await unchangedSite()
-    const [lesson] = await askedBy(site, body)
+    const [robotsRecord] = await askedBy(site, body)
     expect(site.asked[0]?.head).not.toMatch(/if-(none-match|modified-since)/i)
-    expect(lesson).toMatchObject({ state: { answer: { kind: 'ok' } }, gaps: [{ gapMs: 3_000 }] })
-    expect(Buffer.from(lesson?.body?.octets ?? []).toString()).toBe(DELAY)
+    expect(robotsRecord).toMatchObject({ state: { answer: { kind: 'ok' } }, delays: [{ delayMs: 3_000 }] })
+    expect(Buffer.from(robotsRecord?.body?.octets ?? []).toString()).toBe(DELAY)
   }
 })
 
@@ -427,38 +427,38 @@ test('a 304 to that is no answer, waits for its retry, and keeps the delay that 
   expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 30_000)).toMatchObject({ kind: 'wait' })
   expect(judge(lost?.state ?? {}, '/', 'decorum', policies.decorum, NOW + 90_000)).toMatchObject({ kind: 'ask' })
   const [again] = await askedBy(site, async () => undefined, lost?.state)
-  expect(again?.gaps).toEqual([{ agent: 'decorum' }])
+  expect(again?.delays).toEqual([{ agent: 'decorum' }])
   const [unread] = await askedBy(site, () => Promise.reject(new Error('away')))
   expect(unread?.state).toMatchObject({ answer: { reason: 'protocol' }, copy: { hash: 'h' } })
-  for (const lesson of [lost, unread]) {
-    expect(lesson?.gaps).toEqual([{ agent: 'decorum' }]) // it stays as it is
-    expect(lesson?.gapMs).toBe(3_000)
-    expect(lesson).not.toHaveProperty('body')
+  for (const robotsRecord of [lost, unread]) {
+    expect(robotsRecord?.delays).toEqual([{ agent: 'decorum' }]) // it stays as it is
+    expect(robotsRecord?.delayMs).toBe(3_000)
+    expect(robotsRecord).not.toHaveProperty('body')
   }
 })
 
 test('the request that brought a delay owes it to its lane and to the clock of its host', async () => {
   const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
-  const clock = { fence: 44, gapMs: 100 }
-  const { run, learned, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, clock }] })
+  const clock = { fence: 44, delayMs: 100 }
+  const { run, recorded, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, clock }] })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
-  expect(settled).toMatchObject([{ origin: 'https://127.0.0.1', fence: 44, gapMs: 3_000, entered: true }])
-  expect(learned).toMatchObject([{ gapMs: 3_000 }])
+  expect(settled).toMatchObject([{ origin: 'https://127.0.0.1', fence: 44, delayMs: 3_000, secondary: true }])
+  expect(recorded).toMatchObject([{ delayMs: 3_000 }])
 })
 
 test('rules that there is no room for are no rules: the origin waits for its retry, at the delay that they asked for', async () => {
   const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
-  const lessons: Lesson[] = []
+  const lessons: RobotsRecord[] = []
   const { run } = rig({
-    learn: async (lesson) => {
-      lessons.push(lesson)
-      return lesson.body === undefined ? 'settled' : 'full'
+    record: async (robotsRecord) => {
+      lessons.push(robotsRecord)
+      return robotsRecord.body === undefined ? 'completed' : 'full'
     },
   })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   const [first, second] = lessons
   expect(first?.body).toBeDefined()
-  expect(second).toMatchObject({ state: { answer: { reason: 'no-room' } }, gaps: [{ gapMs: 3_000 }] })
+  expect(second).toMatchObject({ state: { answer: { reason: 'no-room' } }, delays: [{ delayMs: 3_000 }] })
   expect(second?.state.copy).toBeUndefined()
   for (const policy of Object.values(policies))
     expect(judge(second?.state ?? {}, '/', 'decorum', policy, NOW + 1_000)).toMatchObject({ kind: 'wait' })
@@ -469,11 +469,11 @@ test.each([
   ['/robots.txt', 'robots-page', 1],
   ['/%72obots.txt?x=1', 'robots-page', 1],
   ['/a/robots.txt', 'page', 0],
-] as const)('a page %s is begun as %s, and its end is told to who waits for it', async (path, kind, ends) => {
+] as const)('a page %s is started as %s, and its end is told to who waits for it', async (path, kind, ends) => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const kinds: string[] = []
   const { run, settled, ended } = rig({
-    begin: async (request) => {
+    start: async (request) => {
       kinds.push(request.kind)
       return { kind: 'granted', leaseMs: 45_000 }
     },
@@ -485,7 +485,7 @@ test.each([
 
 test('robots that could not be sent: the lane goes back unused, no attempt is counted, the robots fetch ends', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, settled, learned, ended, released } = rig(
+  const { run, settled, recorded, ended, released } = rig(
     {
       permits: [{ kind: 'granted', leaseMs: 40 }],
       robotsStates: () => new Promise((resolve) => setTimeout(() => resolve([{ version: 0, state: {} }]), 80)),
@@ -496,12 +496,12 @@ test('robots that could not be sent: the lane goes back unused, no attempt is co
   expect(site.asked).toEqual([])
   expect(settled, 'no attempt of the waiting URL is counted').toEqual([])
   expect(released).toMatchObject([{ fence: 9, dropped: [], next: { kind: 'unused' } }])
-  expect(learned).toEqual([])
+  expect(recorded).toEqual([])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
 })
 
 test('robots of an agent without contact: the waiting head is refused', async () => {
-  const { run, settled, learned, ended } = rig(
+  const { run, settled, recorded, ended } = rig(
     {},
     {
       agents: agentsOf({}),
@@ -510,25 +510,25 @@ test('robots of an agent without contact: the waiting head is refused', async ()
   )
   await run(pageOrder('http://public.example', '/robots.txt', { kind: 'robots', meta: { a: 1 } }))
   expect(settled).toMatchObject([{ outcome: { kind: 'refused', reason: 'no-contact', id: 'id-1', meta: { a: 1 } } }])
-  expect([learned, ended.length]).toEqual([[], 1])
+  expect([recorded, ended.length]).toEqual([[], 1])
 })
 
 test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {
   const now = Date.now
   const ledger = {
-    begin: async (): Promise<Permit> => ({ kind: 'granted', leaseMs: 45_000 }),
+    start: async (): Promise<StartAnswer> => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted' as const,
   }
-  const begun = await beginLease(ledger, pageOrder('http://a.example'), 30_000, 15_000)
-  if (begun.kind !== 'lease') throw new Error(begun.why)
-  expect(begun.lease.lastCheck()).toBeUndefined()
+  const started = await startLease(ledger, pageOrder('http://a.example'), 30_000, 15_000)
+  if (started.kind !== 'lease') throw new Error(started.why)
+  expect(started.lease.lastCheck()).toBeUndefined()
   try {
     Date.now = () => now() + 6_000 // as after a suspended machine: the monotonic clock stood still
-    expect(begun.lease.lastCheck()).toContain('older than')
+    expect(started.lease.lastCheck()).toContain('older than')
     Date.now = () => now() + 60_000
-    expect(begun.lease.stillHeld()).toContain('over')
+    expect(started.lease.stillHeld()).toContain('over')
     Date.now = () => now() - 3_600_000 // a clock set back changes nothing
-    expect(begun.lease.lastCheck()).toBeUndefined()
+    expect(started.lease.lastCheck()).toBeUndefined()
   } finally {
     Date.now = now
   }
@@ -548,7 +548,7 @@ function slowLookUp(ms: number): { lookup: Lookup; undo(): void } {
   }
 }
 
-test.each(['shut', 'rules-changed', 'held', 'stale'] as const)(
+test.each(['back-off', 'rules-changed', 'startup-hold', 'stale'] as const)(
   'connecting took long, and the permit is refused meanwhile (%s): nothing is sent, nothing is counted, the lane is given back',
   async (why) => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))
@@ -610,7 +610,7 @@ test('robots.txt, too: refused, the robots fetch ends and the waiting URL has no
   const { lookup, undo } = slowLookUp(1_100)
   onTestFinished(undo)
   const { run, settled, ended, released } = rig(
-    { confirm: async () => 'shut' },
+    { confirm: async () => 'back-off' },
     { connections: testConnections({ lookup }) },
   )
   await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`, '/robots.txt', { kind: 'robots', fence: 9 }))

@@ -13,11 +13,11 @@ const FENCE = 1_800_000_000_000_001
 test('fetched: what the contract says, and the truth of it', async () => {
   const site = await rawOrigin(answerOf(200, { 'content-type': 'text/html' }, 'hello').toString('latin1'))
   const before = Date.now()
-  const { outcome, mood, candidate } = await page(
+  const { outcome, load, candidate } = await page(
     connections,
     pageOrder(site.origin, '/a?b', { meta: { depth: 3 }, attempt: 2 }),
   )
-  expect(mood).toEqual({ kind: 'fine' })
+  expect(load).toEqual({ kind: 'normal' })
   expect(candidate).toBeUndefined()
   expect(outcome).toMatchObject({
     kind: 'fetched',
@@ -130,9 +130,9 @@ test.each(
     .concat([204, 206, 300, 304, 305, 306, 400, 401, 403, 404, 410, 418, 451, 500, 502, 504, 599, 999]),
 )('status %i is an answer', async (status) => {
   const site = await rawOrigin(answerOf(status).toString('latin1'))
-  const { outcome, mood } = await page(connections, pageOrder(site.origin))
+  const { outcome, load } = await page(connections, pageOrder(site.origin))
   expect(outcome).toMatchObject({ kind: 'fetched', status })
-  expect(mood).toEqual({ kind: 'fine' })
+  expect(load).toEqual({ kind: 'normal' })
 })
 
 describe('429 and 503 close the lane', () => {
@@ -144,9 +144,9 @@ describe('429 and 503 close the lane', () => {
   ] // biome-ignore format: a table
   test.each(waits)('Retry-After %j asks for %j ms', async (value, retryAfterMs) => {
     const site = await rawOrigin(answerOf(429, value === undefined ? {} : { 'retry-after': value }).toString('latin1'))
-    const { outcome, mood } = await page(connections, pageOrder(site.origin))
+    const { outcome, load } = await page(connections, pageOrder(site.origin))
     expect(outcome).toBeUndefined()
-    expect(mood).toEqual({ kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+    expect(load).toEqual({ kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
   })
 
   test.each([
@@ -156,9 +156,9 @@ describe('429 and 503 close the lane', () => {
     const site = await rawOrigin(answerOf(status, { 'retry-after': '7' }).toString('latin1'))
     const early = await page(connections, pageOrder(site.origin, '/', { attempt: 4 }))
     expect(early.outcome).toBeUndefined()
-    const { outcome, mood } = await page(connections, pageOrder(site.origin, '/', { attempt: 5 }))
+    const { outcome, load } = await page(connections, pageOrder(site.origin, '/', { attempt: 5 }))
     expect(outcome).toMatchObject({ kind: 'failed', reason, status, attempts: 5 })
-    expect(mood).toEqual({ kind: 'too-fast', retryAfterMs: 7_000 })
+    expect(load).toEqual({ kind: 'asked-for-less', retryAfterMs: 7_000 })
   })
 })
 
@@ -174,7 +174,7 @@ describe('redirects become candidates', () => {
       (socket) =>
         void socket.write(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`, 'latin1'),
     )
-    const { outcome, candidate, mood } = await page(
+    const { outcome, candidate, load } = await page(
       connections,
       pageOrder(site.origin, '/dir/page', { fence: FENCE, priority: 'high', expiresAt: 5, meta: { a: 1 } }),
     )
@@ -189,7 +189,7 @@ describe('redirects become candidates', () => {
       expiresAt: 5,
       meta: { a: 1 },
     })
-    expect(mood).toEqual({ kind: 'fine' })
+    expect(load).toEqual({ kind: 'normal' })
   })
 
   test.each([
@@ -299,14 +299,14 @@ describe('each reason of a failure can be had', () => {
   test('a network failure is tried again through the lane until the attempts are spent', async () => {
     const site = await rawOrigin((socket) => void socket.resetAndDestroy())
     const first = await page(connections, pageOrder(site.origin, '/', { attempt: 1 }))
-    expect(first).toMatchObject({ mood: { kind: 'no-answer' }, what: 'reset' })
+    expect(first).toMatchObject({ load: { kind: 'no-answer' }, what: 'reset' })
     expect(first.outcome).toBeUndefined()
     expect(site.asked.length).toBe(1) // undici itself tried once
   })
 
   test('a name that does not exist is dns, tried again', async () => {
     const first = await page(name(coded('ENOTFOUND')), pageOrder('http://a.example'))
-    expect(first).toMatchObject({ mood: { kind: 'no-answer' }, what: 'nxdomain' })
+    expect(first).toMatchObject({ load: { kind: 'no-answer' }, what: 'nxdomain' })
     expect((await page(name(coded('ENOTFOUND')), pageOrder('http://a.example', '/', last()))).outcome).toMatchObject({
       reason: 'dns',
     })
@@ -314,17 +314,17 @@ describe('each reason of a failure can be had', () => {
 
   test('blocked addresses and ports end at the first attempt and do not speak against the site', async () => {
     expect(await page(connections, pageOrder('http://127.0.0.1:25', '/', { attempt: 1 }))).toMatchObject({
-      mood: { kind: 'fine' },
+      load: { kind: 'normal' },
       outcome: { kind: 'failed' },
     })
   })
 
   test('an agent without contact is refused, not failed', async () => {
-    const { outcome, mood } = await page(name([{ address: '203.0.114.1', family: 4 }]), pageOrder('http://a.example'), {
+    const { outcome, load } = await page(name([{ address: '203.0.114.1', family: 4 }]), pageOrder('http://a.example'), {
       agent: nameless,
     })
     expect(outcome).toMatchObject({ kind: 'refused', reason: 'no-contact' })
-    expect(mood).toEqual({ kind: 'fine' })
+    expect(load).toEqual({ kind: 'normal' })
   })
 
   test.each(['expired', 'wrong-host', 'good'])(
@@ -361,7 +361,7 @@ test('not sent: the URL stays, the site is not blamed', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const lease = { ...leaseOf(), lastCheck: () => 'the permit is older than 5000 ms' }
   const result = await page(connections, pageOrder(site.origin), { lease })
-  expect(result).toMatchObject({ mood: { kind: 'fine' }, what: 'not-sent' })
+  expect(result).toMatchObject({ load: { kind: 'normal' }, what: 'not-sent' })
   expect(result.outcome).toBeUndefined()
   expect(site.asked.length).toBe(0)
 })

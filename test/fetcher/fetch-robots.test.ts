@@ -154,7 +154,7 @@ describe('redirects', () => {
       asked.push(origin + path)
       return 'forbidden'
     }
-    const blocked = await robots(connections, site.origin, { enterHop: async () => 'blocked' })
+    const blocked = await robots(connections, site.origin, { acquireHop: async () => 'blocked' })
     const forbidden = await robots(connections, site.origin, { forbidsHop })
     for (const { event } of [blocked, forbidden]) {
       expect(event).toMatchObject({ kind: 'unanswered', reason: 'blocked-hop' })
@@ -177,7 +177,7 @@ describe('redirects', () => {
     const looked: string[] = []
     const ended: unknown[] = []
     await robots(connections, site.origin, {
-      enterHop: async ({ origin, isRobots }) => {
+      acquireHop: async ({ origin, isRobots }) => {
         hops.push([origin, isRobots])
         const confirm = () => undefined
         return {

@@ -18,10 +18,10 @@ const settings = {
   REDIS_URL: redis.url,
   DECORUM_AGENTS: JSON.stringify([
     { name: 'decorum', userAgent: 'decorum/1 (+https://example.com/bot)' },
-    { name: 'gentle', userAgent: 'gentle/1 (+https://example.com/bot)', adaptiveGap: { factor: 4 } },
+    { name: 'gentle', userAgent: 'gentle/1 (+https://example.com/bot)', adaptiveDelay: { factor: 4 } },
   ]),
   DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-  DEFAULT_GAP_MS: '50',
+  DEFAULT_DELAY_MS: '50',
   MAX_ATTEMPTS: '2',
   BACK_OFF_MS: '300',
   LOG_LEVEL: 'silent',
@@ -51,7 +51,7 @@ const ends = async (id: string) => {
   return (await outcomes.all()).find((one) => one.id === id)
 }
 
-test('URLs go in, robots.txt is asked first and obeyed, gaps are kept, each URL has its outcome', async () => {
+test('URLs go in, robots.txt is asked first and obeyed, delays are kept, each URL has its outcome', async () => {
   const site = await rawOrigin((socket, { path }) => {
     if (path === '/robots.txt')
       socket.write(answerOf(200, { etag: '"a"' }, 'User-agent: *\nDisallow: /no\nCrawl-delay: 0.2\n'))
@@ -71,10 +71,10 @@ test('URLs go in, robots.txt is asked first and obeyed, gaps are kept, each URL 
   await ends('one/c')
   await ends('one/d')
   expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/a', '/c', '/d'])
-  const gaps = site.asked.slice(1).map(({ at }, i) => at - (site.asked[i]?.at ?? 0))
+  const delays = site.asked.slice(1).map(({ at }, i) => at - (site.asked[i]?.at ?? 0))
   // After robots.txt the silence is the one owed before its rules were known, or the longer one that they ask for.
-  expect(Math.min(...gaps.slice(1))).toBeGreaterThanOrEqual(200)
-  expect(gaps[0]).toBeGreaterThanOrEqual(50)
+  expect(Math.min(...delays.slice(1))).toBeGreaterThanOrEqual(200)
+  expect(delays[0]).toBeGreaterThanOrEqual(50)
 })
 
 test('an agent that rests in proportion leaves a slow site alone for as many times as long as its answers took', async () => {
@@ -87,9 +87,9 @@ test('an agent that rests in proportion leaves a slow site alone for as many tim
   await enqueue(...pages.map((path) => ({ id: `slow${path}`, url: site.origin + path, agent: 'gentle' })))
   for (const path of pages) await ends(`slow${path}`)
   const visits = site.asked.filter(({ path }) => path !== '/robots.txt').map(({ at }) => at)
-  const gaps = visits.slice(1).map((at, i) => at - (visits[i] ?? 0))
-  expect(gaps).toHaveLength(2)
-  expect(Math.min(...gaps)).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5) // the answer, and four times that; a timer may be 1 ms early
+  const delays = visits.slice(1).map((at, i) => at - (visits[i] ?? 0))
+  expect(delays).toHaveLength(2)
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5) // the answer, and four times that; a timer may be 1 ms early
 })
 
 test('429 closes the lane and ends as rate-limited after the attempts; the site sees each attempt once', async () => {

@@ -151,12 +151,12 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
           what = event?.kind === 'unanswered' ? `robots ${event.reason}` : `robots ${event?.kind}`
           expect(event).toBeDefined()
         } else {
-          const { outcome, mood } = await page(connections, pageOrder(origin, '/', { attempt: 5 }), {
+          const { outcome, load } = await page(connections, pageOrder(origin, '/', { attempt: 5 }), {
             agent,
             lease: leaseOf(DEADLINE_MS),
           })
           what = outcome?.kind === 'failed' ? outcome.reason : String(outcome?.kind)
-          expect(mood).toBeDefined()
+          expect(load).toBeDefined()
           if (outcome?.kind === 'failed') expect(FAILURE_REASONS).toContain(outcome.reason)
           else expect(['fetched', 'redirected']).toContain(outcome?.kind)
         }

@@ -23,7 +23,7 @@ const settings = {
     ['one', 'two'].map((name) => ({ name, userAgent: `${name}/1 (+https://example.com/bot)` })),
   ),
   DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-  DEFAULT_GAP_MS: String(FLOOR_MS),
+  DEFAULT_DELAY_MS: String(FLOOR_MS),
   ROBOTS_RETRY_MS: '100',
   LOG_LEVEL: 'silent',
   FETCH_PROCESSES: '0', // in this process
@@ -141,11 +141,11 @@ test.for([429, 503])(
 )
 
 const HAND_MS = 700
-test('a gap by hand is owed between a robots.txt and its redirect, and to all ports of the host', async () => {
+test('a delay by hand is owed between a robots.txt and its redirect, and to all ports of the host', async () => {
   const first = await site(movedTo('/rules.txt'))
   const second = await site(withRules, { host: first.host })
   const until = Date.now() + 3_600_000
-  await ledger.operate({ origin: first.origin, action: 'gap', gapMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
+  await ledger.operate({ origin: first.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
   await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
   await expect.poll(() => first.heard.length, { timeout: 10_000 }).toBe(2)
   await enqueue({ id: 'other-port', url: `${second.origin}/1` })
@@ -206,7 +206,7 @@ test('31 days on, an origin that an operator once touched is asked once, without
   await enqueue(...sites.map(({ origin }, n) => ({ id: `month-${n}`, url: `${origin}/1` })))
   for (const n of sites.keys()) await ends(`month-${n}`, 'fetched')
   const year = Date.now() + 365 * 86_400_000
-  await ledger.operate({ origin: kept, action: 'gap', gapMs: 1, until: year, by: 'ann', reason: 'a test' }, [])
+  await ledger.operate({ origin: kept, action: 'delay', delayMs: 1, until: year, by: 'ann', reason: 'a test' }, [])
   await ledger.operate({ origin: refetched, action: 'refetch', by: 'ann', reason: 'a test' }, [])
   await stop()
   for (const key of await raw.keys(`${keys.body('')}*`)) await raw.del(key) // their 31 days are over

@@ -24,10 +24,10 @@ const settings = {
       name: nameOf(profile),
       userAgent: `${nameOf(profile)}/1 (+https://example.com/bot)`,
       profile,
-      minGapMs: 0,
+      minDelayMs: 0,
     })),
   ),
-  DEFAULT_GAP_MS: '0',
+  DEFAULT_DELAY_MS: '0',
   FETCH_DEADLINE_MS: '5000', // a chain of redirects must fit in, also beside a busy neighbour
   LOG_LEVEL: 'silent',
   FETCH_PROCESSES: '0', // in this process

@@ -23,7 +23,7 @@ test('so many at a time, in the order of their coming, however each of them ends
   expect(began).toEqual([0, 1, 2, 3, 4])
 })
 
-test('who gives up while waiting is gone at once, and its place goes to the next; who has begun is not torn away', async () => {
+test('who gives up while waiting is gone at once, and its place goes to the next; who has started is not torn away', async () => {
   const inTurn = openTurns(1)
   const gate = Promise.withResolvers<string>()
   const began: string[] = []

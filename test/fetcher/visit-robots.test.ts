@@ -11,7 +11,7 @@ const redis = await redisForTest()
 const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000 })
 // the first hold of an empty ledger
 beforeAll(async () => {
-  while ((await ledger.viewPartition(0)).heldUntil !== undefined) await sleep(20)
+  while ((await ledger.viewPartition(0)).holdUntil !== undefined) await sleep(20)
 })
 afterAll(() => ledger.close())
 afterEach(() => vi.restoreAllMocks())
@@ -24,7 +24,7 @@ const host = () => `127.93.0.${++hosts}`
 
 async function visit(origin: string, its: Ledger = ledger, more: Record<string, string> = {}) {
   const { version } = await ledger.viewOrigin(origin, [])
-  const agent = { ...polite, minGapMs: 50 }
+  const agent = { ...polite, minDelayMs: 50 }
   return await visitRobots({
     origin,
     agent,
@@ -44,8 +44,8 @@ test('nothing is sent by a process that stood still for longer than its lease be
   const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
   const late: Ledger = {
     ...ledger,
-    async enter(request) {
-      const entry = await ledger.enter(request)
+    async acquire(request) {
+      const entry = await ledger.acquire(request)
       if (request.kind === 'hop') standStill(60_000)
       return entry
     },
@@ -55,7 +55,7 @@ test('nothing is sent by a process that stood still for longer than its lease be
   expect(site.asked).toEqual([])
 })
 
-test('an answer that a process held for longer than its lease is not learned as a new one', async () => {
+test('an answer that a process held for longer than its lease is not recorded as a new one', async () => {
   const site = await rawOrigin(
     (socket) => {
       standStill(60_000)
@@ -81,7 +81,7 @@ test.each([
     { host: host() },
   )
   const until = Date.now() + 3_600_000
-  await ledger.operate({ origin: site.origin, action: 'gap', gapMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
+  await ledger.operate({ origin: site.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
   const answer = await visit(site.origin, ledger, { PACE_GROUPS: groups })
   expect(answer?.event).toMatchObject({ status: 200 })
   const [moved, found] = heard

@@ -14,7 +14,7 @@ import {
   queueOptions,
 } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { queueConnection } from '@decorum/service'
+import { queueConnection } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -45,8 +45,8 @@ const queues = [CANDIDATES, ORDERS].map((name) => new Queue(name, { connection: 
 const [candidates, orders] = queues as [Queue, Queue]
 const agents = loadAgents({
   agents: JSON.stringify(['bot', 'other'].map((name) => ({ name, userAgent: `${name} (+https://bot.example/)` }))),
-  defaultGapMs: 0,
-  maxGapMs: 0,
+  defaultDelayMs: 0,
+  maxDelayMs: 0,
 })
 const gatewayLedger = await openLedger({ redis: redis.url, partitions: 1, reserveMs: 5_000 })
 const fetcherLedger = await openLedger({ redis: redis.url, partitions: 1 })
@@ -99,18 +99,18 @@ function startFetcher(): void {
 
 async function carryOut(order: Order): Promise<void> {
   for (;;) {
-    const permit = await fetcherLedger.begin(order)
+    const permit = await fetcherLedger.start(order)
     if (permit.kind === 'refused') return
     if (permit.kind === 'granted') break
     await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
   }
-  const { agent, origin, fence, gapMs, id, path, attempt, meta } = order
+  const { agent, origin, fence, delayMs, id, path, attempt, meta } = order
   if (order.kind === 'robots') {
     const [known] = await fetcherLedger.robotsStates(0, [origin])
     const now = Math.ceil(fetcherLedger.now()) + 1
     const state = step(known?.state ?? {}, { kind: 'answered', status: 404, jitter: 0 }, now)
-    const gaps = agents.list.map(({ key }) => ({ agent: key, gapMs: 0 }))
-    await fetcherLedger.learn({ agent, origin, fence, state, gaps, gapMs, restedMs: 0 })
+    const delays = agents.list.map(({ key }) => ({ agent: key, delayMs: 0 }))
+    await fetcherLedger.record({ agent, origin, fence, state, delays, delayMs, elapsedMs: 0 })
     return
   }
   const outcome: Outcome = {
@@ -124,7 +124,7 @@ async function carryOut(order: Order): Promise<void> {
     reason: 'connect',
     detail: 'no request is made here',
   }
-  await fetcherLedger.settle({ agent, origin, fence, gapMs, mood: { kind: 'fine' }, restedMs: 0, outcome })
+  await fetcherLedger.complete({ agent, origin, fence, delayMs, load: { kind: 'normal' }, elapsedMs: 0, outcome })
 }
 
 /** Jobs as they would lie in Redis: BullMQ would write other JSON than is meant. @returns ids of the jobs, in order */

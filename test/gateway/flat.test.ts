@@ -26,7 +26,7 @@ const raw = new Redis(redis.url)
 const settings = {
   REDIS_URL: redis.url,
   DECORUM_CONTACT: 'https://bot.example/',
-  DEFAULT_GAP_MS: '0',
+  DEFAULT_DELAY_MS: '0',
   RESERVE_MS: '1000',
   LOG_LEVEL: 'silent',
 }
@@ -59,10 +59,10 @@ async function answer(order: Order): Promise<void> {
   const first = (what: string): boolean =>
     !troubled.has(`${what} ${order.origin}`) && !!troubled.add(`${what} ${order.origin}`)
   if (kind === '3' && first('lost')) return
-  await fetcher.begin(order)
+  await fetcher.start(order)
   if (order.kind === 'robots') return fetcher.rules(order, kind === '2' ? 503 : 200, 'user-agent: *\ndisallow: /no')
   if (kind === '0' && first('busy')) {
-    await fetcher.ledger.settle({ ...order, mood: { kind: 'too-fast', retryAfterMs: 50 }, restedMs: 0 })
+    await fetcher.ledger.complete({ ...order, load: { kind: 'asked-for-less', retryAfterMs: 50 }, elapsedMs: 0 })
     return
   }
   const redirects = kind === '1' && order.path === '/0'
@@ -149,7 +149,7 @@ async function commandsOf(book: CommandBook, work: () => Promise<unknown>): Prom
 async function look(origin: string): Promise<void> {
   const base = `http://127.0.0.1:${board.port}`
   const encoded = encodeURIComponent(origin)
-  const states = ['in%20flight', 'back-off', 'robots', 'gap']
+  const states = ['in%20flight', 'back-off', 'robots', 'delay']
   const paths = [
     ...[
       '/',

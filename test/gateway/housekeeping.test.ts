@@ -25,7 +25,7 @@ test.each(['reap', 'outbox'] as const)('while %s is refused, acknowledged outcom
   const housekeeping = await startHousekeeping({
     ledger: { ...ledger, [chore]: refuses },
     id: 'one',
-    agents: loadAgents({ agents: '', contact: 'https://bot.example/', defaultGapMs: 1_000, maxGapMs: 10_000 }),
+    agents: loadAgents({ agents: '', contact: 'https://bot.example/', defaultDelayMs: 1_000, maxDelayMs: 10_000 }),
     admit: () => {
       throw new Error('nothing is to be admitted here')
     },

@@ -1,7 +1,7 @@
 /** Candidates that came as a job are stored or have their outcome, whatever becomes of the gateway and of the job's name. */
 import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, type Candidate, frontierJob, partitionTags, queueOptions } from '@decorum/protocol'
-import { queueConnection, type RunningService } from '@decorum/service'
+import { queueConnection, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'

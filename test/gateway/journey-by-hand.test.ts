@@ -16,7 +16,7 @@ const settings = {
   REDIS_URL: redis.url,
   DECORUM_PARTITIONS: String(PARTITIONS),
   DECORUM_CONTACT: 'https://bot.example/',
-  DEFAULT_GAP_MS: '0',
+  DEFAULT_DELAY_MS: '0',
   LOG_LEVEL: 'silent',
 }
 
@@ -53,13 +53,13 @@ test('a cold origin is asked for its robots.txt once; then its URLs go out one a
   await into[0]?.add('c', { candidates: [1, 2].map((n) => ({ id: `cold-${n}`, url: `http://${site}/${n}` })) })
   const asks = await fetcher.next()
   expect(asks).toMatchObject({ kind: 'robots', path: '/robots.txt', origin: `http://${site}` })
-  await fetcher.begin(asks)
+  await fetcher.start(asks)
   expect(fetcher.pending()).toBe(0)
   await fetcher.rules(asks, 404)
   for (const path of ['/1', '/2']) {
     const order = await fetcher.next()
     expect(order).toMatchObject({ kind: 'page', path, attempt: 1 })
-    await fetcher.begin(order)
+    await fetcher.start(order)
     expect(fetcher.pending()).toBe(0)
     await fetcher.page(order)
   }
@@ -73,11 +73,11 @@ test('disallowed URLs get their outcome without a request; at intake when the ru
     candidates: ['x1', 'x2', 'ok'].map((name) => ({ id: `dis-${name}`, url: `http://${site}/${name}` })),
   })
   const asks = await fetcher.next()
-  await fetcher.begin(asks)
+  await fetcher.start(asks)
   await fetcher.rules(asks, 200, 'user-agent: *\ndisallow: /x')
   const order = await fetcher.next()
   expect(order.path).toBe('/ok')
-  await fetcher.begin(order)
+  await fetcher.start(order)
   await into[1]?.add('c', { id: 'dis-late', url: `http://${site}/x3` })
   await idsOf(before + 3)
   expect(await outcomeOf('dis-late')).toMatchObject([
@@ -121,14 +121,14 @@ test('a redirect becomes a candidate of its own: its robots, its lane, once', as
   const [from, to] = [host(0), host(1)]
   await into[0]?.add('c', { id: 'hop', url: `http://${from}/`, meta: { depth: 1 } })
   const asks = await fetcher.next()
-  await fetcher.begin(asks)
+  await fetcher.start(asks)
   await fetcher.rules(asks, 404)
   const order = await fetcher.next()
-  await fetcher.begin(order)
+  await fetcher.start(order)
   await fetcher.page(order, { to: `http://${to}/landed`, id: 'hop~1' })
   const there = await fetcher.next()
   expect(there).toMatchObject({ kind: 'robots', origin: `http://${to}`, id: 'hop~1', hops: 1 })
-  await fetcher.begin(there)
+  await fetcher.start(there)
   await fetcher.rules(there, 200, 'user-agent: *\ndisallow: /landed')
   await expect.poll(() => outcomeOf('hop~1'), { timeout: 90_000 }).toMatchObject([{ kind: 'disallowed' }])
   expect(await outcomeOf('hop')).toMatchObject([
@@ -142,15 +142,15 @@ test('an id that is stored is absorbed; after its outcome it is free again', asy
   await into[0]?.add('c', job)
   await into[0]?.add('c', job)
   const asks = await fetcher.next()
-  await fetcher.begin(asks)
+  await fetcher.start(asks)
   await fetcher.rules(asks, 404)
   const order = await fetcher.next()
-  await fetcher.begin(order)
+  await fetcher.start(order)
   expect((await fetcher.ledger.viewOrigin(`http://${site}`, ['decorum'])).lanes[0]).toMatchObject({ waiting: 1 })
   await fetcher.page(order)
   await into[0]?.add('c', job)
   const again = await fetcher.next()
-  await fetcher.begin(again)
+  await fetcher.start(again)
   await fetcher.page(again)
   expect(await outcomeOf('twice')).toHaveLength(2)
 })

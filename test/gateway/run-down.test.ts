@@ -1,5 +1,5 @@
 /** Lanes that have run empty are swept aside by whoever takes: they must not keep those behind them waiting. */
-import { MAX_ITEMS, type Resolution, type TakenLane } from '@decorum/ledger'
+import { MAX_ITEMS, type Resolution, type ReservedLane } from '@decorum/ledger'
 import { expect, test, vi } from 'vitest'
 import { main } from '../../services/gateway/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -25,12 +25,12 @@ test('a fleet of one slot finds the lane with work behind two thousand that have
         return { lane: { agent: 'decorum', origin }, parked }
       }),
     )
-  const { heldUntil = 0, now } = await ledger.viewPartition(0)
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, heldUntil - now)))
-  const taken: TakenLane[] = []
+  const { holdUntil = 0, now } = await ledger.viewPartition(0)
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, holdUntil - now)))
+  const taken: ReservedLane[] = []
   for (let at = 0; at < LANES; at += MAX_ITEMS) {
     await park(Array.from({ length: MAX_ITEMS }, (_, i) => `http://empty-${at + i}.example`))
-    const some = await ledger.take(0, { limit: MAX_ITEMS, aheadMs: 0, inFlightLimit: LANES, peek: 1 })
+    const some = await ledger.reserve(0, { limit: MAX_ITEMS, aheadMs: 0, inFlightLimit: LANES, peek: 1 })
     if (some.kind === 'wait') throw new Error(some.why)
     taken.push(...some.lanes)
   }

@@ -20,7 +20,7 @@ test('a take that has no answer in time is tried again for fewer lanes, and all 
   const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
   const [tag] = partitionTags(1) as [string]
   const orders = new Queue(ORDERS, { connection: raw, ...queueOptions(tag) })
-  const agents = loadAgents({ contact: 'https://bot.example/', defaultGapMs: 0, maxGapMs: 0 })
+  const agents = loadAgents({ contact: 'https://bot.example/', defaultDelayMs: 0, maxDelayMs: 0 })
   const parked = { path: '/', expiresAt: Date.now() + 3_600_000, hops: 0, priority: 'normal' } as const
   const lane = (n: number) => ({ agent: 'decorum', origin: `http://h${n}.example` })
   await ledger.park(
@@ -31,10 +31,10 @@ test('a take that has no answer in time is tried again for fewer lanes, and all 
   const dispatch = startDispatch({
     ledger: {
       ...ledger,
-      async take(partition, request) {
+      async reserve(partition, request) {
         limits.push(request.limit)
-        if (request.limit > MOST) throw new LedgerUnavailableError('take', new Error('no answer within 2000 ms'))
-        return ledger.take(partition, request)
+        if (request.limit > MOST) throw new LedgerUnavailableError('reserve', new Error('no answer within 2000 ms'))
+        return ledger.reserve(partition, request)
       },
     },
     partition: 0,

@@ -20,7 +20,7 @@ const settings = (...names: string[]) => ({
   REDIS_URL: redis.url,
   DECORUM_AGENTS: JSON.stringify(names.map((name) => ({ name, userAgent: `${name} (+https://bot.example/)` }))),
   DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-  DEFAULT_GAP_MS: '50',
+  DEFAULT_DELAY_MS: '50',
   FETCH_CONCURRENCY: '4',
   FETCH_PROCESSES: '0',
   LOG_LEVEL: 'silent',
@@ -39,8 +39,8 @@ const waitingUrl = (agent: string, origin: string, id: string, lifeMs = 3_600_00
 const ended = async (prefix: string) => (await outcomes.all()).filter(({ id }) => id.startsWith(prefix))
 
 beforeEach(async () => {
-  const { heldUntil = 0, now } = await ledger.viewPartition(0)
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, heldUntil - now)))
+  const { holdUntil = 0, now } = await ledger.viewPartition(0)
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, holdUntil - now)))
 })
 
 test('forty lanes of an agent that the fetchers do not know yet take no slots; they say why they wait, and go on later', async () => {

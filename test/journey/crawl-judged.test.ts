@@ -26,7 +26,7 @@ test('`decorum crawl` of a list over thirty sites, judged by `decorum audit` on 
     const origins = Object.values(web.origins)
     const pages = ['a', 'b', 'c', 'private/d', 'e'].flatMap((page) => origins.map((origin) => `${origin}/${page}`))
     await writeFile(join(folder, 'urls.txt'), `# a comment\n\n${pages.join('\n')}\nnot a URL\n`)
-    const { REDIS_URL: _none, ...env } = fleetEnv('', { DEFAULT_GAP_MS: '100', XDG_DATA_HOME: folder })
+    const { REDIS_URL: _none, ...env } = fleetEnv('', { DEFAULT_DELAY_MS: '100', XDG_DATA_HOME: folder })
     const options = { env, maxBuffer: 1e8, timeout: 90_000 }
     await run(
       process.execPath,
@@ -58,7 +58,7 @@ test('`decorum crawl` of a list over thirty sites, judged by `decorum audit` on 
     await web.flush()
     const audit = await run(
       process.execPath,
-      [CLI, 'audit', web.record, '--agent', 'journeybot', '--gap-ms', '100', '--json'],
+      [CLI, 'audit', web.record, '--agent', 'journeybot', '--delay-ms', '100', '--json'],
       options,
     )
     const report = JSON.parse(audit.stdout) as Report

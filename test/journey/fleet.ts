@@ -9,7 +9,7 @@ import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/ind
 
 /** Times scaled so that a lost lease comes back within seconds. */
 export const TIMES = {
-  gapMs: 150,
+  delayMs: 150,
   capMs: 2_000,
   deadlineMs: 1_500,
   leaseMs: 2_500,
@@ -111,7 +111,7 @@ export async function startJourney(options: JourneyOptions): Promise<Journey> {
 }
 
 const auditOptions = {
-  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: TIMES.gapMs, maxDelayMs: TIMES.capMs }),
+  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: TIMES.delayMs, maxDelayMs: TIMES.capMs }),
   robotsRetryMs: TIMES.robotsRetryMs,
 }
 
@@ -123,8 +123,8 @@ export function fleetEnv(redisUrl: string, more: NodeJS.ProcessEnv = {}): NodeJS
     REDIS_URL: redisUrl,
     DECORUM_AGENTS: JSON.stringify([AGENT]),
     DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-    DEFAULT_GAP_MS: String(TIMES.gapMs),
-    MAX_GAP_MS: String(TIMES.capMs),
+    DEFAULT_DELAY_MS: String(TIMES.delayMs),
+    MAX_DELAY_MS: String(TIMES.capMs),
     FETCH_DEADLINE_MS: String(TIMES.deadlineMs),
     LEASE_MS: String(TIMES.leaseMs),
     QUARANTINE_MS: String(TIMES.quarantineMs),

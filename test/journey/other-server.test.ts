@@ -177,9 +177,9 @@ for (const [name, program, start] of programs) {
       await writeFile(join(robots, 'robots.txt'), ROBOTS)
       for (const log of logs) {
         const said: string[] = []
-        const judged = (gapMs: number) =>
-          auditCommand([log], { robots, gapMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
-        const code = await judged(TIMES.gapMs)
+        const judged = (delayMs: number) =>
+          auditCommand([log], { robots, delayMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
+        const code = await judged(TIMES.delayMs)
         const report = JSON.parse(said[0]!) as Report
         expect(report.examples).toEqual([])
         expect(report).toMatchObject({ total: 0, requests: 7, robotsFetches: { all: 1 }, unjudged: 0 })

@@ -3,7 +3,7 @@
  * a hold, and it is said. Two clocks are moved here: Redis's own, and the processes' monotonic one.
  */
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ledger, openLedger, type TakenLane } from '../../packages/ledger/src/index.ts'
+import { type Ledger, openLedger, type ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -14,7 +14,7 @@ const DOUBT = 2_000
 const START = 1_800_000_000_000
 const LANE = { agent: 'bot', origin: 'http://site.test' }
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
-const held = (waitMs: number) => ({ kind: 'wait', why: 'held', waitMs })
+const held = (waitMs: number) => ({ kind: 'wait', why: 'startup-hold', waitMs })
 
 /** A living process that has seen all of the time that has really passed, and others beside it. */
 async function scene() {
@@ -58,38 +58,38 @@ async function scene() {
   }
 }
 
-async function takeOne(ledger: Ledger): Promise<TakenLane> {
-  const taken = await ledger.take(0, ask)
-  if (taken.kind !== 'taken' || taken.lanes[0] === undefined) throw new Error(`nothing: ${JSON.stringify(taken)}`)
+async function reserveOne(ledger: Ledger): Promise<ReservedLane> {
+  const taken = await ledger.reserve(0, ask)
+  if (taken.kind !== 'reserved' || taken.lanes[0] === undefined) throw new Error(`nothing: ${JSON.stringify(taken)}`)
   return taken.lanes[0]
 }
-async function visit(ledger: Ledger, more: { gapMs?: number; retryAfterMs?: number } = {}): Promise<string> {
-  const { gapMs = 1_000, retryAfterMs } = more
-  const { fence, heads } = await takeOne(ledger)
-  expect(await ledger.begin({ ...LANE, kind: 'page', fence, version: 0, gapMs })).toMatchObject({ kind: 'granted' })
-  const mood = retryAfterMs === undefined ? { kind: 'fine' as const } : { kind: 'too-fast' as const, retryAfterMs }
-  await ledger.settle({ ...LANE, fence, gapMs, restedMs: 0, mood, outcome: outcomeOf(heads[0]?.id ?? '') })
+async function visit(ledger: Ledger, more: { delayMs?: number; retryAfterMs?: number } = {}): Promise<string> {
+  const { delayMs = 1_000, retryAfterMs } = more
+  const { fence, heads } = await reserveOne(ledger)
+  expect(await ledger.start({ ...LANE, kind: 'page', fence, version: 0, delayMs })).toMatchObject({ kind: 'granted' })
+  const load = retryAfterMs === undefined ? { kind: 'normal' as const } : { kind: 'asked-for-less' as const, retryAfterMs }
+  await ledger.complete({ ...LANE, fence, delayMs, elapsedMs: 0, load, outcome: outcomeOf(heads[0]?.id ?? '') })
   return heads[0]?.id ?? ''
 }
 
 test('ahead for one call and back: nothing comes early, nothing is ended, and after a hold the lanes go on', async () => {
   const { ledger, notices, pass, leap } = await scene()
   await ledger.park(0, [...urls('a', 'b'), url('c', { origin: 'http://flying.test' })])
-  const taken = await ledger.take(0, ask)
-  const lanes = taken.kind === 'taken' ? taken.lanes : []
+  const taken = await ledger.reserve(0, ask)
+  const lanes = taken.kind === 'reserved' ? taken.lanes : []
   const flying = lanes.find(({ origin }) => origin !== LANE.origin)!
   const own = lanes.find(({ origin }) => origin === LANE.origin)!
-  await ledger.begin({ ...flying, kind: 'page', version: 0, gapMs: 1_000 })
-  await ledger.begin({ ...own, kind: 'page', version: 0, gapMs: 20_000 })
-  await ledger.settle({ ...own, gapMs: 20_000, restedMs: 0, mood: { kind: 'fine' }, outcome: outcomeOf('a') })
+  await ledger.start({ ...flying, kind: 'page', version: 0, delayMs: 1_000 })
+  await ledger.start({ ...own, kind: 'page', version: 0, delayMs: 20_000 })
+  await ledger.complete({ ...own, delayMs: 20_000, elapsedMs: 0, load: { kind: 'normal' }, outcome: outcomeOf('a') })
   await pass(10_000)
   leap(DAY)
-  expect(await ledger.reap(0), 'a lease that has not ended').toMatchObject({ begun: 0 })
-  expect(await ledger.take(0, ask), 'a silence that is not over').toMatchObject({ kind: 'wait', why: 'held' })
+  expect(await ledger.reap(0), 'a lease that has not ended').toMatchObject({ started: 0 })
+  expect(await ledger.reserve(0, ask), 'a silence that is not over').toMatchObject({ kind: 'wait', why: 'startup-hold' })
   leap(-DAY)
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
   await pass(HOLD - 1_000)
-  expect(await ledger.take(0, ask)).toEqual(held(1_000))
+  expect(await ledger.reserve(0, ask)).toEqual(held(1_000))
   await pass(1_000)
   expect(await visit(ledger)).toBe('b')
   expect(notices).toEqual([expect.stringMatching(/clock leapt back by 86400 s: nothing is fetched for 5\d s/)])
@@ -102,17 +102,17 @@ test('ahead for good: time goes on as it passes, not as Redis claims; a back-off
   const shutAt = passed()
   leap(DAY)
   await pass(DOUBT)
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', why: 'held' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', why: 'startup-hold' })
   await pass(1_000)
   await expect.poll(() => notices).toEqual([expect.stringMatching(/clock leapt ahead by 8640\d s/)])
   expect(Math.abs((await ledgerNow()) - passed())).toBeLessThanOrEqual(1_000)
   await pass(HOLD)
   await ledger.park(0, [url('x', { origin: 'http://x.test' })])
-  expect(await takeOne(ledger), 'others go on').toMatchObject({ heads: [{ id: 'x' }] })
+  expect(await reserveOne(ledger), 'others go on').toMatchObject({ heads: [{ id: 'x' }] })
   for (;;) {
     await pass(30_000)
-    const taken = await ledger.take(0, ask)
-    if (taken.kind === 'taken' && taken.lanes.some(({ origin }) => origin === LANE.origin)) break
+    const taken = await ledger.reserve(0, ask)
+    if (taken.kind === 'reserved' && taken.lanes.some(({ origin }) => origin === LANE.origin)) break
   }
   expect(passed() - shutAt).toBeGreaterThanOrEqual(3_600_000)
   expect(passed() - shutAt).toBeLessThan(4_000_000)
@@ -123,7 +123,7 @@ test('an expiry is a date of the frontier’s: it goes by Redis’s own clock, w
   leap(-DAY)
   await pass(HOLD + 1_000)
   await ledger.park(0, [url('a', { expiresAt: START + 10_000 })])
-  const { wallAt, now, heads } = await takeOne(ledger)
+  const { wallAt, now, heads } = await reserveOne(ledger)
   expect(heads[0]?.expiresAt).toBe(START + 10_000)
   expect(Math.abs(now - wallAt - DAY), 'what passed between the calls around the leap is lost').toBeLessThanOrEqual(
     2_000,
@@ -134,13 +134,13 @@ test('an expiry is a date of the frontier’s: it goes by Redis’s own clock, w
 test('back for good: time goes on from where it was, after a hold', async () => {
   const { ledger, pass, leap, ledgerNow, raw } = await scene()
   await ledger.park(0, urls('a', 'b'))
-  await visit(ledger, { gapMs: 20_000 })
+  await visit(ledger, { delayMs: 20_000 })
   const before = await ledgerNow()
   leap(-3_600_000)
   expect(await ledgerNow(), 'never backwards').toBe(before)
   await pass(HOLD)
   const fence = Number(await raw.hget(`${TAG}:epoch`, 'fence'))
-  const next = await takeOne(ledger)
+  const next = await reserveOne(ledger)
   expect(next.heads[0]?.id).toBe('b')
   expect(next.fence).toBeGreaterThan(fence)
 })
@@ -148,11 +148,11 @@ test('back for good: time goes on from where it was, after a hold', async () => 
 test('a small step back is waited out: no hold, no silence shorter', async () => {
   const { ledger, pass, leap, notices, silence } = await scene()
   await ledger.park(0, urls('a', 'b'))
-  await visit(ledger, { gapMs: 5_000 })
+  await visit(ledger, { delayMs: 5_000 })
   leap(-900)
   await pass(4_000)
   silence(1_899)
-  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due', waitMs: 1 })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ why: 'nothing-due', waitMs: 1 })
   silence(1)
   expect(await visit(ledger)).toBe('b')
   expect(notices).toEqual([])
@@ -164,19 +164,19 @@ test('a clock that is slewed is no clock that leaps', async () => {
     await pass(10_000)
     leap(minute < 30 ? 5 : -5)
   }
-  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+  expect((await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   expect(notices).toEqual([])
 })
 
 test('a process that has just started carries no leap in: the living deny it', async () => {
   const { ledger, pass, leap, fresh, ledgerNow, passed } = await scene()
   await ledger.park(0, urls('a', 'b'))
-  await visit(ledger, { gapMs: 30_000 })
+  await visit(ledger, { delayMs: 30_000 })
   leap(DAY)
   const other = await fresh()
-  expect(await other.take(0, ask)).toMatchObject({ why: 'held' })
+  expect(await other.reserve(0, ask)).toMatchObject({ why: 'startup-hold' })
   await pass(DOUBT + 1_000)
-  expect((await other.viewPartition(0)).heldUntil).toBeGreaterThan(START + HOLD)
+  expect((await other.viewPartition(0)).holdUntil).toBeGreaterThan(START + HOLD)
   expect(await ledgerNow()).toBeLessThanOrEqual(passed())
   leap(-DAY)
   await pass(2 * HOLD)
@@ -186,10 +186,10 @@ test('a process that has just started carries no leap in: the living deny it', a
 test('a fleet that was away is a fleet that was away: after two seconds its time is believed', async () => {
   const { ledger, pass, silence, fresh, ledgerNow, passed } = await scene()
   await ledger.park(0, urls('a', 'b'))
-  await visit(ledger, { gapMs: 30_000 })
+  await visit(ledger, { delayMs: 30_000 })
   silence(3_600_000)
   const other = await fresh()
-  expect(await other.take(0, ask)).toEqual(held(DOUBT))
+  expect(await other.reserve(0, ask)).toEqual(held(DOUBT))
   await pass(DOUBT, other)
   expect(await ledgerNow()).toBe(passed())
   expect(await visit(other)).toBe('b')
@@ -198,11 +198,11 @@ test('a fleet that was away is a fleet that was away: after two seconds its time
 test('a Redis that stood still: a call from before it hangs on, and the next one vouches for the time', async () => {
   const { ledger, silence, fresh, notices, passed, ledgerNow } = await scene()
   await ledger.park(0, urls('a', 'b'))
-  await visit(ledger, { gapMs: 10_000 })
+  await visit(ledger, { delayMs: 10_000 })
   const before = passed()
   const stuck = await fresh(() => START + before)
   silence(30_000)
-  expect(await stuck.take(0, ask), 'what it asked for is not granted on an old word').toMatchObject({ why: 'held' })
+  expect(await stuck.reserve(0, ask), 'what it asked for is not granted on an old word').toMatchObject({ why: 'startup-hold' })
   expect(await ledgerNow()).toBe(passed())
   expect(await visit(ledger)).toBe('b')
   expect(notices).toEqual([])

@@ -1,17 +1,17 @@
 /** confirm and unused: the permit asked for again before the bytes leave, and a lane given back when they did not. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, learnGap, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, recordDelay, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 
 /** One agent's lane is begun; another agent's is, too, and will be told something. */
-async function begun() {
+async function started() {
   const bench = await emptyLedger(redis)
-  const { ledger, take, beginPage } = bench
+  const { ledger, reserve, beginPage } = bench
   await ledger.park(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
-  const lanes = await take()
+  const lanes = await reserve()
   const own = lanes.find(({ agent }) => agent === AGENT)!
   const other = lanes.find(({ agent }) => agent === 'bee')!
   await beginPage(own)
@@ -21,7 +21,7 @@ async function begun() {
 }
 
 test('what nothing has happened to is granted again, as often as it is asked for', async () => {
-  const { confirm, clock } = await begun()
+  const { confirm, clock } = await started()
   for (let times = 0; times < 3; times++) {
     expect(await confirm()).toBe('granted')
     clock.pass(1_000)
@@ -29,81 +29,81 @@ test('what nothing has happened to is granted again, as often as it is asked for
 })
 
 test('another agent is told 429 meanwhile: shut', async () => {
-  const { ledger, other, confirm, clock } = await begun()
-  const mood = { kind: 'too-fast' as const, retryAfterMs: 30_000 }
-  await ledger.settle({ ...other, gapMs: 1_000, restedMs: 0, mood })
-  expect(await confirm()).toBe('shut')
+  const { ledger, other, confirm, clock } = await started()
+  const load = { kind: 'asked-for-less' as const, retryAfterMs: 30_000 }
+  await ledger.complete({ ...other, delayMs: 1_000, elapsedMs: 0, load })
+  expect(await confirm()).toBe('back-off')
   clock.pass(40_000)
   expect(await confirm()).toBe('granted')
 })
 
 test.each(['pause', 'block'] as const)('an operator’s %s meanwhile: shut', async (action) => {
-  const { ledger, confirm } = await begun()
+  const { ledger, confirm } = await started()
   await ledger.operate({ ...by, action }, [AGENT])
-  expect(await confirm()).toBe('shut')
+  expect(await confirm()).toBe('back-off')
   await ledger.operate({ ...by, action: action === 'pause' ? 'resume' : 'unblock' }, [AGENT])
   expect(await confirm()).toBe('granted')
 })
 
 test('new rules meanwhile: rules-changed', async () => {
-  const bench = await begun()
-  await learnGap(bench, 1_000)
+  const bench = await started()
+  await recordDelay(bench, 1_000)
   expect(await bench.confirm()).toBe('rules-changed')
 })
 
 test('a Redis that was started again meanwhile: held', async () => {
-  const { raw, confirm } = await begun()
+  const { raw, confirm } = await started()
   await raw.hset(`${TAG}:epoch`, 'run', 'the one before')
-  expect(await confirm()).toBe('held')
+  expect(await confirm()).toBe('startup-hold')
 })
 
-test('a lease that has ended, or is somebody else’s, or was never begun: stale', async () => {
-  const { ledger, own, clock, confirm, finish, takeOne } = await begun()
+test('a lease that has ended, or is somebody else’s, or was never started: stale', async () => {
+  const { ledger, own, clock, confirm, finish, reserveOne } = await started()
   await finish(own)
   expect(await confirm()).toBe('stale')
   clock.pass(1_000)
-  const next = await takeOne()
+  const next = await reserveOne()
   expect(await ledger.confirm([{ agent: AGENT, origin: ORIGIN, fence: next.fence, version: 0 }])).toBe('stale')
 })
 
 test('a clock that is held with the lane counts as well: the whole host was told to wait', async () => {
-  const { ledger, held, clock } = await begun()
+  const { ledger, held, clock } = await started()
   const host = { agent: AGENT, origin: 'https://site.test' }
-  const entry = await ledger.enter({ lanes: [host], kind: 'clock', gapMs: 0 })
+  const entry = await ledger.acquire({ lanes: [host], kind: 'clock', delayMs: 0 })
   if (entry.kind !== 'granted') throw new Error('the clock is shut')
   const both = [...held, { ...host, fence: entry.fence }]
   expect(await ledger.confirm(both)).toBe('granted')
   await ledger.operate({ ...by, origin: host.origin, action: 'block' }, [])
   expect(await ledger.confirm(both), 'a block is for the URLs of its own origin').toBe('granted')
   await ledger.operate({ ...by, origin: host.origin, action: 'pause', until: clock.now + 1_000 }, [])
-  expect(await ledger.confirm(both)).toBe('shut')
+  expect(await ledger.confirm(both)).toBe('back-off')
 })
 
-test('unused: the URL has not been tried, and the lane opens after its gap, not before', async () => {
-  const { ledger, own, clock, takeOne, dueOf } = await begun()
+test('unused: the URL has not been tried, and the lane opens after its delay, not before', async () => {
+  const { ledger, own, clock, reserveOne, dueOf } = await started()
   const word = { ...own, dropped: [], next: { kind: 'unused' as const } }
-  expect(await ledger.resolve(0, [word])).toEqual(['settled'])
+  expect(await ledger.resolve(0, [word])).toEqual(['completed'])
   expect(await dueOf()).toBe(clock.now + 1_000)
   clock.pass(1_000)
-  expect(await takeOne()).toMatchObject({ heads: [{ id: 'a' }], tries: 0 })
+  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'a' }], tries: 0 })
   expect(await ledger.resolve(0, [word]), 'said twice').toEqual(['stale'])
 })
 
-test('unused is for what was begun, under its fence', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+test('unused is for what was started, under its fence', async () => {
+  const { ledger, reserve } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const [lane] = await take()
+  const [lane] = await reserve()
   if (lane === undefined) throw new Error('nothing is due')
   const unused = { dropped: [], next: { kind: 'unused' as const } }
   expect(await ledger.resolve(0, [{ ...lane, ...unused }])).toEqual(['stale'])
-  await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 10 })
+  await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 10 })
   expect(await ledger.resolve(0, [{ ...lane, fence: lane.fence - 1, ...unused }])).toEqual(['stale'])
-  const answer = await ledger.settle({
+  const answer = await ledger.complete({
     ...lane,
-    gapMs: 10,
-    restedMs: 0,
-    mood: { kind: 'fine' },
+    delayMs: 10,
+    elapsedMs: 0,
+    load: { kind: 'normal' },
     outcome: outcomeOf('a'),
   })
-  expect(answer).toBe('settled')
+  expect(answer).toBe('completed')
 })

@@ -9,7 +9,7 @@ import {
   type Ledger,
   LedgerUnavailableError,
   openLedger,
-  type TakenLane,
+  type ReservedLane,
 } from '../../packages/ledger/src/index.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -59,15 +59,15 @@ async function mortal(partitions = 1) {
   return { redis, clock, ledger, connection, connect, restart }
 }
 
-async function takeOne(ledger: Ledger): Promise<TakenLane> {
-  const taken = await ledger.take(0, ask)
-  if (taken.kind !== 'taken' || taken.lanes[0] === undefined)
-    throw new Error(`nothing to take: ${JSON.stringify(taken)}`)
+async function reserveOne(ledger: Ledger): Promise<ReservedLane> {
+  const taken = await ledger.reserve(0, ask)
+  if (taken.kind !== 'reserved' || taken.lanes[0] === undefined)
+    throw new Error(`nothing to reserve: ${JSON.stringify(taken)}`)
   return taken.lanes[0]
 }
-const page = { kind: 'page' as const, version: 0, gapMs: 1_000 }
-const done = { gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' as const } }
-const held = (waitMs: number) => ({ kind: 'wait', why: 'held', waitMs })
+const page = { kind: 'page' as const, version: 0, delayMs: 1_000 }
+const done = { delayMs: 1_000, elapsedMs: 0, load: { kind: 'normal' as const } }
+const held = (waitMs: number) => ({ kind: 'wait', why: 'startup-hold', waitMs })
 
 /** Bytes of the append-only file right now: what was answered is in it. */
 async function tailOf(redis: TestRedis, connection: Redis): Promise<{ path: string; size: number }> {
@@ -82,31 +82,31 @@ async function tailOf(redis: TestRedis, connection: Redis): Promise<{ path: stri
 test('a Redis that was killed and came back grants nothing for lease + quarantine; nothing parked is lost', async () => {
   const { ledger, clock, restart } = await mortal()
   await ledger.park(0, urls('a', 'b'))
-  const first = await takeOne(ledger)
-  await ledger.begin({ ...first, ...page })
+  const first = await reserveOne(ledger)
+  await ledger.start({ ...first, ...page })
   await restart('kill9')
   clock.pass(10)
   await ledger.park(0, [url('c', { origin: 'http://other.test' })])
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
-  expect(await ledger.viewPartition(0)).toMatchObject({ heldUntil: clock.now + HOLD, waiting: 3, inFlight: 1 })
-  expect(await ledger.settle({ ...first, ...done, outcome: outcomeOf('a') }), 'who holds a lease may end it').toBe(
-    'settled',
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.viewPartition(0)).toMatchObject({ holdUntil: clock.now + HOLD, waiting: 3, inFlight: 1 })
+  expect(await ledger.complete({ ...first, ...done, outcome: outcomeOf('a') }), 'who holds a lease may end it').toBe(
+    'completed',
   )
   clock.pass(HOLD - 1)
-  expect(await ledger.take(0, ask)).toEqual(held(1))
+  expect(await ledger.reserve(0, ask)).toEqual(held(1))
   clock.pass(1)
-  const taken = await ledger.take(0, ask)
-  expect(taken).toMatchObject({ kind: 'taken', lanes: [{ heads: [{ id: 'c' }] }, { heads: [{ id: 'b' }] }] })
+  const taken = await ledger.reserve(0, ask)
+  expect(taken).toMatchObject({ kind: 'reserved', lanes: [{ heads: [{ id: 'c' }] }, { heads: [{ id: 'b' }] }] })
 })
 
 test('the hold also refuses what was reserved before', async () => {
   const { ledger, clock, restart } = await mortal()
   await ledger.park(0, urls('a'))
-  const lane = await takeOne(ledger)
+  const lane = await reserveOne(ledger)
   await restart('kill9')
-  expect(await ledger.begin({ ...lane, ...page })).toEqual({ kind: 'refused', why: 'held' })
+  expect(await ledger.start({ ...lane, ...page })).toEqual({ kind: 'refused', why: 'startup-hold' })
   clock.pass(HOLD)
-  expect((await takeOne(ledger)).fence).toBeGreaterThan(lane.fence)
+  expect((await reserveOne(ledger)).fence).toBeGreaterThan(lane.fence)
 })
 
 test('one restart is one hold, however many processes hear of it and however often', async () => {
@@ -115,13 +115,13 @@ test('one restart is one hold, however many processes hear of it and however oft
   const otherBack = ready(other.connection)
   await restart('kill9')
   await otherBack
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
   clock.pass(20_000)
-  expect(await other.ledger.take(0, ask)).toEqual(held(HOLD - 20_000))
+  expect(await other.ledger.reserve(0, ask)).toEqual(held(HOLD - 20_000))
   const late = await connect()
-  expect(await late.ledger.take(0, ask)).toEqual(held(HOLD - 20_000))
+  expect(await late.ledger.reserve(0, ask)).toEqual(held(HOLD - 20_000))
   clock.pass(HOLD - 20_000)
-  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ why: 'nothing-due' })
 })
 
 test('a Redis that lost its tail: the forgotten request cannot be overtaken, and fences rise all the same', async () => {
@@ -129,21 +129,21 @@ test('a Redis that lost its tail: the forgotten request cannot be overtaken, and
   await ledger.park(0, urls('a', 'b'))
   const before = await tailOf(redis, connection)
   const fences: number[] = []
-  const forgotten = await takeOne(ledger)
+  const forgotten = await reserveOne(ledger)
   fences.push(forgotten.fence)
-  await ledger.begin({ ...forgotten, ...page })
-  await ledger.settle({ ...forgotten, ...done, outcome: outcomeOf('a') })
+  await ledger.start({ ...forgotten, ...page })
+  await ledger.complete({ ...forgotten, ...done, outcome: outcomeOf('a') })
   clock.pass(1_000)
-  const onTheWire = await takeOne(ledger)
+  const onTheWire = await reserveOne(ledger)
   fences.push(onTheWire.fence)
-  await ledger.begin({ ...onTheWire, ...page })
+  await ledger.start({ ...onTheWire, ...page })
   await restart('kill9', () => truncate(before.path, before.size))
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
-  expect(await ledger.settle({ ...onTheWire, ...done, outcome: outcomeOf('b') }), 'its lease is forgotten').toBe(
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.complete({ ...onTheWire, ...done, outcome: outcomeOf('b') }), 'its lease is forgotten').toBe(
     'stale',
   )
   clock.pass(HOLD)
-  const again = await takeOne(ledger)
+  const again = await reserveOne(ledger)
   expect(again.heads[0]?.id, 'the outcome was lost with the tail, so it is fetched again').toBe('a')
   expect(again.fence).toBeGreaterThan(Math.max(...fences))
 })
@@ -151,9 +151,9 @@ test('a Redis that lost its tail: the forgotten request cannot be overtaken, and
 test('a tail torn within a call leaves whole calls only', async () => {
   const { redis, ledger, connection, restart } = await mortal()
   await ledger.park(0, urls('a', 'b', 'c'))
-  const lane = await takeOne(ledger)
-  await ledger.begin({ ...lane, ...page })
-  await ledger.settle({ ...lane, ...done, outcome: outcomeOf('a') })
+  const lane = await reserveOne(ledger)
+  await ledger.start({ ...lane, ...page })
+  await ledger.complete({ ...lane, ...done, outcome: outcomeOf('a') })
   const end = await tailOf(redis, connection)
   await restart('kill9', () => truncate(end.path, end.size - 3))
   const name = 'bot http://site.test'
@@ -167,15 +167,15 @@ test('a Redis without its data: who knew the old epoch makes it hold', async () 
   const { ledger, connection, connect, clock } = await mortal()
   await ledger.park(0, urls('a'))
   await connection.flushall()
-  expect(await ledger.take(0, ask), 'the knowing one comes first').toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask), 'the knowing one comes first').toEqual(held(HOLD))
 
   clock.pass(HOLD)
   await connection.flushall()
   const stranger = await connect({ isNew: true })
-  expect(await stranger.ledger.take(0, ask), 'a stranger who takes it for a new one').toEqual(held(FIRST_HOLD))
+  expect(await stranger.ledger.reserve(0, ask), 'a stranger who takes it for a new one').toEqual(held(FIRST_HOLD))
   clock.pass(FIRST_HOLD - 1)
-  expect(await ledger.reap(0), 'any word of the knowing one will do').toMatchObject({ begun: 0 })
-  expect(await stranger.ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reap(0), 'any word of the knowing one will do').toMatchObject({ started: 0 })
+  expect(await stranger.ledger.reserve(0, ask)).toEqual(held(HOLD))
 })
 
 test('an empty Redis that a fresh process meets first is held in full, and says so in a line', async () => {
@@ -189,9 +189,9 @@ test('an empty Redis that a fresh process meets first is held in full, and says 
   onTestFinished(() => fresh.close())
   await fresh.park(0, urls('a'))
   clock.pass(HOLD - 1)
-  expect(await fresh.take(0, ask)).toEqual(held(1))
+  expect(await fresh.reserve(0, ask)).toEqual(held(1))
   clock.pass(1)
-  expect(await takeOne(fresh)).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(await reserveOne(fresh)).toMatchObject({ heads: [{ id: 'a' }] })
   expect(notices).toEqual([expect.stringMatching(/^Redis is empty, .* nothing is fetched for 55 s/)])
 })
 
@@ -206,11 +206,11 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
     return ledger
   }
   await expect.poll(() => raw.info('server'), { timeout: 90_000 }).toMatch(/uptime_in_seconds:([3-9]|\d\d)/)
-  const { heldUntil = 0, now } = await (await open()).viewPartition(0)
-  expect(heldUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
+  const { holdUntil = 0, now } = await (await open()).viewPartition(0)
+  expect(holdUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
   await raw.flushall()
   const after = await (await open()).viewPartition(0)
-  expect((after.heldUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
+  expect((after.holdUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
 })
 
 test('known to be new: once, by a word in Redis that ends with the first ledger there', async () => {
@@ -227,13 +227,13 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
   }
   await announceNew(raw)
   const first = await open()
-  for (const partition of [0, 1, 2]) expect(await first.take(partition, ask)).toEqual(held(FIRST_HOLD))
+  for (const partition of [0, 1, 2]) expect(await first.reserve(partition, ask)).toEqual(held(FIRST_HOLD))
   await raw.flushall()
   const second = await open()
-  for (const partition of [0, 1, 2]) expect(await second.take(partition, ask)).toEqual(held(HOLD))
+  for (const partition of [0, 1, 2]) expect(await second.reserve(partition, ask)).toEqual(held(HOLD))
   await raw.flushall()
   await announceNew(raw)
-  expect(await first.take(0, ask), 'who knew another epoch is believed rather than the word').toEqual(held(HOLD))
+  expect(await first.reserve(0, ask), 'who knew another epoch is believed rather than the word').toEqual(held(HOLD))
 })
 
 test('a Redis that failed over and back with no call in between is another run: what it lost may be on the wire', async () => {
@@ -259,7 +259,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   await follow(one, b.port)
   await one.replicaof('NO', 'ONE')
   await follow(two, a.port)
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
 })
 
 test('a restart that was announced does not hold; the next one that was not does', async () => {
@@ -267,30 +267,30 @@ test('a restart that was announced does not hold; the next one that was not does
   await ledger.park(0, urls('a'))
   await ledger.announceRestart()
   await restart('stop')
-  const lane = await takeOne(ledger)
-  expect(await ledger.begin({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
+  const lane = await reserveOne(ledger)
+  expect(await ledger.start({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
   clock.pass(1)
   await restart('stop')
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
 })
 
 test('an announcement is void once something was granted after it', async () => {
   const { ledger, restart } = await mortal()
   await ledger.park(0, urls('a'))
-  const lane = await takeOne(ledger)
+  const lane = await reserveOne(ledger)
   await ledger.announceRestart()
-  expect(await ledger.begin({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
+  expect(await ledger.start({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
   await restart('kill9')
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
 })
 
 test('each partition holds for itself: one that is asked late still holds', async () => {
   const { ledger, clock, restart } = await mortal(2)
   await restart('kill9')
-  expect(await ledger.take(0, ask)).toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
   clock.pass(HOLD)
-  expect(await ledger.take(0, ask)).toMatchObject({ why: 'nothing-due' })
-  expect(await ledger.take(1, ask), 'first word to this one since').toEqual(held(HOLD))
+  expect(await ledger.reserve(0, ask)).toMatchObject({ why: 'nothing-due' })
+  expect(await ledger.reserve(1, ask), 'first word to this one since').toEqual(held(HOLD))
 })
 
 test('without Redis every call fails with LedgerUnavailableError; when it is back the same ledger goes on', async () => {
@@ -299,8 +299,8 @@ test('without Redis every call fails with LedgerUnavailableError; when it is bac
   await redis.stop()
   const calls = [
     ledger.park(0, urls('a')),
-    ledger.take(0, ask),
-    ledger.begin({ agent: 'bot', origin: 'http://site.test', fence: 1, ...page }),
+    ledger.reserve(0, ask),
+    ledger.start({ agent: 'bot', origin: 'http://site.test', fence: 1, ...page }),
     ledger.reap(0),
     ledger.viewPartition(0),
   ]
@@ -320,12 +320,12 @@ test('a Redis that hangs is given up after callDeadlineMs', async () => {
   process.kill(redis.pid, 'SIGSTOP')
   try {
     const from = performance.now()
-    await expect(ledger.take(0, ask)).rejects.toThrow(/the ledger did not answer 'take': no answer within 150 ms/)
+    await expect(ledger.reserve(0, ask)).rejects.toThrow(/the ledger did not answer 'reserve': no answer within 150 ms/)
     expect(performance.now() - from).toBeGreaterThanOrEqual(149)
   } finally {
     process.kill(redis.pid, 'SIGCONT')
   }
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait' })
 })
 
 test('scripts that Redis was told to forget are sent again', async () => {

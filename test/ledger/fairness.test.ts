@@ -4,7 +4,7 @@ import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, outcomeOf, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
-const GAP = 500
+const DELAY = 500
 const AGENT = 'bot'
 const CLOCK = { agent: AGENT, origin: 'https://site.test' }
 
@@ -13,7 +13,7 @@ const CLOCK = { agent: AGENT, origin: 'https://site.test' }
  * exchange takes `tookMs`. @returns how often each origin was visited, and how long all of it took
  */
 async function crawl(origins: string[], visits: number, tookMs: number, comesLate = (): boolean => false) {
-  const { ledger, clock, take } = await emptyLedger(redis, { reserveMs: 1_000_000 })
+  const { ledger, clock, reserve } = await emptyLedger(redis, { reserveMs: 1_000_000 })
   const parked = origins.flatMap((origin, o) =>
     Array.from({ length: visits }, (_, n) => url(`${o}-${n}`, { agent: AGENT, origin })),
   )
@@ -21,7 +21,7 @@ async function crawl(origins: string[], visits: number, tookMs: number, comesLat
   const counts = new Map(origins.map((origin) => [origin, 0]))
   const from = clock.now
   for (let made = 0; made < visits; ) {
-    for (const lane of await take({ aheadMs: 15 })) {
+    for (const lane of await reserve({ aheadMs: 15 })) {
       const { origin, fence, heads } = lane
       if (comesLate()) {
         await ledger.resolve(0, [
@@ -30,16 +30,16 @@ async function crawl(origins: string[], visits: number, tookMs: number, comesLat
         continue
       }
       const ofHost = origin !== CLOCK.origin
-      const order = { agent: AGENT, origin, fence, kind: 'page' as const, version: 0, gapMs: GAP }
-      let permit = await ledger.begin(ofHost ? { ...order, clock: CLOCK } : order)
-      for (; permit.kind === 'early'; permit = await ledger.begin(ofHost ? { ...order, clock: CLOCK } : order))
+      const order = { agent: AGENT, origin, fence, kind: 'page' as const, version: 0, delayMs: DELAY }
+      let permit = await ledger.start(ofHost ? { ...order, clock: CLOCK } : order)
+      for (; permit.kind === 'early'; permit = await ledger.start(ofHost ? { ...order, clock: CLOCK } : order))
         clock.pass(permit.waitMs)
       if (permit.kind !== 'granted') continue
       clock.pass(tookMs)
-      const end = { gapMs: GAP, restedMs: 0, mood: { kind: 'fine' as const } }
-      await ledger.settle({ agent: AGENT, origin, fence, ...end, outcome: outcomeOf(heads[0]?.id ?? '') })
+      const end = { delayMs: DELAY, elapsedMs: 0, load: { kind: 'normal' as const } }
+      await ledger.complete({ agent: AGENT, origin, fence, ...end, outcome: outcomeOf(heads[0]?.id ?? '') })
       if (permit.clock !== undefined)
-        await ledger.settle({ ...CLOCK, fence: permit.clock.fence, ...end, entered: true })
+        await ledger.complete({ ...CLOCK, fence: permit.clock.fence, ...end, secondary: true })
       counts.set(origin, (counts.get(origin) ?? 0) + 1)
       made++
     }
@@ -62,7 +62,7 @@ test.each([
   const even = visits / origins.length
   expect(Math.min(...counts)).toBeGreaterThanOrEqual(even * 0.9)
   expect(Math.max(...counts)).toBeLessThanOrEqual(even * 1.1 + 1)
-  expect(ms, 'one exchange and one silence after another').toBeLessThan(visits * (GAP + tookMs + 12))
+  expect(ms, 'one exchange and one silence after another').toBeLessThan(visits * (DELAY + tookMs + 12))
 })
 
 test('lanes that come late now and then lose a turn, not their share', async () => {

@@ -16,18 +16,18 @@ async function fill({ raw }: Bench): Promise<void> {
 
 test('nothing is parked or granted, and what has been granted ends with its outcome', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, takeOne, beginPage, finish, outcomes, clock } = bench
+  const { ledger, reserveOne, beginPage, finish, outcomes, clock } = bench
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await ledger.park(0, [url('b', { origin: 'http://other.test' })])
   await fill(bench)
   await expect(ledger.park(0, urls('c'))).rejects.toThrow(/OOM/)
-  await expect(takeOne()).rejects.toThrow(/OOM/)
-  expect(await finish(lane)).toBe('settled')
+  await expect(reserveOne()).rejects.toThrow(/OOM/)
+  expect(await finish(lane)).toBe('completed')
   expect(await outcomes()).toHaveLength(1)
   clock.pass(QUARANTINE)
-  await expect(ledger.reap(0)).resolves.toMatchObject({ begun: 0 })
+  await expect(ledger.reap(0)).resolves.toMatchObject({ started: 0 })
 })
 
 test('an operator sees it, and can pause a site', async () => {

@@ -3,12 +3,12 @@ import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import {
-  type BeginRequest,
+  type StartRequest,
   type Ledger,
   type LedgerOptions,
   openLedger,
   type ParkItem,
-  type TakenLane,
+  type ReservedLane,
 } from '../../packages/ledger/src/index.ts'
 import type { TestRedis } from '../support/redis.ts'
 
@@ -73,18 +73,18 @@ export type Bench = {
   /** another process's view of the same ledger: it has just started */
   another(): Promise<Ledger>
   /** everything that is due now, by origin and agent */
-  take(more?: { limit?: number; aheadMs?: number; inFlightLimit?: number; peek?: number }): Promise<TakenLane[]>
+  reserve(more?: { limit?: number; aheadMs?: number; inFlightLimit?: number; peek?: number }): Promise<ReservedLane[]>
   /** the one lane that is due: fails when there is none or another */
-  takeOne(more?: { aheadMs?: number; peek?: number }): Promise<TakenLane>
+  reserveOne(more?: { aheadMs?: number; peek?: number }): Promise<ReservedLane>
   /** begin it as a page of version 0 */
   beginPage(
-    lane: TakenLane,
-    more?: { gapMs?: number; version?: number; kind?: BeginRequest['kind'] },
-  ): ReturnType<Ledger['begin']>
+    lane: ReservedLane,
+    more?: { delayMs?: number; version?: number; kind?: StartRequest['kind'] },
+  ): ReturnType<Ledger['start']>
   /** the exchange of the head is over, well, and the URL leaves */
-  finish(lane: TakenLane, more?: { gapMs?: number; restedMs?: number }): ReturnType<Ledger['settle']>
-  /** park → take → begin → finish of one URL: the lane's clock runs for `gapMs` from now */
-  visit(id: string, gapMs: number): Promise<void>
+  finish(lane: ReservedLane, more?: { delayMs?: number; elapsedMs?: number }): ReturnType<Ledger['complete']>
+  /** park → take → begin → finish of one URL: the lane's clock runs for `delayMs` from now */
+  visit(id: string, delayMs: number): Promise<void>
   outcomes(): Promise<Outcome[]>
   /** instant at which a lane may be taken; undefined when it is in nobody's list */
   dueOf(agent?: string, origin?: string): Promise<number | undefined>
@@ -122,26 +122,26 @@ export async function emptyLedger(
   const ledger = await open()
   if (!hold) clock.pass(FIRST_HOLD)
 
-  const take: Bench['take'] = async (more = {}) => {
-    const taken = await ledger.take(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1, ...more })
-    return taken.kind === 'taken' ? taken.lanes : []
+  const reserve: Bench['reserve'] = async (more = {}) => {
+    const taken = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1, ...more })
+    return taken.kind === 'reserved' ? taken.lanes : []
   }
-  const takeOne: Bench['takeOne'] = async (more = {}) => {
-    const lanes = await take(more)
+  const reserveOne: Bench['reserveOne'] = async (more = {}) => {
+    const lanes = await reserve(more)
     const [lane] = lanes
     if (lane === undefined || lanes.length > 1) throw new Error(`${lanes.length} lanes are due, one was expected`)
     return lane
   }
   const beginPage: Bench['beginPage'] = ({ agent, origin, fence }, more = {}) =>
-    ledger.begin({ agent, origin, fence, kind: 'page', version: 0, gapMs: 1_000, ...more })
+    ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000, ...more })
   const finish: Bench['finish'] = ({ agent, origin, fence, heads }, more = {}) =>
-    ledger.settle({
+    ledger.complete({
       agent,
       origin,
       fence,
-      gapMs: 1_000,
-      restedMs: 0,
-      mood: { kind: 'fine' },
+      delayMs: 1_000,
+      elapsedMs: 0,
+      load: { kind: 'normal' },
       outcome: outcomeOf(heads[0]?.id ?? ''),
       ...more,
     })
@@ -150,15 +150,15 @@ export async function emptyLedger(
     clock,
     raw,
     another: open,
-    take,
-    takeOne,
+    reserve,
+    reserveOne,
     beginPage,
     finish,
-    async visit(id, gapMs) {
+    async visit(id, delayMs) {
       await ledger.park(0, urls(id))
-      const lane = await takeOne()
-      await beginPage(lane, { gapMs })
-      await finish(lane, { gapMs })
+      const lane = await reserveOne()
+      await beginPage(lane, { delayMs })
+      await finish(lane, { delayMs })
     },
     async outcomes() {
       const rows = await raw.xrange(`${TAG}:outcomes`, '-', '+')
@@ -171,14 +171,14 @@ export async function emptyLedger(
   }
 }
 
-/** Another agent's robots.txt order brings rules that owe `gapMs` to AGENT's lane. */
-export async function learnGap({ ledger, take }: Bench, gapMs: number): Promise<void> {
-  const asker = { agent: `asker-${gapMs}`, origin: ORIGIN } // of its own, and shut for long afterwards
-  await ledger.park(0, [url(`ask-${gapMs}`, asker)])
-  const lane = (await take()).find(({ agent }) => agent === asker.agent)
+/** Another agent's robots.txt order brings rules that owe `delayMs` to AGENT's lane. */
+export async function recordDelay({ ledger, reserve }: Bench, delayMs: number): Promise<void> {
+  const asker = { agent: `asker-${delayMs}`, origin: ORIGIN } // of its own, and shut for long afterwards
+  await ledger.park(0, [url(`ask-${delayMs}`, asker)])
+  const lane = (await reserve()).find(({ agent }) => agent === asker.agent)
   if (lane === undefined) throw new Error('the asking lane is not due')
   const { fence, robots } = lane
-  await ledger.begin({ ...asker, fence, kind: 'robots', version: robots.version, gapMs: 0 })
-  const gaps = [{ agent: AGENT, gapMs }]
-  await ledger.learn({ ...asker, fence, state: robots.state, gaps, gapMs: 3_600_000, restedMs: 0 })
+  await ledger.start({ ...asker, fence, kind: 'robots', version: robots.version, delayMs: 0 })
+  const delays = [{ agent: AGENT, delayMs }]
+  await ledger.record({ ...asker, fence, state: robots.state, delays, delayMs: 3_600_000, elapsedMs: 0 })
 }

@@ -1,6 +1,6 @@
 /** How long robots states and bodies live, and what bodies may take up. */
 import { expect, test } from 'vitest'
-import type { Lesson, TakenLane } from '../../packages/ledger/src/index.ts'
+import type { RobotsRecord, ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, type Bench, emptyLedger, TAG, url } from './ledger-for-test.ts'
 
@@ -22,18 +22,18 @@ function noise(name: string, bytes: number): Uint8Array {
 const stateWith = (hash: string) => ({ copy: { kind: 'ok' as const, hash, at: 1, etag: '"v1"' } })
 
 /** The origin's robots.txt is asked for and answered with a body of this size. */
-async function learnBody(bench: Bench, origin: string, bytes: number, more: Partial<Lesson> = {}) {
+async function learnBody(bench: Bench, origin: string, bytes: number, more: Partial<RobotsRecord> = {}) {
   const { ledger, clock } = bench
   await ledger.park(0, [url(`${origin}-${clock.now}`, { origin, agent: AGENT })])
   const wanted = { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane: { agent: AGENT, origin } }
-  const taken = await ledger.take(0, wanted)
-  if (taken.kind !== 'taken') throw new Error(taken.why)
-  const [{ agent, fence, robots }] = taken.lanes as [TakenLane]
-  await ledger.begin({ agent, origin, fence, kind: 'robots', version: robots.version, gapMs: 0 })
+  const taken = await ledger.reserve(0, wanted)
+  if (taken.kind !== 'reserved') throw new Error(taken.why)
+  const [{ agent, fence, robots }] = taken.lanes as [ReservedLane]
+  await ledger.start({ agent, origin, fence, kind: 'robots', version: robots.version, delayMs: 0 })
   const hash = more.body?.hash ?? `h-${origin}`
   const body = { hash, octets: noise(hash, bytes) }
-  const lesson = { agent, origin, fence, state: stateWith(hash), body, gaps: [], gapMs: 0, restedMs: 0, ...more }
-  return { told: await ledger.learn(lesson), life: await bench.raw.pttl(`${TAG}:b:${hash}`) }
+  const robotsRecord = { agent, origin, fence, state: stateWith(hash), body, delays: [], delayMs: 0, elapsedMs: 0, ...more }
+  return { told: await ledger.record(robotsRecord), life: await bench.raw.pttl(`${TAG}:b:${hash}`) }
 }
 const knows = async ({ ledger }: Bench, origin: string): Promise<boolean> => {
   const [found] = await ledger.robotsStates(0, [origin])
@@ -46,23 +46,23 @@ test('what an operator asks for a year does not keep the robots state longer tha
   const bench = await emptyLedger(redis)
   const { ledger, clock, raw } = bench
   const origin = host('year')
-  expect(await learnBody(bench, origin, 100)).toMatchObject({ told: 'settled' })
-  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 5, until: clock.now + 365 * DAY }, [AGENT])
+  expect(await learnBody(bench, origin, 100)).toMatchObject({ told: 'completed' })
+  await ledger.operate({ ...by, origin, action: 'delay', delayMs: 5, until: clock.now + 365 * DAY }, [AGENT])
   expect(await raw.pttl(`${TAG}:o:${origin}`)).toBeGreaterThan(365 * DAY)
   clock.pass(31 * DAY - 60_000)
   expect(await knows(bench, origin)).toBe(true)
   clock.pass(120_000)
   expect(await knows(bench, origin)).toBe(false)
   await ledger.park(0, [url('later', { origin })])
-  expect((await bench.takeOne()).robots.state).toEqual({})
-  expect((await ledger.viewOrigin(origin, [])).override).toMatchObject({ gapMs: 5 })
+  expect((await bench.reserveOne()).robots.state).toEqual({})
+  expect((await ledger.viewOrigin(origin, [])).override).toMatchObject({ delayMs: 5 })
 })
 
-test('a lesson under such a hand ends with its body again, 31 days on', async () => {
+test('a robotsRecord under such a hand ends with its body again, 31 days on', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
   const origin = host('again')
-  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 0, until: clock.now + 365 * DAY }, [AGENT])
+  await ledger.operate({ ...by, origin, action: 'delay', delayMs: 0, until: clock.now + 365 * DAY }, [AGENT])
   await learnBody(bench, origin, 100)
   clock.pass(20 * DAY)
   await learnBody(bench, origin, 100)
@@ -85,7 +85,7 @@ test("an operator's word that has run out is forgotten with the next answer", as
   const { ledger, clock, raw } = bench
   const origin = host('word')
   const until = clock.now + 1_000
-  await ledger.operate({ ...by, origin, action: 'gap', gapMs: 5, until }, [AGENT])
+  await ledger.operate({ ...by, origin, action: 'delay', delayMs: 5, until }, [AGENT])
   await ledger.operate({ ...by, origin, action: 'pause', until }, [AGENT])
   await ledger.operate({ ...by, origin, action: 'block', until }, [AGENT])
   clock.pass(2_000)
@@ -109,8 +109,8 @@ test('all bodies that a state may need live as long as it does', async () => {
 // --- the budget ------------------------------------------------------------------------------------------------------
 
 const bodies = { domainBytes: 40 * KIB, allBytes: 80 * KIB, beyondLifeMs: HOUR }
-const isLong = ({ told, life }: { told: string; life: number }) => told === 'settled' && life > 30 * DAY
-const isShort = ({ told, life }: { told: string; life: number }) => told === 'settled' && life > 0 && life <= HOUR
+const isLong = ({ told, life }: { told: string; life: number }) => told === 'completed' && life > 30 * DAY
+const isShort = ({ told, life }: { told: string; life: number }) => told === 'completed' && life > 0 && life <= HOUR
 
 test('beyond the budget of its registrable domain a large body lives for an hour, and the state ends with it', async () => {
   const bench = await emptyLedger(redis, { bodies })

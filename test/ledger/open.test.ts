@@ -119,20 +119,20 @@ test('two partitions know nothing of each other', async () => {
       of(partition).map((origin) => url(`same id ${origin}`, { origin, path: '/' })),
     )
   }
-  const take = (partition: number) => ledger.take(partition, { limit: 100, aheadMs: 0, inFlightLimit: 100, peek: 1 })
+  const reserve = (partition: number) => ledger.reserve(partition, { limit: 100, aheadMs: 0, inFlightLimit: 100, peek: 1 })
   for (const partition of [0, 1]) {
-    const taken = await take(partition)
-    if (taken.kind !== 'taken') throw new Error('all are due')
+    const taken = await reserve(partition)
+    if (taken.kind !== 'reserved') throw new Error('all are due')
     expect(taken.lanes.map(({ origin }) => origin).sort()).toEqual(of(partition).sort())
     const settled = await Promise.all(
       taken.lanes.map(async (lane) => {
-        const permit = await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 1 })
+        const permit = await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 1 })
         expect(permit.kind).toBe('granted')
         const outcome = outcomeOf(lane.heads[0]!.id)
-        return ledger.settle({ ...lane, gapMs: 1, restedMs: 0, mood: { kind: 'fine' }, outcome })
+        return ledger.complete({ ...lane, delayMs: 1, elapsedMs: 0, load: { kind: 'normal' }, outcome })
       }),
     )
-    expect(new Set(settled)).toEqual(new Set(['settled']))
+    expect(new Set(settled)).toEqual(new Set(['completed']))
     expect(await ledger.viewPartition(partition)).toMatchObject({
       tag: ledger.tags[partition],
       unread: of(partition).length,

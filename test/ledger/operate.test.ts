@@ -1,104 +1,104 @@
 /** operate: the operator's hand on one origin, and what is written down of it. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, learnGap, ORIGIN, RESERVE, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, recordDelay, ORIGIN, RESERVE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 const lane = { agent: AGENT, origin: ORIGIN }
 
-test('a paused origin is not taken, and what is reserved already is not begun', async () => {
-  const { ledger, clock, take, takeOne, beginPage, finish } = await emptyLedger(redis)
+test('a paused origin is not taken, and what is reserved already is not started', async () => {
+  const { ledger, clock, reserve, reserveOne, beginPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  const reserved = await takeOne()
+  const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'pause', until: clock.now + 60_000 }, [AGENT])
-  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
   clock.pass(59_999)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   clock.pass(1)
-  const lane = await takeOne()
+  const lane = await reserveOne()
   expect(lane.heldBy).toBe('paused')
   await beginPage(lane)
-  expect(await finish(lane)).toBe('settled')
+  expect(await finish(lane)).toBe('completed')
 })
 
 test('resume wakes the lane to its own clock, not before it', async () => {
-  const { ledger, clock, take, takeOne, visit, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserve, reserveOne, visit, dueOf } = await emptyLedger(redis)
   await visit('first', 5_000)
   const opens = clock.now + 5_000
   await ledger.park(0, urls('a'))
   await ledger.operate({ ...by, action: 'pause' }, [AGENT])
   clock.pass(5_000)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   expect(await dueOf()).toBeGreaterThan(clock.now)
   await ledger.operate({ ...by, action: 'resume' }, [AGENT])
   expect(await dueOf()).toBe(opens)
-  expect(await takeOne()).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'a' }] })
 })
 
-test('a longer gap counts at once, for a running silence too; after its end the rules count again', async () => {
+test('a longer delay counts at once, for a running silence too; after its end the rules count again', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf } = bench
-  await learnGap(bench, 1_000)
+  await recordDelay(bench, 1_000)
   clock.pass(1)
   await ledger.park(0, urls('a'))
-  const lane = await bench.takeOne()
+  const lane = await bench.reserveOne()
   await bench.beginPage(lane, { version: 1 })
   await bench.finish(lane)
   const before = await dueOf()
-  await ledger.operate({ ...by, action: 'gap', gapMs: 20_000, until: clock.now + 100_000 }, [AGENT])
+  await ledger.operate({ ...by, action: 'delay', delayMs: 20_000, until: clock.now + 100_000 }, [AGENT])
   expect(await dueOf()).toBe((before ?? 0) + 19_000)
   clock.pass(20_000)
   await ledger.park(0, urls('b'))
-  const next = await bench.takeOne()
+  const next = await bench.reserveOne()
   await bench.beginPage(next, { version: 1 })
   await bench.finish(next)
   expect(await dueOf()).toBe(clock.now + 20_000)
   clock.pass(100_000)
   await ledger.park(0, urls('c'))
-  const last = await bench.takeOne()
+  const last = await bench.reserveOne()
   await bench.beginPage(last, { version: 1 })
   await bench.finish(last)
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
-test('a gap by hand never goes below what the rules owe', async () => {
+test('a delay by hand never goes below what the rules owe', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, takeOne, beginPage, finish, dueOf } = bench
-  await ledger.operate({ ...by, action: 'gap', gapMs: 10, until: clock.now + 100_000 }, [AGENT])
+  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = bench
+  await ledger.operate({ ...by, action: 'delay', delayMs: 10, until: clock.now + 100_000 }, [AGENT])
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
-  await beginPage(lane, { gapMs: 3_000 })
-  await finish(lane, { gapMs: 3_000 })
+  const lane = await reserveOne()
+  await beginPage(lane, { delayMs: 3_000 })
+  await finish(lane, { delayMs: 3_000 })
   expect(await dueOf()).toBe(clock.now + 3_000)
 })
 
-test('a blocked origin comes up with the reason, and nothing of it is begun', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+test('a blocked origin comes up with the reason, and nothing of it is started', async () => {
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const reserved = await takeOne()
+  const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await takeOne()).toMatchObject({ blocked: by.reason })
+  expect(await reserveOne()).toMatchObject({ blocked: by.reason })
 })
 
-test('refetch is asked for until the next answer has been learned', async () => {
+test('refetch is asked for until the next answer has been recorded', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, takeOne } = bench
+  const { ledger, reserveOne } = bench
   await ledger.operate({ ...by, action: 'refetch' }, [AGENT])
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   expect(lane.refetch).toBe(true)
   await ledger.resolve(0, [{ ...lane, dropped: [], next: { kind: 'release' } }])
-  await learnGap(bench, 100) // it takes whatever is due, this lane too
+  await recordDelay(bench, 100) // it takes whatever is due, this lane too
   bench.clock.pass(RESERVE)
   await ledger.reap(0)
-  expect((await takeOne()).refetch).toBeUndefined()
+  expect((await reserveOne()).refetch).toBeUndefined()
 })
 
 test('a dropped backlog ends URL by URL as refused; what comes later stays, and clocks keep running', async () => {
-  const { ledger, clock, visit, outcomes, dueOf, takeOne } = await emptyLedger(redis)
+  const { ledger, clock, visit, outcomes, dueOf, reserveOne } = await emptyLedger(redis)
   await visit('done', 9_000)
   const opens = clock.now + 9_000
   await ledger.park(0, urls(...Array.from({ length: 150 }, (_, n) => `u${n}`)))
@@ -110,23 +110,23 @@ test('a dropped backlog ends URL by URL as refused; what comes later stays, and 
   expect(await dueOf()).toBe(opens)
   await ledger.park(0, urls('later'))
   clock.pass(9_000)
-  expect(await takeOne()).toMatchObject({ heads: [{ id: 'later' }] })
+  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'later' }] })
 })
 
 test('a drop that is given up half way is written down with what it did', async () => {
-  const { ledger, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('flying', 'a', 'b'))
-  await beginPage(await takeOne())
+  await beginPage(await reserveOne())
   await expect(ledger.dropBacklog(lane, 'ann', 'enough', AbortSignal.timeout(150))).rejects.toThrow()
   expect(await ledger.operations(0, 1)).toMatchObject([{ action: 'drop', value: '0', by: 'ann', reason: 'enough' }])
 })
 
 test('dropping ends what waited when it was asked for, and nothing that came later, whatever its priority', async () => {
-  const { ledger, takeOne, beginPage, finish, outcomes, raw } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, finish, outcomes, raw } = await emptyLedger(redis)
   const high = { priority: 'high' as const }
   const calls = async () => Number(/cmdstat_exec:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0)
   await ledger.park(0, [...urls('flying', 'a', 'b'), url('h1', high)])
-  const first = await takeOne()
+  const first = await reserveOne()
   expect(first.heads[0]?.id).toBe('h1')
   await beginPage(first)
   const before = await calls()
@@ -134,19 +134,19 @@ test('dropping ends what waited when it was asked for, and nothing that came lat
   // By now the last URLs have been looked up: those that follow stand behind them.
   await expect.poll(calls).toBeGreaterThan(before)
   await ledger.park(0, [...urls('later'), url('later-high', high)])
-  await finish(first, { gapMs: 0 })
+  await finish(first, { delayMs: 0 })
   expect(await dropping).toBe(3)
   const dropped = (await outcomes()).filter(({ kind }) => kind === 'refused').map(({ id }) => id)
   expect(dropped).toEqual(['flying', 'a', 'b'])
-  expect((await takeOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['later-high'])
+  expect((await reserveOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['later-high'])
 })
 
 test('a dropped URL says how often it was tried', async () => {
-  const { ledger, clock, takeOne, beginPage, outcomes } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('tried', 'never'))
-  const first = await takeOne()
+  const first = await reserveOne()
   await beginPage(first)
-  await ledger.settle({ ...first, gapMs: 10, restedMs: 0, mood: { kind: 'fine' } })
+  await ledger.complete({ ...first, delayMs: 10, elapsedMs: 0, load: { kind: 'normal' } })
   clock.pass(10)
   await ledger.dropBacklog(lane, 'ann', 'enough')
   expect((await outcomes()).map(({ id, attempts }) => [id, attempts])).toEqual([
@@ -160,23 +160,23 @@ test.each([1e18, Number.POSITIVE_INFINITY, Number.MAX_VALUE])(
   async (until) => {
     const { ledger } = await emptyLedger(redis)
     for (const action of ['pause', 'block'] as const) await ledger.operate({ ...by, action, until }, [AGENT])
-    await ledger.operate({ ...by, action: 'gap', gapMs: until, until }, [AGENT])
+    await ledger.operate({ ...by, action: 'delay', delayMs: until, until }, [AGENT])
     const { paused, blocked, override } = await ledger.viewOrigin(ORIGIN, [AGENT])
     const forever = Date.UTC(2100, 0, 1)
     expect([paused?.until, blocked?.until, override?.until]).toEqual([forever, forever, forever])
-    expect(override?.gapMs).toBe(31 * 86_400_000)
+    expect(override?.delayMs).toBe(31 * 86_400_000)
     expect(await ledger.operations(0, 10)).toMatchObject([
-      { action: 'gap', until: forever },
+      { action: 'delay', until: forever },
       { action: 'block', until: forever },
       { action: 'pause', until: forever },
     ])
   },
 )
 
-test('an end or a gap that is no number does nothing at all', async () => {
+test('an end or a delay that is no number does nothing at all', async () => {
   const { ledger } = await emptyLedger(redis)
   await expect(ledger.operate({ ...by, action: 'pause', until: Number.NaN }, [AGENT])).rejects.toThrow(/until/)
-  await expect(ledger.operate({ ...by, action: 'gap', gapMs: Number.NaN, until: 1 }, [AGENT])).rejects.toThrow(/gapMs/)
+  await expect(ledger.operate({ ...by, action: 'delay', delayMs: Number.NaN, until: 1 }, [AGENT])).rejects.toThrow(/delayMs/)
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
   expect(await ledger.operations(0, 10)).toEqual([])
 })
@@ -193,58 +193,58 @@ test('every operation is written down, newest first, with who and why', async ()
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
 })
 
-test('the gap set by hand also counts after a robots.txt request, whatever its rules ask', async () => {
-  const { ledger, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
-  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+test('the delay set by hand also counts after a robots.txt request, whatever its rules ask', async () => {
+  const { ledger, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   await ledger.park(0, urls('a'))
-  const asker = await takeOne()
+  const asker = await reserveOne()
   await beginPage(asker, { kind: 'robots' })
-  await ledger.learn({ ...asker, state: {}, gaps: [{ agent: AGENT, gapMs: 1_000 }], gapMs: 1_000, restedMs: 0 })
+  await ledger.record({ ...asker, state: {}, delays: [{ agent: AGENT, delayMs: 1_000 }], delayMs: 1_000, elapsedMs: 0 })
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
-test('rules that come in while a lane is in flight do not undo the gap set by hand', async () => {
-  const { ledger, clock, take, beginPage, finish, dueOf } = await emptyLedger(redis)
-  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+test('rules that come in while a lane is in flight do not undo the delay set by hand', async () => {
+  const { ledger, clock, reserve, beginPage, finish, dueOf } = await emptyLedger(redis)
+  await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   await ledger.park(0, [...urls('a'), url('b', { agent: 'asker' })])
-  const lanes = await take()
+  const lanes = await reserve()
   const [mine, asker] = [AGENT, 'asker'].map((agent) => lanes.find((one) => one.agent === agent)!)
   await beginPage(mine!)
   await beginPage(asker!, { kind: 'robots' })
-  await ledger.learn({ ...asker!, state: {}, gaps: [{ agent: AGENT, gapMs: 1_000 }], gapMs: 1_000, restedMs: 0 })
+  await ledger.record({ ...asker!, state: {}, delays: [{ agent: AGENT, delayMs: 1_000 }], delayMs: 1_000, elapsedMs: 0 })
   await finish(mine!)
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
-test('the gap set by hand also counts after a visit by name', async () => {
+test('the delay set by hand also counts after a visit by name', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
-  await ledger.operate({ ...by, action: 'gap', gapMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
-  const entry = await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })
+  await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
+  const entry = await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: 1_000 })
   if (entry.kind !== 'granted') throw new Error('the lane is idle')
-  await ledger.settle({ ...lane, fence: entry.fence, gapMs: 1_000, restedMs: 0, mood: { kind: 'fine' }, entered: true })
+  await ledger.complete({ ...lane, fence: entry.fence, delayMs: 1_000, elapsedMs: 0, load: { kind: 'normal' }, secondary: true })
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
-test('the gap set by hand is shown with the lane while it counts, and owed by the clock that is begun with it', async () => {
-  const { ledger, clock, takeOne, finish } = await emptyLedger(redis)
+test('the delay set by hand is shown with the lane while it counts, and owed by the clock that is started with it', async () => {
+  const { ledger, clock, reserveOne, finish } = await emptyLedger(redis)
   const port = 'http://site.test:8080'
   const clockLane = { agent: AGENT, origin: 'https://site.test' }
-  await ledger.operate({ ...by, origin: port, action: 'gap', gapMs: 60_000, until: clock.now + 70_000 }, [AGENT])
+  await ledger.operate({ ...by, origin: port, action: 'delay', delayMs: 60_000, until: clock.now + 70_000 }, [AGENT])
   await ledger.park(
     0,
     ['a', 'b'].map((id) => url(id, { origin: port })),
   )
-  const lane = await takeOne()
+  const lane = await reserveOne()
   expect(lane.delayMs).toBe(60_000)
-  const permit = await ledger.begin({ ...lane, kind: 'page', version: 0, gapMs: 1_000, clock: clockLane })
-  expect(permit).toMatchObject({ kind: 'granted', clock: { gapMs: 60_000 } })
+  const permit = await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 1_000, clock: clockLane })
+  expect(permit).toMatchObject({ kind: 'granted', clock: { delayMs: 60_000 } })
   await finish(lane)
   clock.pass(70_000)
-  expect((await takeOne()).delayMs).toBeUndefined()
+  expect((await reserveOne()).delayMs).toBeUndefined()
 })
 
 test('a blocked origin is not visited by name either', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await ledger.enter({ lanes: [lane], kind: 'hop', gapMs: 1_000 })).toEqual({ kind: 'blocked' })
+  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: 1_000 })).toEqual({ kind: 'blocked' })
 })

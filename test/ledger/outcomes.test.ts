@@ -41,7 +41,7 @@ test('a group can be made before the first outcome', async () => {
   expect(await read(bench, 'g', 9)).toHaveLength(1)
 })
 
-test('from now: what is stored is passed over, but not where the group has begun at another partition', async () => {
+test('from now: what is stored is passed over, but not where the group has started at another partition', async () => {
   const bench = await emptyLedger(redis)
   await write(bench, 3)
   await makeGroup(bench.raw, [STREAM], 'new', 'now')

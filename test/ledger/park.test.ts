@@ -19,9 +19,9 @@ async function jobInHand(
 }
 
 test('parked URLs leave in the order in which they came', async () => {
-  const { ledger, takeOne } = await emptyLedger(redis)
+  const { ledger, reserveOne } = await emptyLedger(redis)
   expect(await ledger.park(0, urls('a', 'b', 'c'))).toEqual({ parked: 3, absorbed: 0, outcomes: 0 })
-  const lane = await takeOne({ peek: 3 })
+  const lane = await reserveOne({ peek: 3 })
   expect(lane.heads.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
 })
 
@@ -40,9 +40,9 @@ test('the same URL under two ids is two candidates', async () => {
 })
 
 test('an id is free again once it has its outcome', async () => {
-  const { ledger, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   expect(await ledger.park(0, urls('a')), 'in flight it is still stored').toMatchObject({ absorbed: 1 })
   await finish(lane)
@@ -50,10 +50,10 @@ test('an id is free again once it has its outcome', async () => {
 })
 
 test('the same job delivered again parks nothing, even when its URLs have left meanwhile', async () => {
-  const { ledger, raw, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
   const mark = await jobInHand(raw, 'j1')
   expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await finish(lane)
   const again = [...urls('a'), { outcome: outcomeOf('x', { kind: 'invalid', reason: 'not-a-url' }) }]
@@ -74,14 +74,14 @@ test('a frontier adds its job again, never having heard that it was taken: parke
 })
 
 test('assigned ids are unique where they come from: none is stored beside its URL, none is looked up', async () => {
-  const { ledger, raw, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
   expect(await ledger.park(0, [...urls('#:1.0', '#:1.1'), url('#:1.2', { priority: 'high' })])).toEqual({
     parked: 3,
     absorbed: 0,
     outcomes: 0,
   })
   expect(await raw.keys(`${TAG}:ids:*`)).toEqual([])
-  const lane = await takeOne()
+  const lane = await reserveOne()
   expect(lane.heads).toMatchObject([{ id: '#:1.2', priority: 'high' }])
   await beginPage(lane)
   await finish(lane)
@@ -125,9 +125,9 @@ test('a chunk marked by a key is parked once, also for a gateway that comes with
 })
 
 test('an item with a mark of its own is parked once per mark, whatever became of its id', async () => {
-  const { ledger, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await finish(lane)
   expect(await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])).toMatchObject({ parked: 0, absorbed: 1 })
@@ -164,9 +164,9 @@ test('beyond the lane limit: what came first stays, each other URL gets refused:
 })
 
 test('a refused URL is not stored: its id is free at once', async () => {
-  const { ledger, takeOne, beginPage, finish } = await emptyLedger(redis, { laneLimit: 1 })
+  const { ledger, reserveOne, beginPage, finish } = await emptyLedger(redis, { laneLimit: 1 })
   await ledger.park(0, urls('a', 'b'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await finish(lane)
   expect(await ledger.park(0, urls('b'))).toMatchObject({ parked: 1 })
@@ -187,16 +187,16 @@ test('a refused chunk spends its mark: delivered again it writes no second outco
 })
 
 test('high waits behind the one in flight and before every normal one', async () => {
-  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('first', 'second'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await ledger.park(0, [url('urgent', { priority: 'high' }), url('urgent too', { priority: 'high', path: '/u2' })])
   await finish(lane)
   const left: string[] = []
   for (let i = 0; i < 3; i++) {
     clock.pass(1_000)
-    const next = await takeOne()
+    const next = await reserveOne()
     left.push(next.heads[0]!.id)
     expect(next.heads[0]!.priority).toBe(i < 2 ? 'high' : 'normal')
     await beginPage(next)
@@ -206,18 +206,18 @@ test('high waits behind the one in flight and before every normal one', async ()
 })
 
 test('a head that is tried again stays before high ones that came later', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('first'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   await ledger.park(0, [url('urgent', { priority: 'high' })])
-  await ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood: { kind: 'fine' } })
+  await ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   clock.pass(1)
-  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'first' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 1, heads: [{ id: 'first' }] })
 })
 
 test('adding a URL never lowers a running clock; an emptied and refilled lane still owes its silence', async () => {
-  const { ledger, clock, visit, take, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserve, dueOf } = await emptyLedger(redis)
   await visit('a', 10_000)
   const due = clock.now + 10_000
   expect(await dueOf()).toBe(due)
@@ -226,22 +226,22 @@ test('adding a URL never lowers a running clock; an emptied and refilled lane st
   await ledger.park(0, [url('c', { priority: 'high' })])
   expect(await dueOf()).toBe(due)
   clock.pass(4_999)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   clock.pass(1)
-  expect(await take()).toHaveLength(1)
+  expect(await reserve()).toHaveLength(1)
 })
 
 test('adding a URL to a lane in flight does not make it due', async () => {
-  const { ledger, takeOne, take, dueOf } = await emptyLedger(redis)
+  const { ledger, reserveOne, reserve, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await takeOne()
+  await reserveOne()
   await ledger.park(0, [url('b'), url('c', { priority: 'high' })])
   expect(await dueOf()).toBeUndefined()
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
 })
 
 test('paths, ids and meta of every shape come back as they went in', async () => {
-  const { ledger, takeOne } = await emptyLedger(redis)
+  const { ledger, reserveOne } = await emptyLedger(redis)
   const odd = [
     { id: 'a b%20c\n\td', path: '/?q=%20|%7C&x={}' },
     { id: '\u2028\u00a0é😀|{decorum:0}', path: '/|/%00/%F0%9F%98%80' },
@@ -256,24 +256,24 @@ test('paths, ids and meta of every shape come back as they went in', async () =>
     0,
     odd.map(({ id, ...more }) => url(id, more)),
   )
-  const lane = await takeOne({ peek: odd.length })
+  const lane = await reserveOne({ peek: odd.length })
   expect(lane.heads).toEqual(odd.map(({ id, ...more }) => url(id, more).parked))
 })
 
 test('an origin may hold brackets, ports and long names', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+  const { ledger, reserve } = await emptyLedger(redis)
   const origins = ['http://[2001:db8::1]:8080', 'https://xn--bcher-kva.example', `http://${'a'.repeat(60)}.test:1`]
   await ledger.park(
     0,
     origins.map((origin, index) => url(`u${index}`, { origin })),
   )
-  expect((await take()).map(({ origin }) => origin).sort()).toEqual([...origins].sort())
+  expect((await reserve()).map(({ origin }) => origin).sort()).toEqual([...origins].sort())
 })
 
 test('two agents have two lanes at one origin', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+  const { ledger, reserve } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other-bot' })])
-  expect((await take()).map(({ agent }) => agent).sort()).toEqual(['bot', 'other-bot'])
+  expect((await reserve()).map(({ agent }) => agent).sort()).toEqual(['bot', 'other-bot'])
 })
 
 test('200 items in one call are all parked and all counted', async () => {

@@ -1,114 +1,114 @@
 /** reap: leases that ended by themselves. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, learnGap, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, LEASE, recordDelay, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
-test('a fetcher that dies keeps its lane shut for lease + gap + quarantine; its URL is tried again', async () => {
-  const { ledger, clock, takeOne, beginPage, dueOf, take } = await emptyLedger(redis)
+test('a fetcher that dies keeps its lane shut for lease + delay + quarantine; its URL is tried again', async () => {
+  const { ledger, clock, reserveOne, beginPage, dueOf, reserve } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  await beginPage(await takeOne(), { gapMs: 3_000 })
+  await beginPage(await reserveOne(), { delayMs: 3_000 })
   clock.pass(LEASE - 1)
-  expect(await ledger.reap(0)).toEqual({ begun: 0, unbegun: 0, questions: [] })
+  expect(await ledger.reap(0)).toEqual({ started: 0, unstarted: 0, questions: [] })
   clock.pass(1)
-  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [] })
+  expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [] })
   expect(await dueOf()).toBe(clock.now + 3_000 + QUARANTINE)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   clock.pass(3_000 + QUARANTINE)
-  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'a' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 1, heads: [{ id: 'a' }] })
 })
 
 test('attempts add up over several deaths', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   for (let tries = 0; tries < 3; tries++) {
-    const lane = await takeOne()
+    const lane = await reserveOne()
     expect(lane.tries).toBe(tries)
-    await beginPage(lane, { gapMs: 0 })
+    await beginPage(lane, { delayMs: 0 })
     clock.pass(LEASE)
     await ledger.reap(0)
     clock.pass(QUARANTINE)
   }
 })
 
-test('the longest gap known counts: the one of the lease or the one learned since', async () => {
+test('the longest delay known counts: the one of the lease or the one recorded since', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, takeOne, beginPage, dueOf } = bench
+  const { ledger, clock, reserveOne, beginPage, dueOf } = bench
   await ledger.park(0, urls('a'))
-  await beginPage(await takeOne(), { gapMs: 3_000 })
-  await learnGap(bench, 8_000)
+  await beginPage(await reserveOne(), { delayMs: 3_000 })
+  await recordDelay(bench, 8_000)
   clock.pass(LEASE)
   await ledger.reap(0)
   expect(await dueOf()).toBe(clock.now + 8_000 + QUARANTINE)
 })
 
-test('a reservation that was not begun goes back to its own clock, even one that lies ahead', async () => {
-  const { ledger, clock, visit, takeOne, dueOf } = await emptyLedger(redis)
+test('a reservation that was not started goes back to its own clock, even one that lies ahead', async () => {
+  const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 60_000)
   const due = clock.now + 60_000
   await ledger.park(0, urls('b'))
-  await takeOne({ aheadMs: 100_000 })
+  await reserveOne({ aheadMs: 100_000 })
   clock.pass(RESERVE)
-  expect(await ledger.reap(0)).toMatchObject({ unbegun: 1 })
+  expect(await ledger.reap(0)).toMatchObject({ unstarted: 1 })
   expect(await dueOf()).toBe(due)
 })
 
 test('a high head that was in flight stays the head of its list', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, [url('h', { priority: 'high' }), url('n')])
-  await beginPage(await takeOne(), { gapMs: 0 })
+  await beginPage(await reserveOne(), { delayMs: 0 })
   clock.pass(LEASE)
   await ledger.reap(0)
   clock.pass(QUARANTINE)
-  expect(await takeOne()).toMatchObject({ tries: 1, heads: [{ id: 'h', priority: 'high' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 1, heads: [{ id: 'h', priority: 'high' }] })
 })
 
 test('a robots question whose asker is gone is reported once, counts no attempt of the head, and can be answered by whoever reaped it', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
-  await beginPage(lane, { kind: 'robots', gapMs: 0 })
+  const lane = await reserveOne()
+  await beginPage(lane, { kind: 'robots', delayMs: 0 })
   clock.pass(LEASE)
   const question = { agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }
-  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [question] })
-  expect(await ledger.reap(0)).toEqual({ begun: 0, unbegun: 0, questions: [] })
+  expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [question] })
+  expect(await ledger.reap(0)).toEqual({ started: 0, unstarted: 0, questions: [] })
   const known = async () => (await ledger.viewOrigin(ORIGIN, [])).state.question?.fence
   expect(await known()).toBe(lane.fence)
   clock.pass(QUARANTINE)
   expect(await known(), 'it ends by itself').toBeUndefined()
-  expect(await takeOne()).toMatchObject({ tries: 0, robots: { state: {} } })
+  expect(await reserveOne()).toMatchObject({ tries: 0, robots: { state: {} } })
 })
 
 test('a question that somebody else has taken over is not reported', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await takeOne(), { kind: 'robots' })
+  await beginPage(await reserveOne(), { kind: 'robots' })
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'q', '77')
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toEqual({ begun: 1, unbegun: 0, questions: [] })
+  expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [] })
 })
 
 test('at most 200 leases a call, the longest ended first; nothing is forgotten', async () => {
-  const { ledger, raw, clock, take } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserve } = await emptyLedger(redis)
   for (const part of [0, 150]) {
     await ledger.park(
       0,
       Array.from({ length: 150 }, (_, i) => url(`u${part + i}`, { origin: `http://s${part + i}.test` })),
     )
   }
-  expect([...(await take({ limit: 200 })), ...(await take({ limit: 200 }))]).toHaveLength(300)
+  expect([...(await reserve({ limit: 200 })), ...(await reserve({ limit: 200 }))]).toHaveLength(300)
   clock.pass(RESERVE)
-  expect(await ledger.reap(0)).toMatchObject({ unbegun: 200 })
-  expect(await ledger.reap(0)).toMatchObject({ unbegun: 100 })
+  expect(await ledger.reap(0)).toMatchObject({ unstarted: 200 })
+  expect(await ledger.reap(0)).toMatchObject({ unstarted: 100 })
   expect(await raw.zcard(`${TAG}:due`)).toBe(300)
-  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'reaped-unbegun': 300 })
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'reaped-unstarted': 300 })
 })
 
 test('a lease of which half was lost is slow: the lane waits for a quarantine', async () => {
-  const { ledger, raw, clock, takeOne, dueOf } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await takeOne()
+  await reserveOne()
   await raw.hdel(`${TAG}:leases`, `${AGENT} ${ORIGIN}`)
   clock.pass(RESERVE)
   await ledger.reap(0)
@@ -116,11 +116,11 @@ test('a lease of which half was lost is slow: the lane waits for a quarantine', 
 })
 
 test('two gateways that reap at once share the work: each lease is reaped once', async () => {
-  const { ledger, another, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, another, clock, reserveOne, beginPage } = await emptyLedger(redis)
   const other = await another()
   await ledger.park(0, urls('a'))
-  await beginPage(await takeOne())
+  await beginPage(await reserveOne())
   clock.pass(LEASE)
   const both = await Promise.all([ledger.reap(0), other.reap(0)])
-  expect(both.map(({ begun }) => begun).sort((a, b) => a - b)).toEqual([0, 1])
+  expect(both.map(({ started }) => started).sort((a, b) => a - b)).toEqual([0, 1])
 })

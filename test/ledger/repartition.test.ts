@@ -63,9 +63,9 @@ const counted = async (ledger: Ledger) => {
 
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
 async function fill(ledger: Ledger): Promise<void> {
-  const take = (partition: number) => ledger.take(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
-  await expect.poll(async () => (await take(0)).kind, { timeout: 90_000 }).toBe('wait')
-  await expect.poll(async () => (await take(0)) as object, { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
+  const reserve = (partition: number) => ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
+  await expect.poll(async () => (await reserve(0)).kind, { timeout: 90_000 }).toBe('wait')
+  await expect.poll(async () => (await reserve(0)) as object, { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
   for (const [n, origin] of ORIGINS.entries()) {
     const partition = ledger.partitionOf(origin)
     const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
@@ -76,23 +76,23 @@ async function fill(ledger: Ledger): Promise<void> {
       await ledger.operate({ origin, by: 'me', reason: 'test', action: 'pause', until: Date.now() + 60_000 }, AGENTS)
   }
   for (const partition of ledger.tags.keys()) {
-    const taken = await take(partition)
-    for (const [n, lane] of (taken.kind === 'taken' ? taken.lanes : []).entries()) {
+    const taken = await reserve(partition)
+    for (const [n, lane] of (taken.kind === 'reserved' ? taken.lanes : []).entries()) {
       const { agent, origin, fence, heads } = lane
       const kind = n % 3 === 2 ? ('robots' as const) : ('page' as const)
-      const permit = await ledger.begin({ agent, origin, fence, kind, version: 0, gapMs: 5_000 })
+      const permit = await ledger.start({ agent, origin, fence, kind, version: 0, delayMs: 5_000 })
       if (permit.kind !== 'granted') continue
       if (kind === 'robots') {
         const olderCopies = { partial: { kind: 'partial', hash: `old-${origin}`, at: 1 } }
         const copy = { hash: `h${n % 2}`, at: 1, freshUntil: 2 }
         const state = { answer: { kind: 'found' as const, at: 1 }, copy, olderCopies }
         const body = { hash: `h${n % 2}`, octets: Buffer.from(`User-agent: *\nDisallow: /${n % 2}`) }
-        const gaps = [{ agent, gapMs: 7_000 }]
-        await ledger.learn({ agent, origin, fence, state: state as never, body, gaps, gapMs: 7_000, restedMs: 0 })
+        const delays = [{ agent, delayMs: 7_000 }]
+        await ledger.record({ agent, origin, fence, state: state as never, body, delays, delayMs: 7_000, elapsedMs: 0 })
       } else {
-        const mood = n % 3 === 1 ? { kind: 'too-fast' as const, retryAfterMs: 90_000 } : { kind: 'fine' as const }
-        const outcome = mood.kind === 'fine' ? { outcome: outcomeOf(heads[0]!.id) } : {}
-        await ledger.settle({ agent, origin, fence, gapMs: 9_000, restedMs: 0, mood, ...outcome })
+        const load = n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: 90_000 } : { kind: 'normal' as const }
+        const outcome = load.kind === 'normal' ? { outcome: outcomeOf(heads[0]!.id) } : {}
+        await ledger.complete({ agent, origin, fence, delayMs: 9_000, elapsedMs: 0, load, ...outcome })
       }
     }
   }
@@ -187,15 +187,15 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   const origin = ORIGINS[0]!
   await ledger.park(0, [url('a', { origin })])
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
-  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 90_000 }).toBeUndefined()
-  const taken = await ledger.take(0, ask)
-  const [lane] = taken.kind === 'taken' ? taken.lanes : []
-  expect(await ledger.begin({ ...lane!, kind: 'page', version: 0, gapMs: 2_000 })).toMatchObject({ kind: 'granted' })
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil, { timeout: 90_000 }).toBeUndefined()
+  const taken = await ledger.reserve(0, ask)
+  const [lane] = taken.kind === 'reserved' ? taken.lanes : []
+  expect(await ledger.start({ ...lane!, kind: 'page', version: 0, delayMs: 2_000 })).toMatchObject({ kind: 'granted' })
   const from = Date.now()
   await change(3)
   expect(Date.now() - from).toBeGreaterThan(TIMES.leaseMs - 100)
   const outcome = outcomeOf('a')
-  const told = ledger.settle({ ...lane!, gapMs: 0, restedMs: 0, mood: { kind: 'fine' }, outcome })
+  const told = ledger.complete({ ...lane!, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' }, outcome })
   await expect(told).rejects.toBeInstanceOf(LedgerUnfitError)
   const [view] = (await (await open(3)).viewOrigin(origin, ['bot'])).lanes
   expect(view).toMatchObject({ waiting: 1, tries: 1, state: 'waiting' })
@@ -334,17 +334,17 @@ test.each(['delayed', 'prioritized', 'wait', 'paused'])(
   },
 )
 
-test('a job that is begun right before the gate is shut is seen: the gate opens again', async () => {
+test('a job that is started right before the gate is shut is seen: the gate opens again', async () => {
   const raw = await empty()
   const ledger = await open(1)
   await raw.hset('{decorum:0}:epoch', 'hold', 0)
-  let begun = false
-  const begin: OnTheWay = (_, args) => {
-    if (begun || !args.includes('1>3')) return undefined
-    begun = true
+  let started = false
+  const start: OnTheWay = (_, args) => {
+    if (started || !args.includes('1>3')) return undefined
+    started = true
     return raw.lpush('{decorum:0}:candidates:active', '7')
   }
-  await expect(change(3, undefined, begin)).rejects.toThrow('half way in (1 in {decorum:0})')
+  await expect(change(3, undefined, start)).rejects.toThrow('half way in (1 in {decorum:0})')
   expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
   await raw.del('{decorum:0}:candidates:active')
   expect(await change(3)).toMatchObject({ from: 1, to: 3 })
@@ -371,7 +371,7 @@ test('a key that ends while it is moved ends: it is not there for ever at its ne
 test('between partitions whose clocks have leapt differently, a silence takes along what is left of it', async () => {
   const raw = await empty()
   const ledger = await open(1)
-  await expect.poll(async () => (await ledger.viewPartition(0)).heldUntil, { timeout: 3_000 }).toBeUndefined()
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil, { timeout: 3_000 }).toBeUndefined()
   const [tag = ''] = ledger.tags
   const DAY = 86_400_000
   await ledger.close()

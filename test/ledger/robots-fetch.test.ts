@@ -1,24 +1,24 @@
 /** One robots fetch of an origin at a time, whichever request makes it: an order for its rules, a page, a hop. */
 import { expect, test } from 'vitest'
-import type { EnterRequest, TakenLane } from '../../packages/ledger/src/index.ts'
+import type { SecondaryRequest, ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, type Bench, emptyLedger, LEASE, learnGap, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
+import { AGENT, type Bench, emptyLedger, LEASE, recordDelay, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
-const GAP = 1_000
+const DELAY = 1_000
 const OTHER = 'other'
 const by = { origin: ORIGIN, by: 'ann', reason: 'a test' }
 const lane = { agent: AGENT, origin: ORIGIN }
-const hop: EnterRequest = { lanes: [lane], kind: 'hop', gapMs: GAP }
-const robotsHop: EnterRequest = { ...hop, isRobots: true }
+const hop: SecondaryRequest = { lanes: [lane], kind: 'hop', delayMs: DELAY }
+const robotsHop: SecondaryRequest = { ...hop, isRobots: true }
 
 /** Both agents' lanes, reserved. */
-async function two({ ledger, take }: Bench): Promise<[TakenLane, TakenLane]> {
+async function two({ ledger, reserve }: Bench): Promise<[ReservedLane, ReservedLane]> {
   await ledger.park(0, [...urls('a'), url('b', { agent: OTHER })])
-  const lanes = await take()
-  return [AGENT, OTHER].map((agent) => lanes.find((one) => one.agent === agent)) as [TakenLane, TakenLane]
+  const lanes = await reserve()
+  return [AGENT, OTHER].map((agent) => lanes.find((one) => one.agent === agent)) as [ReservedLane, ReservedLane]
 }
-const granted = async (entry: ReturnType<Bench['ledger']['enter']>) => {
+const granted = async (entry: ReturnType<Bench['ledger']['acquire']>) => {
   const found = await entry
   if (found.kind !== 'granted') throw new Error(JSON.stringify(found))
   return found
@@ -32,7 +32,7 @@ test.each([
   const bench = await emptyLedger(redis)
   const [one, another] = await two(bench)
   expect(await bench.beginPage(one, { kind: first })).toMatchObject({ kind: 'granted' })
-  expect(await bench.beginPage(another, { kind: second })).toEqual({ kind: 'refused', why: 'being-asked' })
+  expect(await bench.beginPage(another, { kind: second })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   expect(await bench.dueOf(OTHER)).toBe(bench.clock.now + LEASE + QUARANTINE)
 })
 
@@ -47,11 +47,11 @@ test('a robots.txt that was fetched as a page teaches nothing, and wakes who wai
   await bench.finish(page)
   const end = { origin: ORIGIN, fence: page.fence, agents: [AGENT, OTHER] }
   expect(await ledger.endRobotsFetch({ ...end, fence: page.fence - 1 })).toBe('stale')
-  expect(await ledger.endRobotsFetch(end)).toBe('settled')
+  expect(await ledger.endRobotsFetch(end)).toBe('completed')
   expect(await ledger.endRobotsFetch(end)).toBe('stale')
   expect(await bench.dueOf(OTHER)).toBe(opened)
   expect(await ledger.robotsStates(0, [ORIGIN])).toEqual([{ version: 0, state: {} }])
-  const asker = await bench.takeOne()
+  const asker = await bench.reserveOne()
   expect(await bench.beginPage(asker, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
@@ -59,8 +59,8 @@ test('only an order for the rules may teach them', async () => {
   const bench = await emptyLedger(redis)
   const [page] = await two(bench)
   await bench.beginPage(page, { kind: 'robots-page' })
-  const lesson = { ...lane, fence: page.fence, state: {}, gaps: [], gapMs: GAP, restedMs: 0 }
-  expect(await bench.ledger.learn(lesson)).toBe('stale')
+  const robotsRecord = { ...lane, fence: page.fence, state: {}, delays: [], delayMs: DELAY, elapsedMs: 0 }
+  expect(await bench.ledger.record(robotsRecord)).toBe('stale')
 })
 
 test('a fetcher that dies with it costs the page an attempt; the robots fetch ends by itself, and the rules are not judged by it', async () => {
@@ -69,9 +69,9 @@ test('a fetcher that dies with it costs the page an attempt; the robots fetch en
   const [page] = await two(bench)
   await bench.beginPage(page, { kind: 'robots-page' })
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ begun: 1, questions: [] })
-  clock.pass(QUARANTINE + GAP)
-  const again = (await bench.take()).find(({ agent }) => agent === AGENT)
+  expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
+  clock.pass(QUARANTINE + DELAY)
+  const again = (await bench.reserve()).find(({ agent }) => agent === AGENT)
   expect([again?.tries, again?.robots.state]).toEqual([1, {}])
 })
 
@@ -81,59 +81,59 @@ test.each([
 ])('%s waits while somebody asks for the robots.txt of that origin', async (_, request) => {
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, [url('b', { agent: OTHER })])
-  const asker = await bench.takeOne()
+  const asker = await bench.reserveOne()
   await bench.beginPage(asker, { kind: 'robots' })
-  expect(await bench.ledger.enter(request)).toEqual({ kind: 'wait', waitMs: 250 })
-  await bench.ledger.learn({ ...asker, state: {}, gaps: [], gapMs: 0, restedMs: 0 })
-  expect(await bench.ledger.enter(request)).toMatchObject({ kind: 'granted' })
+  expect(await bench.ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
+  await bench.ledger.record({ ...asker, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })
+  expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted' })
 })
 
 test('while a hop fetches robots.txt nobody else does; a hop to another path leaves that to others', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
-  const { fence, gapMs } = await granted(ledger.enter(hop))
-  const settled = { ...lane, gapMs, mood: { kind: 'fine' as const }, restedMs: 0, entered: true as const }
+  const { fence, delayMs } = await granted(ledger.acquire(hop))
+  const settled = { ...lane, delayMs, load: { kind: 'normal' as const }, elapsedMs: 0, secondary: true as const }
   await ledger.park(0, [url('b', { agent: OTHER })])
-  expect((await bench.takeOne()).robots.state).toEqual({})
-  await ledger.settle({ ...settled, fence })
-  bench.clock.pass(gapMs + 30_000)
+  expect((await bench.reserveOne()).robots.state).toEqual({})
+  await ledger.complete({ ...settled, fence })
+  bench.clock.pass(delayMs + 30_000)
   await ledger.reap(0)
-  const second = await granted(ledger.enter(robotsHop))
-  const asker = await bench.takeOne()
+  const second = await granted(ledger.acquire(robotsHop))
+  const asker = await bench.reserveOne()
   expect(asker.robots.state).toMatchObject({ question: { fence: second.fence } })
-  expect(await bench.beginPage(asker, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'being-asked' })
-  await ledger.settle({ ...settled, fence: second.fence })
+  expect(await bench.beginPage(asker, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
+  await ledger.complete({ ...settled, fence: second.fence })
   await ledger.endRobotsFetch({ origin: ORIGIN, fence: second.fence, agents: [OTHER] })
-  expect(await bench.beginPage(await bench.takeOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await bench.beginPage(await bench.reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
 test('a robots fetch that nobody ended is none for those who come later', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
-  await ledger.enter(robotsHop)
+  await ledger.acquire(robotsHop)
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ begun: 1, questions: [] })
+  expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
   clock.pass(QUARANTINE)
   await ledger.operate({ ...by, action: 'refetch' }, [OTHER])
   await ledger.park(0, [url('b', { agent: OTHER })])
-  expect(await bench.takeOne()).toMatchObject({ refetch: true, robots: { state: {} } })
+  expect(await bench.reserveOne()).toMatchObject({ refetch: true, robots: { state: {} } })
 })
 
 // --- the gates of an origin whose lane the visitor holds already ---------------------------------------------------
 
 /** The lane is held as the clock of another one. */
-async function held({ ledger }: Bench): Promise<EnterRequest> {
-  const { fence } = await granted(ledger.enter({ lanes: [lane], kind: 'clock', gapMs: GAP }))
+async function held({ ledger }: Bench): Promise<SecondaryRequest> {
+  const { fence } = await granted(ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: DELAY }))
   return { ...robotsHop, heldFence: fence }
 }
 
 test('a hop into a lane that is held already leases nothing, and is the robots fetch of its origin', async () => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
-  expect(await bench.ledger.enter(request)).toMatchObject({ kind: 'granted', fence: request.heldFence, lane })
+  expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted', fence: request.heldFence, lane })
   expect(await bench.raw.zcard('{decorum:0}:visits')).toBe(1)
   expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.heldFence)
-  expect(await bench.ledger.enter(request), 'its own robots fetch keeps it from nothing').toMatchObject({
+  expect(await bench.ledger.acquire(request), 'its own robots fetch keeps it from nothing').toMatchObject({
     kind: 'granted',
   })
 })
@@ -143,21 +143,21 @@ test.each(['block', 'pause'] as const)('an operator’s %s holds there, too', as
   const request = await held(bench)
   await bench.ledger.operate({ ...by, action, until: bench.clock.now + 60_000 }, [AGENT])
   const answer = action === 'block' ? { kind: 'blocked' } : { kind: 'wait', waitMs: 60_000 }
-  expect(await bench.ledger.enter(request)).toEqual(answer)
+  expect(await bench.ledger.acquire(request)).toEqual(answer)
 })
 
 test('so does the back-off of the site, and somebody else’s robots fetch', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
   await ledger.park(0, [url('b', { agent: OTHER }), url('c', { agent: 'third' })])
-  const [other, third] = (await bench.take()) as [TakenLane, TakenLane]
+  const [other, third] = (await bench.reserve()) as [ReservedLane, ReservedLane]
   await bench.beginPage(other)
   await bench.beginPage(third, { kind: 'robots' })
   const request = await held(bench)
-  expect(await ledger.enter(request)).toEqual({ kind: 'wait', waitMs: 250 })
-  await ledger.learn({ ...third, state: {}, gaps: [], gapMs: 0, restedMs: 0 })
-  await bench.finish(other, { mood: { kind: 'too-fast', retryAfterMs: 20_000 } } as object)
-  const shut = await ledger.enter(request)
+  expect(await ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
+  await ledger.record({ ...third, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })
+  await bench.finish(other, { load: { kind: 'asked-for-less', retryAfterMs: 20_000 } } as object)
+  const shut = await ledger.acquire(request)
   expect(shut.kind === 'wait' && shut.waitMs).toBeGreaterThanOrEqual(20_000)
 })
 
@@ -166,28 +166,28 @@ test('a visitor whose lease is over is let in nowhere', async () => {
   const request = await held(bench)
   bench.clock.pass(LEASE)
   await bench.ledger.reap(0)
-  expect(await bench.ledger.enter(request)).toMatchObject({ kind: 'wait' })
+  expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'wait' })
 })
 
 // --- the longest delay known -----------------------------------------------------------------------------------------
 
 test('the clock above a hop owes the delay that is known of the origin where it leads', async () => {
   const bench = await emptyLedger(redis)
-  await learnGap(bench, 9_000)
+  await recordDelay(bench, 9_000)
   const host = { agent: AGENT, origin: 'https://site.test' }
-  const clock: EnterRequest = { lanes: [host], kind: 'clock', gapMs: GAP }
-  expect(await bench.ledger.enter({ ...clock, of: lane })).toMatchObject({ kind: 'granted', gapMs: 9_000 })
-  expect(await bench.ledger.enter(hop)).toMatchObject({ kind: 'granted', gapMs: 9_000 })
+  const clock: SecondaryRequest = { lanes: [host], kind: 'clock', delayMs: DELAY }
+  expect(await bench.ledger.acquire({ ...clock, of: lane })).toMatchObject({ kind: 'granted', delayMs: 9_000 })
+  expect(await bench.ledger.acquire(hop)).toMatchObject({ kind: 'granted', delayMs: 9_000 })
 })
 
 test('a lane that is taken tells the delay known of it, in force or not', async () => {
   const bench = await emptyLedger(redis)
-  await learnGap(bench, 9_000)
+  await recordDelay(bench, 9_000)
   await bench.ledger.park(0, urls('a', 'b'))
-  const lanes = await bench.take()
+  const lanes = await bench.reserve()
   expect(lanes.find(({ agent }) => agent === AGENT)).toMatchObject({ delayMs: 9_000 })
   await bench.ledger.operate({ ...by, action: 'pause', until: bench.clock.now + 5 }, [AGENT]) // the slower path of take
   bench.clock.pass(60_000)
   await bench.ledger.reap(0)
-  expect((await bench.take()).find(({ agent }) => agent === AGENT)).toMatchObject({ delayMs: 9_000 })
+  expect((await bench.reserve()).find(({ agent }) => agent === AGENT)).toMatchObject({ delayMs: 9_000 })
 })

@@ -12,29 +12,29 @@ test('of an origin nobody has heard of: nothing, in the same shape', async () =>
     origin: ORIGIN,
     version: 0,
     state: {},
-    gaps: [],
+    delays: [],
     lanes: [{ agent: AGENT, origin: ORIGIN, waiting: 0, state: 'idle', tries: 0 }],
     now: clock.now,
   })
 })
 
 test('a lane is waiting, reserved, in flight, waiting again with a try, and idle', async () => {
-  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
   const lane = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]
   await ledger.park(0, urls('a'))
   const head = url('a').parked
   expect(await lane()).toMatchObject({ state: 'waiting', waiting: 1, due: clock.now, tries: 0, head })
-  const first = await takeOne()
+  const first = await reserveOne()
   expect(await lane()).toMatchObject({ state: 'reserved', waiting: 1, head })
   await beginPage(first)
   expect(await lane()).toMatchObject({ state: 'in-flight' })
   expect((await lane())?.due).toBeUndefined()
-  await ledger.settle({ ...first, gapMs: 500, restedMs: 0, mood: { kind: 'fine' } })
+  await ledger.complete({ ...first, delayMs: 500, elapsedMs: 0, load: { kind: 'normal' } })
   expect(await lane()).toMatchObject({ state: 'waiting', tries: 1, due: clock.now + 500 })
   clock.pass(500)
-  const second = await takeOne()
+  const second = await reserveOne()
   await beginPage(second)
-  await finish(second, { gapMs: 500 })
+  await finish(second, { delayMs: 500 })
   expect(await lane()).toEqual({
     agent: AGENT,
     origin: ORIGIN,
@@ -46,25 +46,25 @@ test('a lane is waiting, reserved, in flight, waiting again with a try, and idle
 })
 
 test('the head shown is the one that is next: high before normal, the tried one before both', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   const head = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]?.head
   await ledger.park(0, urls('n'))
-  const first = await takeOne()
+  const first = await reserveOne()
   await beginPage(first)
   await ledger.park(0, [url('h', { priority: 'high' })])
-  await ledger.settle({ ...first, gapMs: 0, restedMs: 0, mood: { kind: 'fine' } })
+  await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   expect(await head()).toMatchObject({ id: 'n', priority: 'normal' })
   clock.pass(1)
-  const again = await takeOne()
+  const again = await reserveOne()
   await ledger.resolve(0, [{ ...again, dropped: [outcomeOf('n')], next: { kind: 'release' } }])
   await ledger.park(0, urls('n2'))
   expect(await head()).toMatchObject({ id: 'h', priority: 'high' })
 })
 
 test('a question under way is part of what is known of an origin', async () => {
-  const { ledger, takeOne, beginPage, clock } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane, { kind: 'robots' })
   const question = { fence: lane.fence, until: expect.closeTo(clock.now + LEASE, -5) }
   expect((await ledger.viewOrigin(ORIGIN, [])).state).toEqual({ question })
@@ -72,10 +72,10 @@ test('a question under way is part of what is known of an origin', async () => {
 })
 
 test('the partition as a whole: lanes, due, in flight, waiting, unread, next due, counts', async () => {
-  const { ledger, clock, visit, take, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserve, beginPage } = await emptyLedger(redis)
   await visit('done', 5_000)
   await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' }), ...urls('later')])
-  const [one] = await take({ limit: 1 })
+  const [one] = await reserve({ limit: 1 })
   await beginPage(one!)
   expect(await ledger.viewPartition(0)).toEqual({
     tag: TAG,
@@ -91,7 +91,7 @@ test('the partition as a whole: lanes, due, in flight, waiting, unread, next due
 })
 
 test('lanes as they open, the latest first, or by the end of their lease; each with its origin', async () => {
-  const { ledger, clock, take, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserve, beginPage } = await emptyLedger(redis)
   const sites = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.test`)
   for (const [at, origin] of sites.entries()) {
     await ledger.park(0, [url(`${at}`, { origin })])
@@ -103,7 +103,7 @@ test('lanes as they open, the latest first, or by the end of their lease; each w
   expect(await shown('latest')).toEqual(sites.toReversed())
   expect(await shown('soonest', 2, 1)).toEqual(sites.slice(1, 3))
   expect(await shown('soonest', 0)).toEqual([])
-  const [first] = await take({ limit: 1 })
+  const [first] = await reserve({ limit: 1 })
   await beginPage(first!)
   expect(await shown('in-flight')).toEqual([sites[0]])
   expect(await shown('soonest')).toEqual(sites.slice(1))
@@ -130,9 +130,9 @@ test('however many are asked for, 200 lanes are shown at most', async () => {
 
 test('a hold is shown while it lasts', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
-  expect((await ledger.viewPartition(0)).heldUntil).toBe(clock.now + 1_000)
+  expect((await ledger.viewPartition(0)).holdUntil).toBe(clock.now + 1_000)
   clock.pass(1_000)
-  expect((await ledger.viewPartition(0)).heldUntil).toBeUndefined()
+  expect((await ledger.viewPartition(0)).holdUntil).toBeUndefined()
 })
 
 test('who announces itself is known until it is silent for its life, or says goodbye', async () => {
@@ -156,7 +156,7 @@ test('a dispatcher is called back with the partition in which a lane became due'
 })
 
 test('the bell rings for a lane that became due before all others, and only for such', async () => {
-  const { ledger, clock, takeOne, beginPage, finish, raw } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish, raw } = await emptyLedger(redis)
   const ear = raw.duplicate()
   onTestFinished(() => ear.disconnect())
   const heard: string[] = []
@@ -175,18 +175,18 @@ test('the bell rings for a lane that became due before all others, and only for 
   expect(await settled(), 'one that is due later').toBe(0)
   await ledger.park(0, urls('a'))
   expect(await settled(), 'nothing new').toBe(0)
-  const lane = await takeOneOf('http://site.test')
+  const lane = await reserveOneOf('http://site.test')
   await beginPage(lane)
-  await finish(lane, { gapMs: 60_000 })
+  await finish(lane, { delayMs: 60_000 })
   expect(await settled(), 'another lane is due before').toBe(0)
-  const last = await takeOne()
+  const last = await reserveOne()
   await beginPage(last)
-  await finish(last, { gapMs: 30_000 })
+  await finish(last, { delayMs: 30_000 })
   expect(await settled(), 'earlier than all others').toBe(1)
 
-  async function takeOneOf(origin: string) {
-    const taken = await ledger.take(0, { limit: 1, aheadMs: 0, inFlightLimit: 9, peek: 1 })
-    if (taken.kind !== 'taken' || taken.lanes[0]?.origin !== origin) throw new Error('it is due first')
+  async function reserveOneOf(origin: string) {
+    const taken = await ledger.reserve(0, { limit: 1, aheadMs: 0, inFlightLimit: 9, peek: 1 })
+    if (taken.kind !== 'reserved' || taken.lanes[0]?.origin !== origin) throw new Error('it is due first')
     return taken.lanes[0]
   }
 })

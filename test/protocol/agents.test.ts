@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadAgents } from '../../packages/protocol/src/index.ts'
 
-const settings = { defaultGapMs: 1_000, maxGapMs: 10_000 }
+const settings = { defaultDelayMs: 1_000, maxDelayMs: 10_000 }
 const bot = { name: 'My-Bot', userAgent: 'my-bot/1.0 (+https://example.com/bot)' }
 const load = (...entries: object[]) => loadAgents({ ...settings, agents: JSON.stringify(entries) })
 
@@ -21,8 +21,8 @@ test('the first agent is the default; names are found without regard to case', (
     fallbacks: ['base'],
     userAgent: bot.userAgent,
     profile: 'google',
-    minGapMs: 1_000,
-    maxGapMs: 10_000,
+    minDelayMs: 1_000,
+    maxDelayMs: 10_000,
     honourCrawlDelay: false,
     hasContact: true,
   })
@@ -36,24 +36,24 @@ test('google profiles keep crawl-delay only when asked to; all others do', () =>
   expect(load({ ...bot, profile: 'google', honourCrawlDelay: true }).default.honourCrawlDelay).toBe(true)
 })
 
-test('floor and cap of the gap: own, or the common ones; a floor above the common cap lifts it', () => {
-  expect(load({ ...bot, minGapMs: 0, maxGapMs: 0 }).default).toMatchObject({ minGapMs: 0, maxGapMs: 0 })
-  expect(load({ ...bot, minGapMs: 20_000 }).default).toMatchObject({ minGapMs: 20_000, maxGapMs: 20_000 })
-  expect(() => load({ ...bot, minGapMs: 5, maxGapMs: 4 })).toThrow(/minGapMs lies under maxGapMs/)
-  expect(() => load({ ...bot, maxGapMs: 500 })).toThrow(/floor of the gap \(1000 ms\) lies above its cap \(500 ms\)/)
+test('floor and cap of the delay: own, or the common ones; a floor above the common cap lifts it', () => {
+  expect(load({ ...bot, minDelayMs: 0, maxDelayMs: 0 }).default).toMatchObject({ minDelayMs: 0, maxDelayMs: 0 })
+  expect(load({ ...bot, minDelayMs: 20_000 }).default).toMatchObject({ minDelayMs: 20_000, maxDelayMs: 20_000 })
+  expect(() => load({ ...bot, minDelayMs: 5, maxDelayMs: 4 })).toThrow(/minDelayMs lies under maxDelayMs/)
+  expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(/floor of the delay \(1000 ms\) lies above its cap \(500 ms\)/)
 })
 
-test('the adaptive gap is off unless asked for; its floor and cap are the agent’s own or none and the gap’s', () => {
-  expect(load(bot).default).not.toHaveProperty('adaptiveGap')
+test('the adaptive delay is off unless asked for; its floor and cap are the agent’s own or none and the delay’s', () => {
+  expect(load(bot).default).not.toHaveProperty('adaptiveDelay')
   const whole = { factor: 2.5, floorMs: 100, capMs: 60_000 }
-  expect(load({ ...bot, adaptiveGap: whole }).default.adaptiveGap).toEqual(whole)
-  expect(load({ ...bot, maxGapMs: 7_000, adaptiveGap: { factor: 5 } }).default.adaptiveGap).toEqual({
+  expect(load({ ...bot, adaptiveDelay: whole }).default.adaptiveDelay).toEqual(whole)
+  expect(load({ ...bot, maxDelayMs: 7_000, adaptiveDelay: { factor: 5 } }).default.adaptiveDelay).toEqual({
     factor: 5,
     floorMs: 0,
     capMs: 7_000,
   })
-  expect(() => load({ ...bot, adaptiveGap: { factor: 5, floorMs: 2_000, capMs: 1_000 } })).toThrow(
-    /My-Bot: the floor of the adaptive gap \(2000 ms\) lies above its cap \(1000 ms\)/,
+  expect(() => load({ ...bot, adaptiveDelay: { factor: 5, floorMs: 2_000, capMs: 1_000 } })).toThrow(
+    /My-Bot: the floor of the adaptive delay \(2000 ms\) lies above its cap \(1000 ms\)/,
   )
 })
 
@@ -69,18 +69,18 @@ test.each([
   ['a header of other octets', { ...bot, userAgent: 'böt https://example.com' }, /printable ASCII/],
   ['a header with a line break', { ...bot, userAgent: 'bot https://example.com\r\nX: y' }, /printable ASCII/],
   ['another profile', { ...bot, profile: 'bing' }, /profile/],
-  ['a misspelt field', { ...bot, mingapms: 5 }, /mingapms/],
-  ['a negative gap', { ...bot, minGapMs: -1 }, /minGapMs/],
-  ['an adaptive gap without a factor', { ...bot, adaptiveGap: { capMs: 5 } }, /adaptiveGap.factor/],
-  ['a factor of nothing', { ...bot, adaptiveGap: { factor: 0 } }, /adaptiveGap.factor/],
-  ['a factor in words', { ...bot, adaptiveGap: { factor: 'five' } }, /adaptiveGap.factor/],
-  ['half a millisecond', { ...bot, adaptiveGap: { factor: 1, floorMs: 0.5 } }, /adaptiveGap.floorMs/],
+  ['a misspelt field', { ...bot, mindelayms: 5 }, /mindelayms/],
+  ['a negative delay', { ...bot, minDelayMs: -1 }, /minDelayMs/],
+  ['an adaptive delay without a factor', { ...bot, adaptiveDelay: { capMs: 5 } }, /adaptiveDelay.factor/],
+  ['a factor of nothing', { ...bot, adaptiveDelay: { factor: 0 } }, /adaptiveDelay.factor/],
+  ['a factor in words', { ...bot, adaptiveDelay: { factor: 'five' } }, /adaptiveDelay.factor/],
+  ['half a millisecond', { ...bot, adaptiveDelay: { factor: 1, floorMs: 0.5 } }, /adaptiveDelay.floorMs/],
   [
-    'a misspelt field of the adaptive gap',
-    { ...bot, adaptiveGap: { factor: 5, cap: 5 } },
-    /adaptiveGap\.cap: there is no such member/,
+    'a misspelt field of the adaptive delay',
+    { ...bot, adaptiveDelay: { factor: 5, cap: 5 } },
+    /adaptiveDelay\.cap: there is no such member/,
   ],
-  ['an adaptive gap that is switched on', { ...bot, adaptiveGap: true }, /adaptiveGap/],
+  ['an adaptive delay that is switched on', { ...bot, adaptiveDelay: true }, /adaptiveDelay/],
 ])('refused: %s', (_, entry, message) => {
   expect(() => load(entry)).toThrow(message)
 })

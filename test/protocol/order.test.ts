@@ -18,7 +18,7 @@ const order: Order = {
   path: '/x?y',
   fence: 1_800_000_000_000_001,
   version: 0,
-  gapMs: 1_000,
+  delayMs: 1_000,
   notBefore: 1_800_000_000_000.125,
   id: 'i',
   attempt: 1,
@@ -42,7 +42,7 @@ test('any order that a gateway can write is read as it was meant', () => {
       path: fc.webPath().map((path) => `/${path}`),
       fence: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
       version: fc.nat(),
-      gapMs: fc.double({ min: 0, max: 1e12, noNaN: true }).map((length) => length + 0),
+      delayMs: fc.double({ min: 0, max: 1e12, noNaN: true }).map((length) => length + 0),
       notBefore: instant,
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }),
       attempt: fc.integer({ min: 1, max: 1_000 }),
@@ -68,7 +68,7 @@ test('any order that a gateway can write is read as it was meant', () => {
 
 test('what is usual is not written, and reading puts it back', () => {
   const usual = writtenOrder(order, order.notBefore)
-  expect(Object.keys(usual)).toEqual(['agent', 'origin', 'path', 'fence', 'version', 'gapMs', 'id'])
+  expect(Object.keys(usual)).toEqual(['agent', 'origin', 'path', 'fence', 'version', 'delayMs', 'id'])
   expect(ordersIn({ orders: [usual] })).toEqual([{ ok: true, order: { ...order, notBefore: 0 } }])
 })
 

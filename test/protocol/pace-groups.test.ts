@@ -17,7 +17,7 @@ test('by default a host has one clock, and nothing else has', () => {
 
 test('an IPv6 literal is a host like any other', () => {
   expect(loadPaceGroups('').hostLane('ant', 'http://[2001:db8::1]:81')?.origin).toBe('https://[2001:db8::1]')
-  expect(names('{"address":{"gapMs":1}}', 'https://a.example', '2001:db8::1')).toEqual(['ant address://[2001:db8::1]'])
+  expect(names('{"address":{"delayMs":1}}', 'https://a.example', '2001:db8::1')).toEqual(['ant address://[2001:db8::1]'])
 })
 
 test.each([
@@ -26,18 +26,18 @@ test.each([
   ['http://127.0.0.1:8080', undefined],
   ['https://localhost', undefined],
 ])('the registrable domain of %s', (origin, clock) => {
-  expect(names('{"domain":{"gapMs":1}}', origin)).toEqual(clock === undefined ? [] : [clock])
+  expect(names('{"domain":{"delayMs":1}}', origin)).toEqual(clock === undefined ? [] : [clock])
 })
 
 test('clocks come in one order, whatever the order in the file; an address that is not known has none', () => {
   const file = JSON.stringify({
     lists: [
-      { name: 'b', hosts: ['*.example.com'], gapMs: 1 },
-      { name: 'a', hosts: ['www.example.com'], gapMs: 1, sharedByAgents: true },
+      { name: 'b', hosts: ['*.example.com'], delayMs: 1 },
+      { name: 'a', hosts: ['www.example.com'], delayMs: 1, sharedByAgents: true },
     ],
-    host: { gapMs: 5, sharedByAgents: true },
-    domain: { gapMs: 1, inFlight: 2 },
-    address: { gapMs: 1 },
+    host: { delayMs: 5, sharedByAgents: true },
+    domain: { delayMs: 1, inFlight: 2 },
+    address: { delayMs: 1 },
   })
   const all = ['* host://www.example.com', 'ant list://b', '* list://a']
   const domain = ['ant domain://example.com', 'ant domain://example.com:1']
@@ -47,7 +47,7 @@ test('clocks come in one order, whatever the order in the file; an address that 
 })
 
 test('the places of a group lie in one partition, and so do a lane and the clock of its host', () => {
-  const [clock] = loadPaceGroups('{"address":{"gapMs":1,"inFlight":16}}').above(
+  const [clock] = loadPaceGroups('{"address":{"delayMs":1,"inFlight":16}}').above(
     'ant',
     'https://a.example',
     '2001:db8::7',
@@ -59,13 +59,13 @@ test('the places of a group lie in one partition, and so do a lane and the clock
 })
 
 test.each([
-  ['{"domain":{}}', /domain.*gapMs|gapMs[\s\S]*domain/],
+  ['{"domain":{}}', /domain.*delayMs|delayMs[\s\S]*domain/],
   ['{"host":"yes"}', /host/],
-  ['{"adress":{"gapMs":1}}', /adress/],
-  ['{"address":{"gapMs":1,"inFlight":99}}', /inFlight/],
-  ['{"lists":[{"name":"A B","hosts":["x.example"],"gapMs":1}]}', /small letters/],
-  ['{"lists":[{"name":"a","hosts":["https://x.example"],"gapMs":1}]}', /a host such as/],
-  ['{"lists":[{"name":"a","hosts":["x"],"gapMs":1},{"name":"a","hosts":["y"],"gapMs":1}]}', /two lists/],
+  ['{"adress":{"delayMs":1}}', /adress/],
+  ['{"address":{"delayMs":1,"inFlight":99}}', /inFlight/],
+  ['{"lists":[{"name":"A B","hosts":["x.example"],"delayMs":1}]}', /small letters/],
+  ['{"lists":[{"name":"a","hosts":["https://x.example"],"delayMs":1}]}', /a host such as/],
+  ['{"lists":[{"name":"a","hosts":["x"],"delayMs":1},{"name":"a","hosts":["y"],"delayMs":1}]}', /two lists/],
   ['{', /the inline JSON cannot be read/],
   ['/no/such/file.json', /no\/such\/file.json cannot be read/],
 ])('%s is refused with a reason', (text, reason) => {

@@ -8,8 +8,8 @@ const REDIS_URL = 'redis://127.0.0.1:6379'
 test('defaults are those of the design', () => {
   expect(readSettings(Schema, { REDIS_URL })).toMatchObject({
     DECORUM_PARTITIONS: 1,
-    DEFAULT_GAP_MS: 1_000,
-    MAX_GAP_MS: 10_000,
+    DEFAULT_DELAY_MS: 1_000,
+    MAX_DELAY_MS: 10_000,
     MAX_ATTEMPTS: 5,
     FETCH_DEADLINE_MS: 30_000,
     LEASE_MS: 45_000,
@@ -20,11 +20,11 @@ test('defaults are those of the design', () => {
   })
 })
 
-test('an empty or blank variable is absent: it never turns a gap into zero', () => {
-  expect(readSettings(Schema, { REDIS_URL, DEFAULT_GAP_MS: '', LEASE_MS: ' ', MAX_GAP_MS: '\t' })).toMatchObject({
-    DEFAULT_GAP_MS: 1_000,
+test('an empty or blank variable is absent: it never turns a delay into zero', () => {
+  expect(readSettings(Schema, { REDIS_URL, DEFAULT_DELAY_MS: '', LEASE_MS: ' ', MAX_DELAY_MS: '\t' })).toMatchObject({
+    DEFAULT_DELAY_MS: 1_000,
     LEASE_MS: 45_000,
-    MAX_GAP_MS: 10_000,
+    MAX_DELAY_MS: 10_000,
   })
 })
 
@@ -33,7 +33,7 @@ test('each wrong variable is named, with what is expected', () => {
     REDIS_URL: 'http://x',
     LEASE_MS: 'soon',
     MAX_ATTEMPTS: '0',
-    DEFAULT_GAP_MS: '-1',
+    DEFAULT_DELAY_MS: '-1',
     PORT: '70000',
     LOG_LEVEL: 'loud',
   }
@@ -47,9 +47,9 @@ test('no Redis address is a refusal as well', () => {
   expect(() => readSettings(Schema, {})).toThrow(/REDIS_URL/)
 })
 
-test('a fetch ends inside its lease, and the floor of the gap lies under its cap', () => {
-  const fine = { FETCH_DEADLINE_MS: 30_000, LEASE_MS: 45_000, DEFAULT_GAP_MS: 1_000, MAX_GAP_MS: 10_000 }
+test('a fetch ends inside its lease, and the floor of the delay lies under its cap', () => {
+  const fine = { FETCH_DEADLINE_MS: 30_000, LEASE_MS: 45_000, DEFAULT_DELAY_MS: 1_000, MAX_DELAY_MS: 10_000 }
   expect(() => checkRelations(fine)).not.toThrow()
   expect(() => checkRelations({ ...fine, LEASE_MS: 30_000 })).toThrow(/must end inside its lease/)
-  expect(() => checkRelations({ ...fine, DEFAULT_GAP_MS: 10_001 })).toThrow(/floor of the gap lies under its cap/)
+  expect(() => checkRelations({ ...fine, DEFAULT_DELAY_MS: 10_001 })).toThrow(/floor of the delay lies under its cap/)
 })

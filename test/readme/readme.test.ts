@@ -94,7 +94,7 @@ test('the two commands: a crawl of urls.txt leaves its outcomes in decorum-out/'
 })
 
 test('the agents file is one', () => {
-  const { default: agent } = loadAgents({ agents: block('agents'), defaultGapMs: 1_000, maxGapMs: 10_000 })
+  const { default: agent } = loadAgents({ agents: block('agents'), defaultDelayMs: 1_000, maxDelayMs: 10_000 })
   expect(agent).toMatchObject({ name: 'example-web', profile: 'decorum', hasContact: true })
 })
 

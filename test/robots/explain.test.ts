@@ -126,10 +126,10 @@ describe('warnings, with their lines', () => {
 
 describe('check', () => {
   const question = { url: 'https://h.example/shop/open', robots: shop, agent: 'foo-bar', floorMs: 1_000, capMs: 10_000 }
-  test('the gap: as written, as clamped, and whence', () => {
+  test('the delay: as written, as clamped, and whence', () => {
     const [verdict] = explainCheck({ ...question, profiles: ['decorum'] }).verdicts
     expect(verdict?.delay).toEqual({
-      gapMs: 10_000,
+      delayMs: 10_000,
       decidedBy: 'cap',
       honoured: true,
       site: { seconds: 30, clampedSeconds: 30, written: '30', line: 7, token: '*', group: { agents: ['*'], line: 1 } },
@@ -141,15 +141,15 @@ describe('check', () => {
         robots: lines('user-agent: *', `crawl-delay: ${written}`),
         profiles: ['decorum'],
       }).verdicts[0]?.delay
-    expect(delayOf('3', 1_000)).toMatchObject({ gapMs: 3_000, decidedBy: 'crawl-delay' })
-    expect(delayOf('.5', 1_000)).toMatchObject({ gapMs: 1_000, decidedBy: 'floor' })
-    expect(delayOf('soon', 2_000)).toMatchObject({ gapMs: 2_000, decidedBy: 'floor' })
+    expect(delayOf('3', 1_000)).toMatchObject({ delayMs: 3_000, decidedBy: 'crawl-delay' })
+    expect(delayOf('.5', 1_000)).toMatchObject({ delayMs: 1_000, decidedBy: 'floor' })
+    expect(delayOf('soon', 2_000)).toMatchObject({ delayMs: 2_000, decidedBy: 'floor' })
   })
   test('google does not know crawl-delay, unless it is told to honour it', () => {
     const delay = (honourCrawlDelay: boolean): unknown =>
       explainCheck({ ...question, honourCrawlDelay, profiles: ['google'] }).verdicts[0]?.delay
-    expect(delay(false)).toMatchObject({ gapMs: 1_000, decidedBy: 'floor', honoured: false })
-    expect(delay(true)).toMatchObject({ gapMs: 10_000, decidedBy: 'cap', honoured: true })
+    expect(delay(false)).toMatchObject({ delayMs: 1_000, decidedBy: 'floor', honoured: false })
+    expect(delay(true)).toMatchObject({ delayMs: 10_000, decidedBy: 'cap', honoured: true })
   })
   test('all profiles: says where they differ, and puts those together that agree', () => {
     const robots = lines('user-agent: foo', 'disallow: /%7Ex')
@@ -172,7 +172,7 @@ describe('check', () => {
     expect(printed).toContain('DISALLOWED under decorum, coccoc')
     expect(printed).toContain('allowed under rfc9309, google, google-2022')
   })
-  test('for people: verdict, group, rule with its line, losers, gap, warnings', () => {
+  test('for people: verdict, group, rule with its line, losers, delay, warnings', () => {
     const printed = printCheck(
       explainCheck({
         ...question,
@@ -184,7 +184,7 @@ describe('check', () => {
     expect(printed).toContain("group  line 1, * (taken as '*')")
     expect(printed).toContain('rule   line 3, allow: /shop/open')
     expect(printed).toContain('lost   line 2, disallow: /shop: its pattern has fewer octets')
-    expect(printed).toContain("gap    10 s: our cap; the crawl-delay '30' in line 7 is longer")
+    expect(printed).toContain("delay    10 s: our cap; the crawl-delay '30' in line 7 is longer")
     expect(printed).toContain('line 8, misspelt-field')
     expect(printed).toContain('https://h.example/s.xml')
   })

@@ -55,7 +55,7 @@ function ask(state: RobotsState, policy: Policy, at: number, path = '/closed'): 
     T + at,
   )
 }
-/** 'refused', 'allowed', 'ask', 'being-asked', 'unreachable'; '+' when it is time to ask again, '~' when stale. */
+/** 'refused', 'allowed', 'ask', 'robots-in-flight', 'unreachable'; '+' when it is time to ask again, '~' when stale. */
 function short(judged: Judgement): string {
   if (judged.kind === 'wait') return judged.why
   if (judged.kind === 'ask') return 'ask'
@@ -67,8 +67,8 @@ describe('asking', () => {
   test('nothing known: ask; someone asks: wait until he must have answered; he never did: ask', () => {
     expect(at(unknownOrigin, decorum, 0)).toBe('ask')
     const asked = told([0, { kind: 'asked', fence: 1, until: T + 45 * SECOND }])
-    expect(ask(asked, decorum, 0)).toEqual({ kind: 'wait', until: T + 45 * SECOND, why: 'being-asked' })
-    expect(at(asked, decorum, 45 * SECOND - 1)).toBe('being-asked')
+    expect(ask(asked, decorum, 0)).toEqual({ kind: 'wait', until: T + 45 * SECOND, why: 'robots-in-flight' })
+    expect(at(asked, decorum, 45 * SECOND - 1)).toBe('robots-in-flight')
     expect(at(asked, decorum, 45 * SECOND)).toBe('ask')
   })
   test('two askers: the higher fence is the one under way; an answer ends the question', () => {
@@ -109,7 +109,7 @@ describe('keeping', () => {
   })
   test('expired, and someone asks: wait', () => {
     const state = told([0, ok()], [DAY, { kind: 'asked', fence: 9, until: T + DAY + MINUTE }])
-    expect(at(state, decorum, DAY)).toBe('being-asked')
+    expect(at(state, decorum, DAY)).toBe('robots-in-flight')
   })
   test.each([
     [0, 5 * MINUTE],

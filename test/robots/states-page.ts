@@ -163,7 +163,7 @@ function inForce(state: RobotsState, policy: Policy, now: number): string {
 function schedule(event: RobotsEvent): string[] {
   let state = step(unknownOrigin, event, T)
   let now = T
-  const gaps: string[] = []
+  const delays: string[] = []
   for (let k = 0; k < 8; k++) {
     const before = now
     for (;;) {
@@ -171,10 +171,10 @@ function schedule(event: RobotsEvent): string[] {
       if (judged.kind !== 'wait') break
       now = judged.until
     }
-    gaps.push(`${(now - before) / SECOND} s`)
+    delays.push(`${(now - before) / SECOND} s`)
     state = step(state, event, now)
   }
-  return gaps
+  return delays
 }
 
 export function statesPage(): string {

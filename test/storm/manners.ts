@@ -3,7 +3,7 @@ import { agentsOf, type JudgeOptions } from '@decorum/audit'
 import { common } from '@decorum/protocol'
 
 export type Times = {
-  gapMs: number
+  delayMs: number
   capMs: number
   deadlineMs: number
   leaseMs: number
@@ -19,7 +19,7 @@ export type Times = {
 
 /** A lost lease comes back within seconds; too short for a supervisor to be of use. */
 export const SCALED: Times = {
-  gapMs: 150,
+  delayMs: 150,
   capMs: 2_000,
   deadlineMs: 1_200,
   leaseMs: 2_000,
@@ -33,7 +33,7 @@ export const SCALED: Times = {
 
 /** As the product comes. */
 export const DEFAULTS: Times = {
-  gapMs: 1_000,
+  delayMs: 1_000,
   capMs: 10_000,
   deadlineMs: 30_000,
   leaseMs: 45_000,
@@ -57,8 +57,8 @@ export function environment(redisUrl: string, times: Times, more: NodeJS.Process
     REDIS_URL: redisUrl,
     DECORUM_AGENTS: JSON.stringify([AGENT]),
     DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-    DEFAULT_GAP_MS: String(times.gapMs),
-    MAX_GAP_MS: String(times.capMs),
+    DEFAULT_DELAY_MS: String(times.delayMs),
+    MAX_DELAY_MS: String(times.capMs),
     FETCH_DEADLINE_MS: String(times.deadlineMs),
     LEASE_MS: String(times.leaseMs),
     QUARANTINE_MS: String(times.quarantineMs),
@@ -75,7 +75,7 @@ export function environment(redisUrl: string, times: Times, more: NodeJS.Process
 
 /** By what the auditor knows this fleet, and what it owes; every violation is kept. */
 export const judgedBy = (times: Times): JudgeOptions => ({
-  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: times.gapMs, maxDelayMs: times.capMs }),
+  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: times.delayMs, maxDelayMs: times.capMs }),
   robotsRetryMs: times.robotsRetryMs,
   examples: 100_000,
 })

@@ -24,7 +24,7 @@ const KINDS: (Kind & { of15: number })[] = [
   {
     title: 'delay',
     of15: 1,
-    site: (_, { gapMs }) => ({ robots: rules('User-agent: *', `Crawl-delay: ${(gapMs * 2.4) / 1_000}`) }),
+    site: (_, { delayMs }) => ({ robots: rules('User-agent: *', `Crawl-delay: ${(delayMs * 2.4) / 1_000}`) }),
   },
   {
     title: 'tired',

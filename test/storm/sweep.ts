@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { judgeRecord, type Report } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
 import { CANDIDATES, JOB_NAMES, loadPaceGroups, type Outcome, partitionTags, queueOptions } from '@decorum/protocol'
-import type { CrashPoint } from '@decorum/service'
+import type { CrashPoint } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { recordedWeb, type Site } from '../support/origins/index.ts'
 import { type Again, extraRequests } from './again.ts'
@@ -40,7 +40,7 @@ export type SweepResult = {
 }
 
 const SITES = 10
-const PACE_GROUPS = '{"address":{"gapMs":1}}'
+const PACE_GROUPS = '{"address":{"delayMs":1}}'
 const PARTITIONS = 2
 /** Jobs of one batch: enough that two gateways share them. */
 const JOBS = 6
@@ -55,18 +55,18 @@ const PATIENCE_MS = 60_000
 /** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
 const SELDOM: readonly CrashPoint[] = [
   'robots.fetching',
-  'learn.before',
-  'learn.after',
-  'hop.entered',
-  'hop.left',
+  'record.before',
+  'record.after',
+  'hop.acquired',
+  'hop.completed',
   'outbox.after-park',
   'outbox.after-clear',
   'reap.after',
-  'reap.before-learn',
+  'reap.before-record',
   'intake.done',
 ]
 /** What is reaped must have died before. */
-const AFTER_DEATHS: readonly CrashPoint[] = ['reap.after', 'reap.before-learn']
+const AFTER_DEATHS: readonly CrashPoint[] = ['reap.after', 'reap.before-record']
 
 /** What one of two gateways does for both of them: the other one is frozen, or it might always be first. */
 const FIRST_COME: readonly CrashPoint[] = [...AFTER_DEATHS, 'outbox.after-park', 'outbox.after-clear']

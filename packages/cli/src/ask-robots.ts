@@ -33,7 +33,7 @@ const TURN_MS = 60_000
  */
 export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
   const { visitRobots } = await import('../../../services/fetcher/src/visit-robots.ts')
-  const begun = performance.now()
+  const started = performance.now()
   const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`
   if (visited === undefined) {
@@ -43,7 +43,7 @@ export async function askRobots(origin: string, { agent, env, fleet }: Asker): P
     )
   }
   const { event, hops, octets = new Uint8Array(), detail, noContact } = visited
-  const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - begun, event }
+  const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - started, event }
   if (event?.kind === 'answered') {
     const cut = octets.length > ROBOTS_MAX_BYTES
     return { ...base, kind: 'answered', status: event.status, octets: octets.subarray(0, ROBOTS_MAX_BYTES), cut }

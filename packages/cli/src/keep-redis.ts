@@ -39,7 +39,7 @@ export async function keepRedis(
     return guardian
   }
   const first = running === undefined ? (await start()).first : undefined
-  if (first?.kind === 'taken') throw new DataFolderTakenError(task.dir, first.place)
+  if (first?.kind === 'reserved') throw new DataFolderTakenError(task.dir, first.place)
   if (first?.kind === 'failed') throw new EmbeddedRedisError(first.why)
   const door = running ?? (first as Extract<Report, { kind: 'ready' }>)
 

@@ -33,7 +33,7 @@ export type Report =
   /** Redis ended by itself and runs again, on the same port with what its append-only file holds. */
   | { kind: 'restarted'; why: string; pid: number }
   /** Another guardian keeps the Redis of this folder; nothing was started. */
-  | { kind: 'taken'; place: string }
+  | { kind: 'reserved'; place: string }
   /** The parent is gone or has let go; others need this Redis still. */
   | { kind: 'kept' }
   | { kind: 'failed'; why: string }
@@ -75,7 +75,7 @@ async function guard(): Promise<number> {
   let startedAt = 0
   try {
     const other = await otherGuardian()
-    if (other !== undefined) return say({ kind: 'taken', place: other }, 3)
+    if (other !== undefined) return say({ kind: 'reserved', place: other }, 3)
     const wrapper = await endingWithUs()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const start = async (port: number | undefined): Promise<RedisProcess> => {

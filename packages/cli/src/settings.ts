@@ -19,8 +19,8 @@ const Settings = z.object({
   DECORUM_AGENTS: common.DECORUM_AGENTS,
   DECORUM_CONTACT: common.DECORUM_CONTACT,
   DECORUM_ALLOW_ADDRESSES: common.DECORUM_ALLOW_ADDRESSES,
-  DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
-  MAX_GAP_MS: common.MAX_GAP_MS,
+  DEFAULT_DELAY_MS: common.DEFAULT_DELAY_MS,
+  MAX_DELAY_MS: common.MAX_DELAY_MS,
   FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
   LEASE_MS: common.LEASE_MS,
   QUARANTINE_MS: common.QUARANTINE_MS,
@@ -64,8 +64,8 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
 
 function readAgents(c: z.output<typeof Settings>): Agents {
   try {
-    const { DECORUM_AGENTS: agents, DECORUM_CONTACT: contact, DEFAULT_GAP_MS: defaultGapMs, MAX_GAP_MS: maxGapMs } = c
-    return loadAgents({ agents, contact, defaultGapMs, maxGapMs })
+    const { DECORUM_AGENTS: agents, DECORUM_CONTACT: contact, DEFAULT_DELAY_MS: defaultDelayMs, MAX_DELAY_MS: maxDelayMs } = c
+    return loadAgents({ agents, contact, defaultDelayMs, maxDelayMs })
   } catch (error) {
     throw new SettingsError(messageOf(error))
   }
@@ -87,7 +87,7 @@ export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] 
 export function sharedSettings(env: NodeJS.ProcessEnv, settings: CliSettings): Record<string, string> {
   const { agents, allowAddresses, partitions, leaseMs, quarantineMs } = settings
   return {
-    'DECORUM_AGENTS, DECORUM_CONTACT, DEFAULT_GAP_MS or MAX_GAP_MS': JSON.stringify(agents.list),
+    'DECORUM_AGENTS, DECORUM_CONTACT, DEFAULT_DELAY_MS or MAX_DELAY_MS': JSON.stringify(agents.list),
     DECORUM_ALLOW_ADDRESSES: allowAddresses,
     DECORUM_ALLOW_PORTS: env.DECORUM_ALLOW_PORTS ?? '',
     DECORUM_PARTITIONS: String(partitions),

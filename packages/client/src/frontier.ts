@@ -73,14 +73,14 @@ function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number
 
   async function* outcomes(options: Required<OutcomesOptions>): AsyncGenerator<Delivery, void, undefined> {
     const held = new Set<string>()
-    let begun = options.from === 'start'
+    let started = options.from === 'start'
     for (let again = true; again && !closing.signal.aborted; ) {
       // Whoever waits hears of others later. With `wait: false` a partition that is not known would be passed over.
       await partitions.look().catch((error: unknown) => {
         if (!options.wait) throw error
       })
       const names = partitions.streams
-      if (!begun) begun = await begin(names, options)
+      if (!started) started = await start(names, options)
       const ending = new AbortController()
       const signal = AbortSignal.any([closing.signal, ending.signal])
       again = false
@@ -110,7 +110,7 @@ function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number
    * Decides where a group of `from: 'now'` begins, once for all partitions: which of them it has read before is seen only
    * together. Readers that find it missing later make it again from the start.
    */
-  async function begin(streams: string[], { group, from, wait }: Required<OutcomesOptions>): Promise<boolean> {
+  async function start(streams: string[], { group, from, wait }: Required<OutcomesOptions>): Promise<boolean> {
     const make = (): Promise<true> => within(CALL_MS, makeGroup(redis, streams, group, from)).then(() => true)
     return (await untilDone(wait, closing.signal, make)) === true
   }

@@ -1,19 +1,19 @@
 /** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, readTags } from './fit.ts'
-export { type Gap, gapAfter, gapFor, tokensOf } from './gap.ts'
+export { type Delay, delayAfter, effectiveDelay, tokensOf } from './delay.ts'
 export { keysOf, outboxMark, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
 export { type Repartitioned, type RepartitionOptions, type RepartitionProgress, repartition } from './repartition.ts'
-export type { TakeRequest } from './take.ts'
+export type { ReserveRequest } from './reserve.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
-  BeginRequest,
+  StartRequest,
   Confirmation,
-  EnterRequest,
+  SecondaryRequest,
   Entry,
   HeldLane,
   LaneInOrigin,
@@ -21,8 +21,8 @@ export type {
   LaneRef,
   LaneView,
   LearnResult,
-  Lesson,
-  Mood,
+  RobotsRecord,
+  SiteLoad,
   Operation,
   OperationRecord,
   OriginView,
@@ -31,12 +31,12 @@ export type {
   ParkMark,
   ParkResult,
   PartitionView,
-  Permit,
+  StartAnswer,
   Reaped,
   Resolution,
   RobotsFetchEnd,
-  Settlement,
-  SettleResult,
-  TakenLane,
-  TakeResult,
+  Completion,
+  CompleteResult,
+  ReservedLane,
+  ReserveResult,
 } from './types.ts'

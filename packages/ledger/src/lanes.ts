@@ -6,25 +6,25 @@ import { encodeEntry, idSlot } from './entry.ts'
 import { laneName, readLaneName } from './keys.ts'
 import type { Arg, Scripts } from './scripts.ts'
 import { readState } from './state-text.ts'
-import { type TakeRequest, take } from './take.ts'
+import { type ReserveRequest, reserve } from './reserve.ts'
 import type {
-  BeginRequest,
+  StartRequest,
   Confirmation,
-  EnterRequest,
+  SecondaryRequest,
   Entry,
   HeldLane,
   LaneRef,
-  Mood,
+  SiteLoad,
   Parked,
   ParkItem,
   ParkMark,
   ParkResult,
-  Permit,
+  StartAnswer,
   Reaped,
   Resolution,
-  Settlement,
-  SettleResult,
-  TakeResult,
+  Completion,
+  CompleteResult,
+  ReserveResult,
 } from './types.ts'
 
 /** Items of one script call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */
@@ -48,32 +48,32 @@ export type LaneSettings = {
 
 export type Lanes = {
   park(items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
-  take(request: TakeRequest): Promise<TakeResult>
-  begin: Batcher<BeginRequest, Permit>
+  reserve(request: ReserveRequest): Promise<ReserveResult>
+  start: Batcher<StartRequest, StartAnswer>
   confirm(held: HeldLane[]): Promise<Confirmation>
-  enter(request: EnterRequest): Promise<Entry>
-  settle: Batcher<Settlement, SettleResult>
-  resolve(resolutions: Resolution[]): Promise<SettleResult[]>
+  acquire(request: SecondaryRequest): Promise<Entry>
+  complete: Batcher<Completion, CompleteResult>
+  resolve(resolutions: Resolution[]): Promise<CompleteResult[]>
   reap(): Promise<Reaped>
 }
 
 export function lanesOf(scripts: Scripts, settings: LaneSettings): Lanes {
-  const settleAll = async (items: Arg[][]): Promise<SettleResult[]> => {
+  const settleAll = async (items: Arg[][]): Promise<CompleteResult[]> => {
     if (items.length === 0) return []
     const { backOffMs, backOffMaxMs, backOffQuietMs } = settings
-    const answer = await scripts.call('settle', backOffMs, backOffMaxMs, backOffQuietMs, ...items.flat())
-    return answer.slice(2) as SettleResult[]
+    const answer = await scripts.call('complete', backOffMs, backOffMaxMs, backOffQuietMs, ...items.flat())
+    return answer.slice(2) as CompleteResult[]
   }
   return {
     park: (items, mark) => park(scripts, settings, items, mark),
-    take: (request) => take(scripts, settings, request),
-    begin: batched((requests) => begin(scripts, settings, requests), MAX_ITEMS),
+    reserve: (request) => reserve(scripts, settings, request),
+    start: batched((requests) => start(scripts, settings, requests), MAX_ITEMS),
     async confirm(held) {
       const args = held.flatMap((one) => [laneName(one.agent, one.origin), one.fence, one.version ?? ''])
       return (await scripts.call('confirm', ...args))[2] as Confirmation
     },
-    enter: (request) => enter(scripts, settings, request),
-    settle: batched((settlements: Settlement[]) => settleAll(settlements.map(settlementArgs)), MAX_ITEMS / 2),
+    acquire: (request) => acquire(scripts, settings, request),
+    complete: batched((completions: Completion[]) => settleAll(completions.map(completionArgs)), MAX_ITEMS / 2),
     resolve: (resolutions) => settleAll(resolutions.map(resolutionArgs)),
     reap: () => reap(scripts, settings),
   }
@@ -185,34 +185,34 @@ function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): Pa
   })
 }
 
-async function begin(scripts: Scripts, settings: LaneSettings, requests: BeginRequest[]): Promise<Permit[]> {
+async function start(scripts: Scripts, settings: LaneSettings, requests: StartRequest[]): Promise<StartAnswer[]> {
   const args = requests.flatMap((r) => {
     const clock = r.clock === undefined ? '' : laneName(r.clock.agent, r.clock.origin)
-    return [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.gapMs, clock]
+    return [laneName(r.agent, r.origin), r.fence, r.kind, r.version, r.delayMs, clock]
   })
-  const answer = await scripts.call('begin', settings.leaseMs, settings.grantAheadMs, ...args)
-  return requests.map((_, index): Permit => {
-    const [kind, wait = '0', fence, gap] = (answer[2 + index] as string).split('|')
+  const answer = await scripts.call('start', settings.leaseMs, settings.grantAheadMs, ...args)
+  return requests.map((_, index): StartAnswer => {
+    const [kind, wait = '0', fence, delay] = (answer[2 + index] as string).split('|')
     const waitMs = Number(wait)
     if (kind === 'granted') {
-      const clock = fence === undefined ? {} : { clock: { fence: Number(fence), gapMs: Number(gap) } }
+      const clock = fence === undefined ? {} : { clock: { fence: Number(fence), delayMs: Number(delay) } }
       return { kind, leaseMs: settings.leaseMs, ...(waitMs > 0 ? { waitMs } : {}), ...clock }
     }
     if (kind === 'early') return { kind, waitMs }
-    return { kind: 'refused', why: kind as Extract<Permit, { kind: 'refused' }>['why'] }
+    return { kind: 'refused', why: kind as Extract<StartAnswer, { kind: 'refused' }>['why'] }
   })
 }
 
-async function enter(
+async function acquire(
   scripts: Scripts,
   { leaseMs }: LaneSettings,
-  { lanes, kind, gapMs, of, isRobots, heldFence, by }: EnterRequest,
+  { lanes, kind, delayMs, of, isRobots, heldFence, by }: SecondaryRequest,
 ): Promise<Entry> {
   const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
-  const [, , answer, value, gap, lane] = await scripts.call(
-    'enter',
+  const [, , answer, value, delay, lane] = await scripts.call(
+    'acquire',
     leaseMs,
-    gapMs,
+    delayMs,
     kind,
     nameOf(kind === 'hop' ? lanes[0] : of),
     isRobots === true ? 1 : 0,
@@ -222,22 +222,22 @@ async function enter(
   )
   if (answer === 'blocked') return { kind: answer }
   if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
-  return { kind: 'granted', lane: readLaneName(lane ?? ''), fence: Number(value), gapMs: Number(gap), leaseMs }
+  return { kind: 'granted', lane: readLaneName(lane ?? ''), fence: Number(value), delayMs: Number(delay), leaseMs }
 }
 
-function settlementArgs(s: Settlement): Arg[] {
-  const rested = s.restedMs === 0 ? 0 : s.restedMs.toFixed(3)
+function completionArgs(s: Completion): Arg[] {
+  const rested = s.elapsedMs === 0 ? 0 : s.elapsedMs.toFixed(3)
   const { outcome } = s
-  if (outcome !== undefined && s.candidate === undefined && s.mood.kind === 'fine' && isAssigned(outcome.id))
-    return [laneName(s.agent, s.origin), s.fence, 'done', s.gapMs, rested, JSON.stringify(outcome), outcome.kind]
-  const stays = outcome === undefined && s.entered !== true
+  if (outcome !== undefined && s.candidate === undefined && s.load.kind === 'normal' && isAssigned(outcome.id))
+    return [laneName(s.agent, s.origin), s.fence, 'done', s.delayMs, rested, JSON.stringify(outcome), outcome.kind]
+  const stays = outcome === undefined && s.secondary !== true
   const args: Arg[] = [
     laneName(s.agent, s.origin),
     s.fence,
     stays ? 'again' : 'end',
-    s.gapMs,
+    s.delayMs,
     rested,
-    moodArg(s.mood),
+    loadArg(s.load),
     (outcome === undefined ? 0 : 1) + (s.candidate === undefined ? 0 : 1),
   ]
   if (outcome !== undefined) pushOutcome(args, outcome)
@@ -245,10 +245,10 @@ function settlementArgs(s: Settlement): Arg[] {
   return args
 }
 
-const moodArg = (mood: Mood): string =>
-  mood.kind === 'fine'
-    ? 'fine'
-    : `${mood.kind} ${randomInt(1_000) / 1_000} ${mood.kind === 'too-fast' ? (mood.retryAfterMs ?? '') : ''}`
+const loadArg = (load: SiteLoad): string =>
+  load.kind === 'normal'
+    ? 'normal'
+    : `${load.kind} ${randomInt(1_000) / 1_000} ${load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''}`
 
 function pushOutcome(args: Arg[], outcome: Outcome): void {
   const { bucket, number } = slotOf(outcome.id)
@@ -269,6 +269,6 @@ async function reap(scripts: Scripts, settings: LaneSettings): Promise<Reaped> {
     const [lane, fence, version, state] = answer.slice(at, at + 4) as [string, string, string, string]
     questions.push({ ...readLaneName(lane), fence: Number(fence), version: Number(version), state: readState(state) })
   }
-  const counted = { begun: Number(answer[2]), unbegun: Number(answer[3]), questions }
+  const counted = { started: Number(answer[2]), unstarted: Number(answer[3]), questions }
   return answer[4] === '1' ? { ...counted, more: true } : counted
 }

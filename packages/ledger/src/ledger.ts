@@ -10,19 +10,19 @@ import { type Operations, operationsOf } from './operations.ts'
 import { type BodyBudget, bodyBudget, type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
-import type { TakeRequest } from './take.ts'
+import type { ReserveRequest } from './reserve.ts'
 import { thatAnswer } from './that-answer.ts'
 import type {
-  BeginRequest,
+  StartRequest,
   Confirmation,
-  EnterRequest,
+  SecondaryRequest,
   Entry,
   HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,
   LearnResult,
-  Lesson,
+  RobotsRecord,
   Operation,
   OperationRecord,
   OriginView,
@@ -30,13 +30,13 @@ import type {
   ParkMark,
   ParkResult,
   PartitionView,
-  Permit,
+  StartAnswer,
   Reaped,
   Resolution,
   RobotsFetchEnd,
-  Settlement,
-  SettleResult,
-  TakeResult,
+  Completion,
+  CompleteResult,
+  ReserveResult,
 } from './types.ts'
 import { whyHeld } from './why-held.ts'
 
@@ -46,7 +46,7 @@ export type LedgerOptions = {
   partitions: number
   leaseMs?: number
   quarantineMs?: number
-  /** begin grants a lane that opens this soon, for a caller who waits out the rest by himself (Permit.waitMs) */
+  /** begin grants a lane that opens this soon, for a caller who waits out the rest by himself (StartAnswer.waitMs) */
   grantAheadMs?: number
   /** a reservation that nobody begins ends after this; 30 s, or the lease where that is shorter */
   reserveMs?: number
@@ -86,19 +86,19 @@ export type Ledger = {
   park(partition: number, items: ParkItem[], mark?: ParkMark): Promise<ParkResult>
   /** its job is done: remembered for an hour more, for a gateway that was away while another one did the same job */
   forgetMark(partition: number, name: string): Promise<void>
-  take(partition: number, request: TakeRequest): Promise<TakeResult>
-  begin(request: BeginRequest): Promise<Permit>
+  reserve(partition: number, request: ReserveRequest): Promise<ReserveResult>
+  start(request: StartRequest): Promise<StartAnswer>
   /**
    * Asks again whether what was begun may be sent, some time later: lanes of one partition that one request holds. Refused:
    * they are to be given back by `resolve`, with `unused` what was begun, with `release` a visit.
    */
   confirm(held: HeldLane[]): Promise<Confirmation>
   /** A visit that no waiting URL asked for, now or later. End it by `settle` with `entered`, or `resolve` with `release`. */
-  enter(request: EnterRequest): Promise<Entry>
-  settle(settlement: Settlement): Promise<SettleResult>
-  resolve(partition: number, resolutions: Resolution[]): Promise<SettleResult[]>
-  learn(lesson: Lesson): Promise<LearnResult>
-  endRobotsFetch(end: RobotsFetchEnd): Promise<SettleResult>
+  acquire(request: SecondaryRequest): Promise<Entry>
+  complete(completion: Completion): Promise<CompleteResult>
+  resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
+  record(robotsRecord: RobotsRecord): Promise<LearnResult>
+  endRobotsFetch(end: RobotsFetchEnd): Promise<CompleteResult>
   reap(partition: number): Promise<Reaped>
   body(partition: number, hash: string): Promise<Uint8Array | undefined>
   /** of origins of one partition, in order */
@@ -259,13 +259,13 @@ async function compose(
     park: (partition, items, mark) => of(partition).lanes.park(items, mark),
     forgetMark: async (partition, name) =>
       void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
-    take: (partition, request) => of(partition).lanes.take(request),
-    begin: (request) => of(place(request.origin)).lanes.begin(request),
+    reserve: (partition, request) => of(partition).lanes.reserve(request),
+    start: (request) => of(place(request.origin)).lanes.start(request),
     confirm: (held) => of(place(held[0]?.origin ?? '')).lanes.confirm(held),
-    enter: (request) => of(place(request.lanes[0]?.origin ?? '')).lanes.enter(request),
-    settle: (settlement) => of(place(settlement.origin)).lanes.settle(settlement),
+    acquire: (request) => of(place(request.lanes[0]?.origin ?? '')).lanes.acquire(request),
+    complete: (completion) => of(place(completion.origin)).lanes.complete(completion),
     resolve: (partition, resolutions) => of(partition).lanes.resolve(resolutions),
-    learn: (lesson) => of(place(lesson.origin)).origins.learn(lesson),
+    record: (robotsRecord) => of(place(robotsRecord.origin)).origins.record(robotsRecord),
     endRobotsFetch: (end) => of(place(end.origin)).origins.endRobotsFetch(end),
     reap: (partition) => of(partition).lanes.reap(),
     body: (partition, hash) => of(partition).origins.body(hash),

@@ -88,10 +88,10 @@ async function eachId({ change }: Mover, entries: string[], tag: string, how: 'S
   if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
 }
 
-/** Of an origin (lua/common.lua): the ends of back-off, pause, block and gap by hand. */
+/** Of an origin (lua/common.lua): the ends of back-off, pause, block and delay by hand. */
 const INSTANTS = ['bu', 'pu', 'ku', 'oe', 'se']
 
-/** Robots state, gaps, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */
+/** Robots state, delays, back-off, an operator's hand; and the body that its rules are in. Nothing, when it has moved already. */
 export async function moveOrigin(
   { redis, change }: Mover,
   from: string,

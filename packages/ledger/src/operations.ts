@@ -1,4 +1,4 @@
-/** The operator's hand: pause, block, gap, refetch, drop a backlog. Through the ledger alone, and written down there. */
+/** The operator's hand: pause, block, delay, refetch, drop a backlog. Through the ledger alone, and written down there. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outcome } from '@decorum/protocol'
 import type { Keys } from './keys.ts'
@@ -10,8 +10,8 @@ import type { LaneRef, Operation, OperationRecord, Parked } from './types.ts'
 
 /** "Until somebody ends it": the year 2100. Nothing lasts longer: later ends are beyond what Redis can count. */
 const FOREVER = 4_102_444_800_000
-/** Longest gap by hand. */
-const MAX_GAP_MS = 31 * 86_400_000
+/** Longest delay by hand. */
+const MAX_DELAY_MS = 31 * 86_400_000
 const MAX_TEXT = 512
 /** URLs dropped per call. */
 const DROP_AT_ONCE = 100
@@ -61,7 +61,7 @@ export function operationsOf(
   return {
     async operate(operation, agents) {
       // Bounded here, for whoever operates: what Redis cannot count would be half done.
-      const value = operation.action === 'gap' ? bounded('gapMs', operation.gapMs, MAX_GAP_MS) : ''
+      const value = operation.action === 'delay' ? bounded('delayMs', operation.delayMs, MAX_DELAY_MS) : ''
       const until =
         'until' in operation && operation.until !== undefined ? bounded('until', operation.until, FOREVER) : FOREVER
       await write(operation.origin, operation.action, value, until, operation.by, operation.reason, agents)
@@ -92,8 +92,8 @@ export function operationsOf(
     for (;;) {
       signal?.throwIfAborted()
       if (await isEmpty(redis, keys, lane, list)) return
-      const taken = await lanes.take({ ...ALONE, peek: 1, lane, list })
-      const [held] = taken.kind === 'taken' ? taken.lanes : []
+      const taken = await lanes.reserve({ ...ALONE, peek: 1, lane, list })
+      const [held] = taken.kind === 'reserved' ? taken.lanes : []
       if (held === undefined) {
         await sleep(LANE_BUSY_MS)
         continue
@@ -108,7 +108,7 @@ export function operationsOf(
           const heads = await headsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
           const outcomes = heads.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
           const [answer] = await lanes.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
-          if (answer !== 'settled') break // the reservation has run out: it is asked for again
+          if (answer !== 'completed') break // the reservation has run out: it is asked for again
           yield outcomes.length
           left -= outcomes.length
           attempts = 0

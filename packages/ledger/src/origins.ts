@@ -1,4 +1,4 @@
-/** What the fleet knows of origins: robots state and bodies, gaps, back-off. */
+/** What the fleet knows of origins: robots state and bodies, delays, back-off. */
 import { hostOf, registrableDomain } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { decodeEntry } from './entry.ts'
@@ -7,18 +7,18 @@ import type { RedisLink } from './link.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
 import { readState, writeState } from './state-text.ts'
 import { readBody, writeBody } from './stored-body.ts'
-import { withQuestion } from './take.ts'
+import { withQuestion } from './reserve.ts'
 import type {
   Gate,
   LaneInOrigin,
   LaneList,
   LaneView,
   LearnResult,
-  Lesson,
+  RobotsRecord,
   OriginView,
   PartitionView,
   RobotsFetchEnd,
-  SettleResult,
+  CompleteResult,
 } from './types.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
@@ -48,8 +48,8 @@ export const bodyBudget: BodyBudget = {
 }
 
 export type Origins = {
-  learn(lesson: Lesson): Promise<LearnResult>
-  endRobotsFetch(end: RobotsFetchEnd): Promise<SettleResult>
+  record(robotsRecord: RobotsRecord): Promise<LearnResult>
+  endRobotsFetch(end: RobotsFetchEnd): Promise<CompleteResult>
   body(hash: string): Promise<Uint8Array | undefined>
   states(origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]>
   view(origin: string, agents: string[]): Promise<OriginView>
@@ -65,9 +65,9 @@ export function originsOf(
   budget: BodyBudget = bodyBudget,
 ): Origins {
   return {
-    learn: (lesson) => learn(scripts, budget, lesson),
+    record: (robotsRecord) => record(scripts, budget, robotsRecord),
     endRobotsFetch: ({ origin, fence, agents }) =>
-      callLearn(scripts, budget, { origin, fence, gaps: agents.map((agent) => ({ agent })) }),
+      callLearn(scripts, budget, { origin, fence, delays: agents.map((agent) => ({ agent })) }),
     async body(hash) {
       const stored = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
       return stored === null ? undefined : readBody(stored)
@@ -91,36 +91,36 @@ export function originsOf(
   }
 }
 
-async function learn(scripts: Scripts, budget: BodyBudget, lesson: Lesson): Promise<LearnResult> {
-  const { agent, origin, fence, forAsker, body, gaps, gapMs, restedMs } = lesson
-  const { question: _gone, ...facts } = lesson.state
+async function record(scripts: Scripts, budget: BodyBudget, robotsRecord: RobotsRecord): Promise<LearnResult> {
+  const { agent, origin, fence, forAsker, body, delays, delayMs, elapsedMs } = robotsRecord
+  const { question: _gone, ...facts } = robotsRecord.state
   const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
   const octets = body === undefined ? '' : await writeBody(body.octets)
-  const asked = forAsker === true ? {} : { lane: laneName(agent, origin), gapMs, restedMs }
-  return callLearn(scripts, budget, { origin, fence, gaps, state, octets, ...asked })
+  const asked = forAsker === true ? {} : { lane: laneName(agent, origin), delayMs, elapsedMs }
+  return callLearn(scripts, budget, { origin, fence, delays, state, octets, ...asked })
 }
 
 type LearnCall = {
   origin: string
   fence: number
-  gaps: Lesson['gaps']
+  delays: RobotsRecord['delays']
   /** absent: the state stays */
   state?: { text: string; hashes: string }
   /** the body under the first hash, as it is stored; '' when it is there already */
   octets?: Buffer | ''
   /** the lane whose lease ends; absent: none */
   lane?: string
-  gapMs?: number
-  restedMs?: number
+  delayMs?: number
+  elapsedMs?: number
 }
 async function callLearn<Result extends LearnResult>(
   scripts: Scripts,
   { domainBytes, allBytes, beyondLifeMs }: BodyBudget,
-  { origin, fence, gaps, state, octets = '', lane = '', gapMs = 0, restedMs = 0 }: LearnCall,
+  { origin, fence, delays, state, octets = '', lane = '', delayMs = 0, elapsedMs = 0 }: LearnCall,
 ): Promise<Result> {
   const host = hostOf(origin)
   const answer = await scripts.call(
-    'learn',
+    'record',
     lane,
     fence,
     origin,
@@ -129,12 +129,12 @@ async function callLearn<Result extends LearnResult>(
     state?.hashes ?? '',
     octets,
     beyondLifeMs,
-    gapMs,
-    restedMs.toFixed(3),
+    delayMs,
+    elapsedMs.toFixed(3),
     registrableDomain(host) ?? host,
     domainBytes,
     allBytes,
-    ...gaps.flatMap((gap): Arg[] => [gap.agent, gap.gapMs ?? '', gap.clampedFrom ?? '']),
+    ...delays.flatMap((delay): Arg[] => [delay.agent, delay.delayMs ?? '', delay.clampedFrom ?? '']),
   )
   return answer[2] as Result
 }
@@ -190,18 +190,18 @@ function originView(origin: string, flat: string[], lanes: LaneView[], now: numb
     ...(blocked === undefined ? {} : { blocked: { until: blocked, reason: fields.get('kr') ?? '' } }),
     ...(override === undefined
       ? {}
-      : { override: { gapMs: Number(fields.get('og')), until: override, reason: fields.get('or') ?? '' } }),
-    gaps: [...fields].flatMap(([name, value]) =>
-      name.startsWith('g:') ? [gapView(name.slice(2), value, fields)] : [],
+      : { override: { delayMs: Number(fields.get('og')), until: override, reason: fields.get('or') ?? '' } }),
+    delays: [...fields].flatMap(([name, value]) =>
+      name.startsWith('g:') ? [delayView(name.slice(2), value, fields)] : [],
     ),
     lanes,
     now,
   }
 }
 
-function gapView(agent: string, gapMs: string, fields: Map<string, string>): OriginView['gaps'][number] {
+function delayView(agent: string, delayMs: string, fields: Map<string, string>): OriginView['delays'][number] {
   const clamped = fields.get(`w:${agent}`)
-  return { agent, gapMs: Number(gapMs), ...(clamped === undefined ? {} : { clampedFrom: Number(clamped) }) }
+  return { agent, delayMs: Number(delayMs), ...(clamped === undefined ? {} : { clampedFrom: Number(clamped) }) }
 }
 
 /** Columns that view.lua shows of a lane. */
@@ -222,7 +222,7 @@ function laneView(row: string[]): LaneView {
     ...readLaneName(lane),
     waiting: Number(waiting),
     state:
-      lease === 'begun' ? 'in-flight' : lease === 'reserved' ? 'reserved' : Number(waiting) > 0 ? 'waiting' : 'idle',
+      lease === 'started' ? 'in-flight' : lease === 'reserved' ? 'reserved' : Number(waiting) > 0 ? 'waiting' : 'idle',
     tries: Number(tries || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
@@ -235,11 +235,11 @@ async function viewPartition(scripts: Scripts, tag: string): Promise<PartitionVi
   const now = Number(answer[1])
   const counts: Record<string, number> = {}
   for (let at = 8; at < answer.length; at += 2) counts[answer[at] as string] = Number(answer[at + 1])
-  const heldUntil = Number(answer[2])
+  const holdUntil = Number(answer[2])
   return {
     tag,
     now,
-    ...(heldUntil > now ? { heldUntil } : {}),
+    ...(holdUntil > now ? { holdUntil } : {}),
     due: Number(answer[3]),
     lanes: Number(answer[4]) + Number(answer[5]),
     inFlight: Number(answer[5]),

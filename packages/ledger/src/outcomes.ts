@@ -18,11 +18,11 @@ export async function makeGroup(
   group: string,
   from: 'start' | 'now',
 ): Promise<void> {
-  const begun =
+  const started =
     from === 'start' || (await Promise.all(streams.map((stream) => hasGroup(redis, stream, group)))).some(Boolean)
   const made = streams.map(async (stream) => {
     try {
-      await redis.eval(MAKE_GROUP, 1, stream, group, begun ? '0' : '$')
+      await redis.eval(MAKE_GROUP, 1, stream, group, started ? '0' : '$')
     } catch (error) {
       if (!String(error).includes('BUSYGROUP')) throw error
     }

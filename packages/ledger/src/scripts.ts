@@ -7,12 +7,12 @@ import { redisClock } from './redis-clock.ts'
 
 export const VERBS = [
   'park',
-  'take',
-  'begin',
+  'reserve',
+  'start',
   'confirm',
-  'enter',
-  'settle',
-  'learn',
+  'acquire',
+  'complete',
+  'record',
   'reap',
   'view',
   'operate',
@@ -56,7 +56,7 @@ export function defineVerbs(redis: RedisLink): void {
 }
 
 /** Verbs that take something in or grant it: a Redis that has reached its maxmemory refuses them. */
-const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'take', 'begin', 'enter'])
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire'])
 /**
  * First line of all others: what has been granted ends in a full Redis, too, or its requests would be made again; and an
  * operator sees it and can pause it. The slots of the fleet bound how much that writes beyond maxmemory.
@@ -66,7 +66,7 @@ export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 /** A verb with what stands in front of it. */
 export function scriptOf(verb: Verb, read: (name: string) => string): string {
   const flags = REFUSED_WHEN_FULL.has(verb) ? [] : [ALLOWED_WHEN_FULL]
-  const front = verb === 'begin' || verb === 'enter' ? ['common', 'visit'] : ['common']
+  const front = verb === 'start' || verb === 'acquire' ? ['common', 'visit'] : ['common']
   return [...flags, ...[...front, verb].map(read)].join('\n')
 }
 

@@ -33,10 +33,10 @@ export async function quiet(
       `processes of the fleet still run, or have within 5 s (${[...alive].join(', ')}): stop all gateways and fetchers first`,
     )
   for (const tag of tags) {
-    const begun = await begunJobs(redis, tag)
-    if (begun.length > 0)
+    const started = await begunJobs(redis, tag)
+    if (started.length > 0)
       throw new LedgerUnfitError(
-        `jobs of candidates are half way in (${begun.length} in ${tag}): start a gateway, let it finish them, stop it again`,
+        `jobs of candidates are half way in (${started.length} in ${tag}): start a gateway, let it finish them, stop it again`,
       )
   }
 }
@@ -44,12 +44,12 @@ export async function quiet(
 /** Jobs that a gateway has had in hand: `ats` counts how often. */
 async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
   const queue = `${tag}:${CANDIDATES}`
-  const begun = await redis.lrange(`${queue}:active`, 0, -1)
+  const started = await redis.lrange(`${queue}:active`, 0, -1)
   const look = async (ids: string[]): Promise<void> => {
     const pipeline = redis.pipeline()
     for (const id of ids) pipeline.hget(`${queue}:${id}`, 'ats')
     const answers = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])
-    begun.push(...ids.filter((_, n) => Number(answers[n]?.[1] ?? 0) > 0))
+    started.push(...ids.filter((_, n) => Number(answers[n]?.[1] ?? 0) > 0))
   }
   // A job that was put off comes back by way of these; one with a priority of BullMQ's own, by `prioritized`.
   const pages: ((at: number) => Promise<string[]>)[] = [
@@ -65,7 +65,7 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
       if (ids.length < PAGE) break
     }
   }
-  return begun
+  return started
 }
 
 /**

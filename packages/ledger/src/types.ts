@@ -36,15 +36,15 @@ export type ParkResult = {
 }
 
 /** What take found. `wait` says when to come again; every waiting answer names its reason. */
-export type TakeResult =
-  | { kind: 'taken'; lanes: TakenLane[] /** more lanes were due than asked for */; more: boolean }
+export type ReserveResult =
+  | { kind: 'reserved'; lanes: ReservedLane[] /** more lanes were due than asked for */; more: boolean }
   | {
       kind: 'wait'
-      why: 'nothing-due' | 'held' | 'outcomes-full' | 'slots-full' /** ms from now; undefined: nothing is waiting */
+      why: 'nothing-due' | 'startup-hold' | 'outcomes-full' | 'slots-full' /** ms from now; undefined: nothing is waiting */
       waitMs: number | undefined
     }
 
-export type TakenLane = LaneRef & {
+export type ReservedLane = LaneRef & {
   fence: number
   /** instant on Redis's clock at which the lane opens, that of the taking when it was open; and how far off it is, ms (0: open) */
   notBefore: Instant
@@ -54,7 +54,7 @@ export type TakenLane = LaneRef & {
   /** which gate held the lane the last time that one did */
   heldBy?: Gate
   /** back-off or pause of the site: nothing may be begun before */
-  shutUntil?: Instant
+  closedUntil?: Instant
   /** an operator has blocked the origin: his reason */
   blocked?: string
   /** an operator wants its robots.txt asked for again first */
@@ -70,17 +70,17 @@ export type TakenLane = LaneRef & {
 }
 
 /** A lane to begin with: what an order says of its lease. */
-export type BeginRequest = LaneRef & {
+export type StartRequest = LaneRef & {
   /** robots-page: the URL of a page is a robots.txt; like 'robots' it is the one robots fetch of its origin */
   kind: 'page' | 'robots' | 'robots-page'
   fence: number
   version: number
-  gapMs: number
+  delayMs: number
   /** another lane of the same partition that is this one's clock as well: begun with it or not at all */
   clock?: LaneRef
 }
 
-export type Permit =
+export type StartAnswer =
   | {
       kind: 'granted'
       /** how long the lease lasts, ms from when begin was called */
@@ -88,10 +88,10 @@ export type Permit =
       /** the lane opens in so many ms, counted from the reply: nothing may be sent before; absent: it is open */
       waitMs?: number
       /** the visit to the clock: to be ended by `settle` with `entered`, owing this silence (ms) */
-      clock?: { fence: number; gapMs: number }
+      clock?: { fence: number; delayMs: number }
     }
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
-  | { kind: 'refused'; why: 'stale' | 'held' | 'rules-changed' | 'shut' | 'being-asked' | 'paced' } // the lane has been given back
+  | { kind: 'refused'; why: 'stale' | 'startup-hold' | 'rules-changed' | 'back-off' | 'robots-in-flight' | 'paced' } // the lane has been given back
 
 /** A lease that was begun, and under which nothing has been sent yet. */
 export type HeldLane = LaneRef & {
@@ -100,17 +100,17 @@ export type HeldLane = LaneRef & {
   version?: number
 }
 /** Whether what was begun may still be sent. */
-export type Confirmation = 'granted' | 'stale' | 'held' | 'shut' | 'rules-changed'
+export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'back-off' | 'rules-changed'
 
 /**
  * A visit that no URL of the lane asked for: the hop of a robots.txt, or a request of other lanes that this one is the clock
  * of. Of several lanes, all of one partition (the places of a pace group), the first that is open is entered.
  */
-export type EnterRequest = {
+export type SecondaryRequest = {
   lanes: LaneRef[]
   kind: 'hop' | 'clock'
   /** silence owed afterwards if no longer one is known, ms */
-  gapMs: number
+  delayMs: number
   /** the lane that the request goes to, where it is of the same partition: the delay known of it is owed at least. Of a hop: its own */
   of?: LaneRef
   /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
@@ -123,26 +123,26 @@ export type EnterRequest = {
 export type Entry =
   /** of a hop: an operator has blocked the origin */
   | { kind: 'blocked' }
-  | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; gapMs: number; leaseMs: number }
+  | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; delayMs: number; leaseMs: number }
   | { kind: 'wait' /** ms; a turn of one's own, that may come to nothing: ask again then */; waitMs: number }
 
-/** What a page answer says about the site's mood. */
-export type Mood =
-  | { kind: 'fine' }
-  | { kind: 'too-fast' /** as the site asked, ms */; retryAfterMs?: number } // 429, 503: closes the site's lanes
+/** What a page answer says about the site's load. */
+export type SiteLoad =
+  | { kind: 'normal' }
+  | { kind: 'asked-for-less' /** as the site asked, ms */; retryAfterMs?: number } // 429, 503: closes the site's lanes
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
-export type Settlement = LaneRef & {
+export type Completion = LaneRef & {
   fence: number
-  gapMs: number
-  mood: Mood
+  delayMs: number
+  load: SiteLoad
   /** silence already kept since the last byte, ms (monotonic): archive and queueing do not delay the lane */
-  restedMs: number
+  elapsedMs: number
   /** undefined: the URL stays at the head and its attempt is counted, unless the lane was entered for something else */
   outcome?: Outcome
   /** the lane was entered by name (`enter`): no URL of it was meant */
-  entered?: true
+  secondary?: true
   /** a redirect's target, to become a candidate of its own */
   candidate?: Candidate & { id: string }
 }
@@ -156,38 +156,38 @@ export type Resolution = LaneRef & {
   next: { kind: 'keep' } | { kind: 'release' } | { kind: 'unused' } | { kind: 'defer'; until: Instant; why: Gate }
 }
 
-export type SettleResult = 'settled' | 'stale'
+export type CompleteResult = 'completed' | 'stale'
 
 /** The end of a robots fetch that taught nothing: the facts stay, and the lanes of these agents that wait for it are woken. */
 export type RobotsFetchEnd = { origin: string; fence: number; agents: string[] }
 
 /** full: no room for the body within the budget; nothing was changed */
-export type LearnResult = SettleResult | 'full'
+export type LearnResult = CompleteResult | 'full'
 
 /** A robots answer, by the fetcher that asked under its own fence. */
-export type Lesson = LaneRef & {
+export type RobotsRecord = LaneRef & {
   fence: number
   /** the asker died: a gateway writes what is known, no lease ends by it */
   forAsker?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
-  /** gap of each agent under the new rules: a longer one counts at once, for running silences too */
-  gaps: {
+  /** delay of each agent under the new rules: a longer one counts at once, for running silences too */
+  delays: {
     agent: string
     /** absent: what is known stays */
-    gapMs?: number
+    delayMs?: number
     /** as the site wrote it, seconds, when it was clamped */
     clampedFrom?: number
   }[]
   /** silence owed by the asking lane, ms */
-  gapMs: number
-  restedMs: number
+  delayMs: number
+  elapsedMs: number
 }
 
 export type Reaped = {
-  /** leases that ended by themselves: begun ones count an attempt and owe gap + quarantine */
-  begun: number
-  unbegun: number
+  /** leases that ended by themselves: begun ones count an attempt and owe delay + quarantine */
+  started: number
+  unstarted: number
   /** robots questions whose asker died: the origin's state wants an `unanswered` event */
   questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
   /** a call looks at so many; there may be others */
@@ -198,7 +198,7 @@ export type Reaped = {
 export type Operation = { origin: string; by: string; reason: string } & (
   | { action: 'pause' | 'block'; until?: Instant }
   | { action: 'resume' | 'unblock' | 'refetch' }
-  | { action: 'gap'; gapMs: number; until: Instant }
+  | { action: 'delay'; delayMs: number; until: Instant }
 )
 export type OperationRecord = {
   at: Instant
@@ -215,7 +215,7 @@ export type LaneView = LaneRef & {
   /** instant, or undefined when idle */
   due?: Instant
   state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
-  /** why it waits, when it is not merely its gap */
+  /** why it waits, when it is not merely its delay */
   heldBy?: Gate
   tries: number
   head?: Parked
@@ -229,9 +229,9 @@ export type OriginView = {
   backOff?: { until: Instant; incidents: number }
   paused?: { until: Instant; reason: string }
   blocked?: { until: Instant; reason: string }
-  /** gap by an operator's hand */
-  override?: { gapMs: number; until: Instant; reason: string }
-  gaps: { agent: string; gapMs: number; clampedFrom?: number }[]
+  /** delay by an operator's hand */
+  override?: { delayMs: number; until: Instant; reason: string }
+  delays: { agent: string; delayMs: number; clampedFrom?: number }[]
   lanes: LaneView[]
   now: Instant
 }
@@ -250,7 +250,7 @@ export type LaneInOrigin = { lane: LaneView; origin: OriginView }
 export type PartitionView = {
   tag: string
   now: Instant
-  heldUntil?: Instant
+  holdUntil?: Instant
   lanes: number
   due: number
   inFlight: number

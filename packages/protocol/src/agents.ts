@@ -20,7 +20,7 @@ const headerValue = z
   .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
-const AdaptiveGapEntry = z.strictObject({
+const AdaptiveDelayEntry = z.strictObject({
   factor: z.number().positive().max(1_000),
   floorMs: z.int().min(0).optional(),
   capMs: z.int().min(0).optional(),
@@ -35,19 +35,19 @@ const AgentEntry = z
       'a User-Agent names a contact: a URL or an e-mail address',
     ),
     profile: z.enum(PROFILES).default('decorum'),
-    minGapMs: z.int().min(0).optional(),
-    maxGapMs: z.int().min(0).optional(),
-    adaptiveGap: AdaptiveGapEntry.optional(),
+    minDelayMs: z.int().min(0).optional(),
+    maxDelayMs: z.int().min(0).optional(),
+    adaptiveDelay: AdaptiveDelayEntry.optional(),
     /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (docs/spec/robots.md §5) */
     honourCrawlDelay: z.boolean().optional(),
   })
-  .refine((a) => (a.minGapMs ?? 0) <= (a.maxGapMs ?? Number.POSITIVE_INFINITY), 'minGapMs lies under maxGapMs')
+  .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
 /**
  * Rest in proportion: after an exchange that took t ms the lane rests at least factor × t, within [floorMs, capMs]. Only
- * ever longer than the gap that is owed anyway.
+ * ever longer than the delay that is owed anyway.
  */
-export type AdaptiveGap = { factor: number; floorMs: number; capMs: number }
+export type AdaptiveDelay = { factor: number; floorMs: number; capMs: number }
 
 export type Agent = {
   /** product token as written: what robots.txt is asked for */
@@ -57,10 +57,10 @@ export type Agent = {
   fallbacks: string[]
   userAgent: string
   profile: (typeof PROFILES)[number]
-  /** floor and cap of the gap, ms */
-  minGapMs: number
-  maxGapMs: number
-  adaptiveGap?: AdaptiveGap
+  /** floor and cap of the delay, ms */
+  minDelayMs: number
+  maxDelayMs: number
+  adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
   /** false: nobody could complain, so only opened addresses are visited */
   hasContact: boolean
@@ -74,8 +74,8 @@ export type AgentSettings = {
   agents?: string | undefined
   /** contact of the built-in agent: URL or e-mail; empty: none */
   contact?: string | undefined
-  defaultGapMs: number
-  maxGapMs: number
+  defaultDelayMs: number
+  maxDelayMs: number
 }
 
 /** @throws Error with a message for people when the file cannot be read or does not hold what it should. */
@@ -93,39 +93,39 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
   const parsed = z.array(AgentEntry).min(1).max(64).safeParse(json)
   if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS').join('\n  '))
   return parsed.data.map((entry) => {
-    const minGapMs = entry.minGapMs ?? settings.defaultGapMs
-    const maxGapMs = entry.maxGapMs ?? Math.max(settings.maxGapMs, minGapMs)
-    if (minGapMs > maxGapMs)
+    const minDelayMs = entry.minDelayMs ?? settings.defaultDelayMs
+    const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
+    if (minDelayMs > maxDelayMs)
       throw new Error(
-        `DECORUM_AGENTS: ${entry.name}: the floor of the gap (${minGapMs} ms) lies above its cap (${maxGapMs} ms)`,
+        `DECORUM_AGENTS: ${entry.name}: the floor of the delay (${minDelayMs} ms) lies above its cap (${maxDelayMs} ms)`,
       )
-    const adaptiveGap = adaptiveGapOf(entry, maxGapMs)
+    const adaptiveDelay = adaptiveDelayOf(entry, maxDelayMs)
     return {
       name: entry.name,
       key: entry.name.toLowerCase(),
       fallbacks: entry.fallbacks,
       userAgent: entry.userAgent,
       profile: entry.profile,
-      minGapMs,
-      maxGapMs,
-      ...(adaptiveGap === undefined ? {} : { adaptiveGap }),
+      minDelayMs,
+      maxDelayMs,
+      ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? (entry.profile !== 'google' && entry.profile !== 'google-2022'),
       hasContact: true,
     }
   })
 }
 
-function adaptiveGapOf({ name, adaptiveGap }: z.infer<typeof AgentEntry>, maxGapMs: number): AdaptiveGap | undefined {
-  if (adaptiveGap === undefined) return undefined
-  const { factor, floorMs = 0, capMs = maxGapMs } = adaptiveGap
+function adaptiveDelayOf({ name, adaptiveDelay }: z.infer<typeof AgentEntry>, maxDelayMs: number): AdaptiveDelay | undefined {
+  if (adaptiveDelay === undefined) return undefined
+  const { factor, floorMs = 0, capMs = maxDelayMs } = adaptiveDelay
   if (floorMs > capMs)
     throw new Error(
-      `DECORUM_AGENTS: ${name}: the floor of the adaptive gap (${floorMs} ms) lies above its cap (${capMs} ms)`,
+      `DECORUM_AGENTS: ${name}: the floor of the adaptive delay (${floorMs} ms) lies above its cap (${capMs} ms)`,
     )
   return { factor, floorMs, capMs }
 }
 
-function builtIn({ contact, defaultGapMs, maxGapMs }: AgentSettings): Agent {
+function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent {
   if (contact && (!CONTACT.test(contact) || !/^[\x21-\x7e]+$/.test(contact))) {
     throw new Error(`DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed, not '${contact}'`)
   }
@@ -135,8 +135,8 @@ function builtIn({ contact, defaultGapMs, maxGapMs }: AgentSettings): Agent {
     fallbacks: [],
     userAgent: contact ? `Mozilla/5.0 (compatible; decorum/0.1; +${contact})` : 'decorum/0.1 (no contact given)',
     profile: 'decorum',
-    minGapMs: defaultGapMs,
-    maxGapMs,
+    minDelayMs: defaultDelayMs,
+    maxDelayMs,
     honourCrawlDelay: true,
     hasContact: Boolean(contact),
   }

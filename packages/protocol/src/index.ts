@@ -1,7 +1,7 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
 export { type AddressRange, addressRanges, entriesOf } from './address-ranges.ts'
 export {
-  type AdaptiveGap,
+  type AdaptiveDelay,
   type Agent,
   type AgentSettings,
   type Agents,

@@ -17,7 +17,7 @@ const Order = z.object({
   /** robots version that this leave rests on: begin refuses when another is in force */
   version: z.number().int(),
   /** silence owed after this request, ms */
-  gapMs: z.number(),
+  delayMs: z.number(),
   /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot. 0: it has been open */
   notBefore: z.number().default(0),
   /** the candidate at the head of the lane; for kind robots it only waits */
@@ -64,8 +64,8 @@ function readOrder(data: unknown): ReadOrder {
  * @param now  Redis's clock, ms: what opened before is not worth telling
  */
 export function writtenOrder(order: Order, now: number): z.input<typeof Order> {
-  const { agent, origin, path, fence, version, gapMs, id, expiresAt, meta } = order
-  const written: z.input<typeof Order> = { agent, origin, path, fence, version, gapMs, id }
+  const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta } = order
+  const written: z.input<typeof Order> = { agent, origin, path, fence, version, delayMs, id }
   if (order.kind !== 'page') written.kind = order.kind
   if (order.notBefore > now) written.notBefore = order.notBefore
   if (order.attempt !== 1) written.attempt = order.attempt

@@ -21,7 +21,7 @@ export type FailureReason = (typeof FAILURE_REASONS)[number]
 /** Which gate held a candidate until it expired. */
 export type Gate =
   | 'robots-unreachable'
-  | 'robots-being-asked'
+  | 'robots-in-flight'
   | 'back-off'
   | 'lane-busy'
   | 'paused'

@@ -7,10 +7,10 @@ import { readJsonSetting } from './json-setting.ts'
 import { hostOf, registrableDomain } from './origin.ts'
 import { wrongValues } from './wrong-value.ts'
 
-const gapMs = z.int().min(0).max(86_400_000)
+const delayMs = z.int().min(0).max(86_400_000)
 const Group = z.strictObject({
   /** silence owed by the group after each of its requests, ms */
-  gapMs,
+  delayMs,
   /** requests at once; each of so many places keeps the silence by itself */
   inFlight: z.int().min(1).max(16).default(1),
   /** one clock for all agents; otherwise each agent has its own, as it has its own crawl-delay */
@@ -19,7 +19,7 @@ const Group = z.strictObject({
 const HOST = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^\[[0-9a-f:.]+\]$/
 const Settings = z.strictObject({
   /** true: each host has one pace, that of its lanes; false: lanes of one host know nothing of each other */
-  host: z.union([z.boolean(), Group.extend({ gapMs: gapMs.optional() })]).default(true),
+  host: z.union([z.boolean(), Group.extend({ delayMs: delayMs.optional() })]).default(true),
   /** registrable domain: example.co.uk, and foo.github.io (public suffix list with its private part) */
   domain: Group.optional(),
   /** the address that is connected to */
@@ -42,7 +42,7 @@ const Settings = z.strictObject({
 export type PaceClock = {
   lanes: { agent: string; origin: string }[]
   /** ms; undefined: what the request itself owes */
-  gapMs: number | undefined
+  delayMs: number | undefined
 }
 
 export type PaceGroups = {
@@ -97,7 +97,7 @@ export function loadPaceGroups(text: string | undefined): PaceGroups {
   }
 }
 
-type Group = { gapMs?: number | undefined; inFlight: number; sharedByAgents: boolean }
+type Group = { delayMs?: number | undefined; inFlight: number; sharedByAgents: boolean }
 
 /** Places differ by a port that no origin has, so that they stay in one partition. */
 function clockOf(agent: string, kind: string, name: string, group: Group): PaceClock {
@@ -105,7 +105,7 @@ function clockOf(agent: string, kind: string, name: string, group: Group): PaceC
     agent: group.sharedByAgents ? EVERYBODY : agent,
     origin: `${kind}://${name}${place === 0 ? '' : `:${place}`}`,
   }))
-  return { lanes, gapMs: group.gapMs }
+  return { lanes, delayMs: group.delayMs }
 }
 
 type List = z.output<typeof Settings>['lists'][number]

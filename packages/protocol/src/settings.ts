@@ -31,8 +31,8 @@ export const common = {
   DECORUM_CONTACT: z.string().optional(), // contact of the built-in agent
   DECORUM_ALLOW_ADDRESSES: z.string().default(''), // CIDRs exempt from the address guard, separated by commas
   DECORUM_ALLOW_PORTS: z.string().default(''), //     ports exempt from the list of refused ones, separated by commas
-  DEFAULT_GAP_MS: whole(1_000),
-  MAX_GAP_MS: whole(10_000), //        Cốc Cốc: no crawl-delay above 10 s
+  DEFAULT_DELAY_MS: whole(1_000),
+  MAX_DELAY_MS: whole(10_000), //        Cốc Cốc: no crawl-delay above 10 s
   MAX_ATTEMPTS: whole(5, 1),
   FETCH_DEADLINE_MS: whole(30_000, 1), // DNS to last byte
   LEASE_MS: whole(45_000, 1), //       the deadline, plus the send window and time to settle
@@ -85,8 +85,8 @@ export function readingSettings<T>(read: () => T, variable?: string): T {
 export function checkRelations(c: {
   FETCH_DEADLINE_MS: number
   LEASE_MS: number
-  DEFAULT_GAP_MS: number
-  MAX_GAP_MS: number
+  DEFAULT_DELAY_MS: number
+  MAX_DELAY_MS: number
 }): void {
   if (c.FETCH_DEADLINE_MS >= c.LEASE_MS)
     throw new SettingsError(
@@ -94,10 +94,10 @@ export function checkRelations(c: {
         `FETCH_DEADLINE_MS: a fetch must end inside its lease, and ${c.FETCH_DEADLINE_MS} is not under LEASE_MS=${c.LEASE_MS}`,
       ]),
     )
-  if (c.DEFAULT_GAP_MS > c.MAX_GAP_MS)
+  if (c.DEFAULT_DELAY_MS > c.MAX_DELAY_MS)
     throw new SettingsError(
       wrongSettings([
-        `DEFAULT_GAP_MS: the floor of the gap lies under its cap, and ${c.DEFAULT_GAP_MS} is above MAX_GAP_MS=${c.MAX_GAP_MS}`,
+        `DEFAULT_DELAY_MS: the floor of the delay lies under its cap, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
       ]),
     )
 }

@@ -13,7 +13,7 @@ export type CheckQuestion = {
   truncated?: boolean
   agent: Agent
   profiles: readonly ProfileName[]
-  /** floor and cap of the gap, ms */
+  /** floor and cap of the delay, ms */
   floorMs: number
   capMs: number
   /** keep crawl-delay under a profile that does not know it */
@@ -22,7 +22,7 @@ export type CheckQuestion = {
 
 /** The silence that is owed after a request, and who decided it. */
 export type CheckedDelay = {
-  gapMs: number
+  delayMs: number
   decidedBy: 'crawl-delay' | 'floor' | 'cap'
   /** what the site wrote, if anything */
   site?: DelayExplanation
@@ -36,7 +36,7 @@ export type CheckExplanation = {
   url: string
   agent: readonly string[]
   verdicts: CheckVerdict[]
-  /** do the profiles asked for disagree on the verdict, the rule or the gap? */
+  /** do the profiles asked for disagree on the verdict, the rule or the delay? */
   differ: boolean
   sitemaps: string[]
   records: OtherRecord[]
@@ -64,17 +64,17 @@ export function explainCheck(question: CheckQuestion): CheckExplanation {
   }
 }
 
-/** gap = max(floor, min(crawl-delay, cap)) (docs/spec/design.md §2) */
+/** delay = max(floor, min(crawl-delay, cap)) (docs/spec/design.md §2) */
 function delayOf(site: DelayExplanation | undefined, honoured: boolean, floorMs: number, capMs: number): CheckedDelay {
   const asked = site !== undefined && honoured ? site.seconds * 1_000 : 0
-  const gapMs = Math.max(floorMs, Math.min(asked, capMs))
-  const decidedBy = gapMs === floorMs && asked <= floorMs ? 'floor' : gapMs < asked ? 'cap' : 'crawl-delay'
-  return { gapMs, decidedBy, ...(site ? { site } : {}), honoured }
+  const delayMs = Math.max(floorMs, Math.min(asked, capMs))
+  const decidedBy = delayMs === floorMs && asked <= floorMs ? 'floor' : delayMs < asked ? 'cap' : 'crawl-delay'
+  return { delayMs, decidedBy, ...(site ? { site } : {}), honoured }
 }
 
 /** What two profiles may disagree on. */
 function substance({ allowed, rule, token, delay }: CheckVerdict): string {
-  return JSON.stringify([allowed, rule?.line, token, delay.gapMs, delay.decidedBy])
+  return JSON.stringify([allowed, rule?.line, token, delay.delayMs, delay.decidedBy])
 }
 
 /** The explanation for people: the verdict first, then why, then what the owner of the site should know. */
@@ -104,7 +104,7 @@ function printVerdict(verdicts: CheckVerdict[]): string[] {
   lines.push(`  rule   ${rule && verdict.why === 'rule' ? printRule(rule) : REASONS[verdict.why]}`)
   for (const loser of losers) lines.push(`  lost   ${printRule(loser)}: ${LOST[loser.why]}`)
   if (losersInAll > losers.length) lines.push(`  lost   and ${losersInAll - losers.length} more`)
-  lines.push(`  gap    ${printDelay(delay)}`)
+  lines.push(`  delay    ${printDelay(delay)}`)
   return lines
 }
 
@@ -126,13 +126,13 @@ function printRule({ line, type, pattern }: Rule): string {
   return `line ${line}, ${type}: ${pattern}`
 }
 
-function printDelay({ gapMs, decidedBy, site, honoured }: CheckedDelay): string {
-  const gap = `${gapMs / 1_000} s`
-  if (site === undefined) return `${gap}: our floor; the site asks for no delay`
+function printDelay({ delayMs, decidedBy, site, honoured }: CheckedDelay): string {
+  const delay = `${delayMs / 1_000} s`
+  if (site === undefined) return `${delay}: our floor; the site asks for no delay`
   const wish = `crawl-delay '${site.written}' in line ${site.line}`
-  if (!honoured) return `${gap}: our floor; this profile does not know the ${wish}`
-  if (decidedBy === 'cap') return `${gap}: our cap; the ${wish} is longer`
-  return decidedBy === 'floor' ? `${gap}: our floor; the ${wish} is no longer` : `${gap}: the ${wish}`
+  if (!honoured) return `${delay}: our floor; this profile does not know the ${wish}`
+  if (decidedBy === 'cap') return `${delay}: our cap; the ${wish} is longer`
+  return decidedBy === 'floor' ? `${delay}: our floor; the ${wish} is no longer` : `${delay}: the ${wish}`
 }
 
 function printRecord({ line, field, value }: OtherRecord): string {

@@ -49,7 +49,7 @@ function profiles(): ProfileName[] {
   return [found]
 }
 
-async function octetsOf(file: string | undefined): Promise<Uint8Array> {
+async function bytesOf(file: string | undefined): Promise<Uint8Array> {
   if (file === undefined) throw new UsageError('which file?')
   try {
     return file === '-' ? await buffer(process.stdin) : await readFile(file)
@@ -79,7 +79,7 @@ async function check(url: string | undefined): Promise<number> {
       return judged.kind === 'allowed' ? 0 : 1
     }
     robots = String(rules)
-  } else robots = await octetsOf(values.robots)
+  } else robots = await bytesOf(values.robots)
   const explained = explainCheck({
     url,
     robots,
@@ -93,7 +93,7 @@ async function check(url: string | undefined): Promise<number> {
 }
 
 async function lint(file: string | undefined): Promise<number> {
-  const octets = await octetsOf(file)
+  const octets = await bytesOf(file)
   const policy = policies[profiles()[0] as ProfileName]
   const { warnings } = parseRobots(octets, { policy })
   const lines = reportLines(octets, { policy })
@@ -119,8 +119,8 @@ function statements(robots: RobotsTxt): Set<string> {
 
 async function diff(one: string | undefined, other: string | undefined): Promise<number> {
   const policy = policies[profiles()[0] as ProfileName]
-  const before = statements(parseRobots(await octetsOf(one), { policy }))
-  const after = statements(parseRobots(await octetsOf(other), { policy }))
+  const before = statements(parseRobots(await bytesOf(one), { policy }))
+  const after = statements(parseRobots(await bytesOf(other), { policy }))
   const removed = [...before].filter((statement) => !after.has(statement))
   const added = [...after].filter((statement) => !before.has(statement))
   say(

@@ -27,7 +27,7 @@ const KNOWN_WHOLE: readonly (readonly [Field, ...string[]])[] = [
 ]
 
 /** Octets of a word, in lower case. */
-export function octetsOf(word: string): number[] {
+export function bytesOf(word: string): number[] {
   return [...word].map((letter) => letter.charCodeAt(0))
 }
 
@@ -40,7 +40,7 @@ function byFirstLetter(): Spelling[][] {
     for (const [field, ...words] of list)
       for (const word of words)
         table[word.charCodeAt(0)]?.push({
-          octets: octetsOf(word),
+          octets: bytesOf(word),
           field,
           right: word === field || field === 'other',
           knownByPrefix: list === KNOWN_BY_PREFIX,
@@ -90,4 +90,4 @@ export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boole
   return after + 3 < end && first > 32 && first !== 47 && first !== 63 && first !== 35
 }
 
-const HTTP = /* @__PURE__ */ octetsOf('http')
+const HTTP = /* @__PURE__ */ bytesOf('http')

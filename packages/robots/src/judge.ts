@@ -22,7 +22,7 @@ export type AllowedReason =
 export type Judgement =
   | { kind: 'allowed'; why: AllowedReason; rule?: Rule; group?: Group; refresh: boolean; stale: boolean }
   | { kind: 'refused'; rule: Rule; group: Group; refresh: boolean; stale: boolean }
-  | { kind: 'wait'; until: Instant; why: 'being-asked' | 'unreachable' }
+  | { kind: 'wait'; until: Instant; why: 'robots-in-flight' | 'unreachable' }
   | { kind: 'ask' }
 
 /** What is in force: a copy, no restriction, or nothing yet. */
@@ -65,7 +65,7 @@ export function needsRules(state: RobotsState, policy: Policy, now: Instant): st
 function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   const { answer } = state
   const asked = state.question && state.question.until > now ? state.question : undefined
-  if (!answer) return asked ? { kind: 'wait', until: asked.until, why: 'being-asked' } : { kind: 'ask' }
+  if (!answer) return asked ? { kind: 'wait', until: asked.until, why: 'robots-in-flight' } : { kind: 'ask' }
   const patience = state.notBefore ?? 0
 
   if (policy.answers[answer.kind] !== 'unreachable') {
@@ -76,7 +76,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
       const copy = copyOf(state, answer.kind, policy)
       return copy ? { kind: 'copy', copy, refresh, stale: false } : { kind: 'open', why: 'unavailable', refresh }
     }
-    return asked ? { kind: 'wait', until: asked.until, why: 'being-asked' } : { kind: 'ask' }
+    return asked ? { kind: 'wait', until: asked.until, why: 'robots-in-flight' } : { kind: 'ask' }
   }
 
   const outage = outageOf(state, policy)
@@ -110,7 +110,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   // The answer may change when the question ends, when the next one is due, or when a window does.
   const windows = [outage.since + policy.denyForMs, outage.since + policy.staleForMs].filter((end) => end > now)
   const until = Math.min(asked ? asked.until : dueAt, ...windows)
-  return { kind: 'wait', until, why: asked ? 'being-asked' : 'unreachable' }
+  return { kind: 'wait', until, why: asked ? 'robots-in-flight' : 'unreachable' }
 }
 
 /**

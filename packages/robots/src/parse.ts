@@ -5,7 +5,7 @@
  * no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
  * Never throws, whatever the octets.
  */
-import { BEGINS_FIELD, isSitemapUrl, octetsOf, spellingAt, standsAt } from './fields.ts'
+import { BEGINS_FIELD, isSitemapUrl, bytesOf, spellingAt, standsAt } from './fields.ts'
 import { FileBuilder } from './file-builder.ts'
 import { MAX_LINE_OCTETS, ROBOTS_MAX_BYTES } from './limits.ts'
 import { type Grammar, isBlank, newLineParts, readLine } from './line.ts'
@@ -57,10 +57,10 @@ function readFile(source: RobotsSource, truncated: boolean, grammar: Grammar): R
 }
 
 /** The forms that almost every line has: right spelling, colon at once. */
-const USER_AGENT = /* @__PURE__ */ octetsOf('user-agent:')
-const DISALLOW = /* @__PURE__ */ octetsOf('disallow:')
-const ALLOW = /* @__PURE__ */ octetsOf('allow:')
-const SITEMAP = /* @__PURE__ */ octetsOf('sitemap:')
+const USER_AGENT = /* @__PURE__ */ bytesOf('user-agent:')
+const DISALLOW = /* @__PURE__ */ bytesOf('disallow:')
+const ALLOW = /* @__PURE__ */ bytesOf('allow:')
+const SITEMAP = /* @__PURE__ */ bytesOf('sitemap:')
 
 const parts = /* @__PURE__ */ newLineParts()
 

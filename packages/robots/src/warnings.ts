@@ -2,7 +2,7 @@
  * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its kind
  * and a few octets of the source. Its text is made when somebody asks, since most crawlers never do.
  */
-import { type Field, octetsOf, standsAt } from './fields.ts'
+import { type Field, bytesOf, standsAt } from './fields.ts'
 import { isBlank } from './line.ts'
 import { COLON, CR, HASH, LF, textOf } from './octets.ts'
 import { NOTE, type RobotsFile } from './robots-file.ts'
@@ -96,7 +96,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(octetsOf)
+const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(bytesOf)
 
 /** What the first octets say about the whole: UTF-16, something compressed or binary, a page of HTML. */
 export function contentOf(

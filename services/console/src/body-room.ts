@@ -10,10 +10,10 @@ const ALL_BYTES = 4 * BODY_MAX_BYTES
 const SMALL_BYTES = 64 * 1024
 
 /** One of unknown length counts as the largest. */
-export function bodyRoom(): { enter(contentLength: string | undefined, until: ServerResponse): boolean } {
+export function bodyRoom(): { acquire(contentLength: string | undefined, until: ServerResponse): boolean } {
   let taken = 0
   return {
-    enter(contentLength, until) {
+    acquire(contentLength, until) {
       const bytes = contentLength === undefined ? BODY_MAX_BYTES : Math.min(Number(contentLength), BODY_MAX_BYTES)
       if (bytes <= SMALL_BYTES) return true
       if (taken + bytes > ALL_BYTES) return false

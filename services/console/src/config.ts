@@ -15,8 +15,8 @@ const Settings = z.object({
   DECORUM_PARTITIONS: common.DECORUM_PARTITIONS,
   DECORUM_AGENTS: common.DECORUM_AGENTS,
   DECORUM_CONTACT: common.DECORUM_CONTACT,
-  DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
-  MAX_GAP_MS: common.MAX_GAP_MS,
+  DEFAULT_DELAY_MS: common.DEFAULT_DELAY_MS,
+  MAX_DELAY_MS: common.MAX_DELAY_MS,
   OUTCOMES_LIMIT: common.OUTCOMES_LIMIT,
   LEASE_MS: common.LEASE_MS, //           whoever meets a restarted Redis first holds all grants for these two
   QUARANTINE_MS: common.QUARANTINE_MS,
@@ -76,8 +76,8 @@ function readAgents(c: z.output<typeof Settings>): Agents {
     loadAgents({
       agents: c.DECORUM_AGENTS,
       contact: c.DECORUM_CONTACT,
-      defaultGapMs: c.DEFAULT_GAP_MS,
-      maxGapMs: c.MAX_GAP_MS,
+      defaultDelayMs: c.DEFAULT_DELAY_MS,
+      maxDelayMs: c.MAX_DELAY_MS,
     }),
   )
 }

@@ -5,8 +5,8 @@ import { LATE_MS } from './why.ts'
 import { length, some } from './words.ts'
 
 /** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
-export type Mood = 'calm' | 'moving' | 'polite' | 'trouble'
-export type Headline = { mood: Mood; title: string; sentence: string }
+export type SiteLoad = 'calm' | 'moving' | 'polite' | 'trouble'
+export type Headline = { load: SiteLoad; title: string; sentence: string }
 
 /** Sums over partitions, as the page shows them. */
 export type Totals = {
@@ -35,7 +35,7 @@ export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly str
     unread: sum((part) => part.unread),
     lagMs: soonest === undefined ? 0 : Math.max(0, -soonest),
     opensInMs: soonest === undefined ? undefined : Math.max(0, soonest),
-    heldForMs: Math.max(0, ...partitions.map((part) => (part.heldUntil ?? 0) - part.now)),
+    heldForMs: Math.max(0, ...partitions.map((part) => (part.holdUntil ?? 0) - part.now)),
     outcomes: sum((part) => outcomeKinds.reduce((n, kind) => n + (part.counts[kind] ?? 0), 0)),
   }
 }
@@ -52,43 +52,43 @@ export function headline(
 ): Headline {
   if (look.kind === 'blind') {
     return {
-      mood: 'trouble',
+      load: 'trouble',
       title: 'Redis does not answer',
       sentence: `Nothing new is sent until it does: ${look.why}.`,
     }
   }
   if (look.away > 0) {
     return {
-      mood: 'trouble',
+      load: 'trouble',
       title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
       sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
     }
   }
   if (totals.heldForMs > 0) {
-    const held = look.partitions.filter((part) => (part.heldUntil ?? 0) > part.now).length
+    const held = look.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
     const all = look.partitions.length
     const [who, lanes] =
       held === all
         ? ['Redis was restarted', 'Every lane']
         : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
     const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
-    return { mood: 'polite', title: 'Holding back', sentence }
+    return { load: 'polite', title: 'Holding back', sentence }
   }
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) {
     const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
-    return { mood: 'trouble', title: 'Nobody reads the outcomes', sentence }
+    return { load: 'trouble', title: 'Nobody reads the outcomes', sentence }
   }
   if (totals.waiting === 0 && totals.inFlight === 0) {
-    return { mood: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
+    return { load: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
   }
   const missing = missingRole(look.members)
   if (missing !== undefined) {
     const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
-    return { mood: 'trouble', title: `No ${missing} is running`, sentence }
+    return { load: 'trouble', title: `No ${missing} is running`, sentence }
   }
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
-    return { mood: 'trouble', title: 'Stalled', sentence }
+    return { load: 'trouble', title: 'Stalled', sentence }
   }
   const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
   const behind =
@@ -97,11 +97,11 @@ export function headline(
       : ' No lane is late: what waits keeps the silence it owes.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
-    return { mood: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
+    return { load: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
   const sentence = `${waits(totals)}, each in the silence it owes.${next}${rate}`
-  return { mood: 'polite', title: 'Polite, not stalled', sentence }
+  return { load: 'polite', title: 'Polite, not stalled', sentence }
 }
 
 function waits({ waiting, lanes }: Totals, capital = true): string {

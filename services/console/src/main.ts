@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
-import type { RunningService } from '@decorum/service'
+import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'

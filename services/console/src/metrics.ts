@@ -90,7 +90,7 @@ function* seen(views: Views): Generator<[partition: string, view: PartitionView]
   for (const [index, view] of views.entries()) if (view.status === 'fulfilled') yield [String(index), view.value]
 }
 
-const heldMs = (part: PartitionView): number => Math.max(0, (part.heldUntil ?? 0) - part.now)
+const heldMs = (part: PartitionView): number => Math.max(0, (part.holdUntil ?? 0) - part.now)
 const lagMs = (part: PartitionView): number => (part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue))
 
 /** The collectors of one scrape start in the same tick: they share one answer. */

@@ -9,7 +9,7 @@ export type FormFields = Record<string, string>
 
 const CHOICES = [
   ['pause', 'Pause', 'Nothing is fetched; URLs wait.'],
-  ['gap', 'Slow down', 'A longer silence after each request; never shorter than its rules ask.'],
+  ['delay', 'Slow down', 'A longer silence after each request; never shorter than its rules ask.'],
   ['block', 'Block', 'Nothing is fetched; URLs end as refused.'],
   ['refetch', 'Ask robots.txt again', 'Before anything else is fetched.'],
   ['drop', 'Drop the backlog', 'What waits now ends as refused; what comes later is kept.'],
@@ -40,7 +40,7 @@ ${inForce(origin, action)}
     ([value, label, meaning]) =>
       html`<label class="choice"><input type="radio" name="action" value="${value}"${value === chosen && html` checked`}><b>${label}</b><small>${meaning}</small></label>`,
   )}</fieldset>
-<label class="for-gap">Silence, seconds<input name="gap" type="number" min="0.001" max="604800" step="any" value="${fields.gap ?? '30'}"></label>
+<label class="for-delay">Silence, seconds<input name="delay" type="number" min="0.001" max="604800" step="any" value="${fields.delay ?? '30'}"></label>
 <label class="for-while">For<select name="for">${LENGTHS.map(
     ([ms, text]) =>
       html`<option value="${ms}"${(fields.for ?? '3600000') === String(ms) && html` selected`}>${text}</option>`,
@@ -57,9 +57,9 @@ function inForce({ paused, blocked, override, now }: ToldOrigin, action: string)
     blocked && { text: `blocked ${lasting(blocked.until, now)}: ${blocked.reason}`, end: 'unblock', label: 'Unblock' },
     paused && { text: `paused ${lasting(paused.until, now)}: ${paused.reason}`, end: 'resume', label: 'Resume' },
     override && {
-      text: `gap of ${length(override.gapMs)} ${lasting(override.until, now)}: ${override.reason}`,
-      end: 'ungap',
-      label: 'End the gap',
+      text: `delay of ${length(override.delayMs)} ${lasting(override.until, now)}: ${override.reason}`,
+      end: 'restore-delay',
+      label: 'End the delay',
     },
   ].filter((one) => one !== undefined)
   if (list.length === 0) return undefined
@@ -70,15 +70,15 @@ function inForce({ paused, blocked, override, now }: ToldOrigin, action: string)
 }
 
 /** A post as the API would have been asked: only what belongs to the action, for the form sends all it has. */
-export function actionOf({ action, for: forMs = '', gap = '', reason = '', by = '' }: FormFields): object {
+export function actionOf({ action, for: forMs = '', delay = '', reason = '', by = '' }: FormFields): object {
   const who = by.trim() === '' ? {} : { by }
   const span = forMs === '' ? {} : { forMs: Number(forMs) }
   switch (action) {
     case 'pause':
     case 'block':
       return { action, reason, ...span, ...who }
-    case 'gap':
-      return { action, reason, gapMs: Math.round(Number(gap) * 1_000), ...span, ...who }
+    case 'delay':
+      return { action, reason, delayMs: Math.round(Number(delay) * 1_000), ...span, ...who }
     default:
       return { action, reason, ...who }
   }

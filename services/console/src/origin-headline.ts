@@ -4,14 +4,14 @@ import type { WaitState, Why } from './why.ts'
 import { count, length } from './words.ts'
 
 export type OriginHeadline = {
-  mood: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
+  load: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
   title: string
   sentence: string
 }
 
 /** What is shown of several lanes: the first of these that one of them has. */
-const RANKED: [state: WaitState, mood: OriginHeadline['mood'], title: string][] = [
-  ['held', 'halted', 'Held'],
+const RANKED: [state: WaitState, load: OriginHeadline['load'], title: string][] = [
+  ['startup-hold', 'halted', 'Held'],
   ['blocked', 'halted', 'Blocked'],
   ['paused', 'halted', 'Paused'],
   ['back-off', 'halted', 'Backing off'],
@@ -26,12 +26,12 @@ const RANKED: [state: WaitState, mood: OriginHeadline['mood'], title: string][] 
 export function originHeadline(origin: ToldOrigin): OriginHeadline {
   const waiting = origin.lanes.reduce((sum, lane) => sum + lane.waiting, 0)
   const urls = waiting === 0 ? '' : ` ${count(waiting)} ${waiting === 1 ? 'URL waits' : 'URLs wait'}.`
-  for (const [state, mood, title] of RANKED) {
+  for (const [state, load, title] of RANKED) {
     const lane = origin.lanes.find((one) => one.why.state === state)
     if (lane === undefined) continue
-    return { mood, title, sentence: `${sentence(lane.why, origin.now)}${urls}` }
+    return { load, title, sentence: `${sentence(lane.why, origin.now)}${urls}` }
   }
-  return { mood: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' }
+  return { load: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' }
 }
 
 function sentence({ sentence: text, until, state }: Why, now: number): string {

@@ -2,7 +2,7 @@
 import type { CheckAnswer, Operation } from './api/answers.ts'
 import type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
 import type { Problem } from './api/route.ts'
-import { gapSentence } from './gap-owed.ts'
+import { delaySentence } from './delay-owed.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
@@ -38,7 +38,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
 /** What changes from look to look. */
 export function originFacts({ origin, operations }: OriginFacts): Html {
   const head = originHeadline(origin)
-  return html`<section class="headline ${head.mood}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
+  return html`<section class="headline ${head.load}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
 ${known(origin)}
 ${lanesTable(origin)}
 ${operationsTable(operations)}`
@@ -46,20 +46,20 @@ ${operationsTable(operations)}`
 
 function known(origin: ToldOrigin): Html {
   const { backOff, paused, blocked, override, now } = origin
-  const gaps = [...new Set(origin.lanes.flatMap(({ gap }) => (gap === undefined ? [] : [gap.gapMs])))]
-  const [first] = origin.lanes.flatMap(({ gap }) => (gap === undefined ? [] : [gap]))
-  const gap = gaps.length === 0 ? '–' : gaps.map(length).join(' · ')
-  const from = first === undefined ? '' : gaps.length > 1 ? 'by agent, below' : gapSentence(first, origin)
+  const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
+  const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
+  const delay = delays.length === 0 ? '–' : delays.map(length).join(' · ')
+  const from = first === undefined ? '' : delays.length > 1 ? 'by agent, below' : delaySentence(first, origin)
   const hand = [
     blocked && { word: 'blocked', long: `blocked ${lasting(blocked.until, now)}` },
     paused && { word: 'paused', long: `paused ${lasting(paused.until, now)}` },
-    override && { word: 'gap', long: `gap of ${length(override.gapMs)} ${lasting(override.until, now)}` },
+    override && { word: 'delay', long: `delay of ${length(override.delayMs)} ${lasting(override.until, now)}` },
   ].filter((one) => one !== undefined)
   const words = hand.map(({ word }) => word).join(' · ')
   const longs = hand.map(({ long }) => long).join('; ')
   return html`<section class="tiles wide">
 ${tile('robots.txt', origin.robots, robotsNote(origin))}
-${tile('Gap', gap, from)}
+${tile('Delay', delay, from)}
 ${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? 'it answers as it should' : `${some(backOff.incidents, 'incident')} in a row`)}
 ${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator restricts it' : longs)}
 </section>`
@@ -85,19 +85,19 @@ function robotsNote({ origin, state, now }: ToldOrigin): Piece {
 
 function lanesTable(origin: ToldOrigin): Html {
   return html`<section><h2>Lanes<small>one request at a time each, then silence</small></h2>
-<table class="lanes"><thead><tr><th>Agent</th><th>State</th><th>Why</th><th>Gap</th><th class="n">Opens in</th><th class="n">URLs</th><th>Next</th></tr></thead><tbody>
+<table class="lanes"><thead><tr><th>Agent</th><th>State</th><th>Why</th><th>Delay</th><th class="n">Opens in</th><th class="n">URLs</th><th>Next</th></tr></thead><tbody>
 ${origin.lanes.map((lane) => laneRow(lane, origin))}
 </tbody></table></section>`
 }
 
 function laneRow(lane: ToldLane, origin: ToldOrigin): Html {
-  const { why, gap, head } = lane
+  const { why, delay, head } = lane
   const tries = lane.tries > 0 ? html`<small>${some(lane.tries, 'try', 'tries')} made</small>` : ''
   const next =
     head === undefined
       ? '–'
       : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` <span class="chip">high</span>`}${tries}`
-  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${gap === undefined ? '–' : gapSentence(gap, origin)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
+  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${delay === undefined ? '–' : delaySentence(delay, origin)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
 }
 
 function operationsTable(operations: Operation[]): Html {
@@ -109,8 +109,8 @@ ${operations.map((one) => html`<tr><td>${day(one.at)}</td><td>${one.action}${det
 </tbody></table></section>`
 }
 
-function detail({ gapMs, dropped }: Operation): string {
-  if (gapMs !== undefined) return ` of ${length(gapMs)}`
+function detail({ delayMs, dropped }: Operation): string {
+  if (delayMs !== undefined) return ` of ${length(delayMs)}`
   return dropped === undefined ? '' : `: ${some(dropped, 'URL')}`
 }
 
@@ -135,8 +135,8 @@ ${asked !== undefined && verdict(asked)}
 
 function verdict({ answer, problem }: NonNullable<OriginPageFacts['asked']>): Html {
   if (answer === undefined) return html`<p class="verdict trouble">${problem?.message ?? ''}</p>`
-  const mood = answer.verdict === 'allowed' ? 'polite' : answer.verdict === 'disallowed' ? 'trouble' : 'halted'
+  const load = answer.verdict === 'allowed' ? 'polite' : answer.verdict === 'disallowed' ? 'trouble' : 'halted'
   const losers = answer.losers ?? []
-  return html`<div class="verdict ${mood}"><p><b>${answer.verdict}</b> under ${answer.profile}</p><p>${answer.sentence}</p>
+  return html`<div class="verdict ${load}"><p><b>${answer.verdict}</b> under ${answer.profile}</p><p>${answer.sentence}</p>
 ${losers.length > 0 && html`<p><small>also matched: ${losers.map((one) => `line ${one.line}, ${one.type}: ${one.pattern}`).join(' · ')}</small></p>`}</div>`
 }

@@ -24,7 +24,7 @@ export function overviewMain({ look, pace, outcomesLimit }: PageFacts): Html {
   const totals = totalsOf(partitions, OUTCOME_KINDS)
   const perMinute = pace.perMinute()
   const head = headline(look, totals, perMinute, outcomesLimit)
-  const top = html`<section class="headline ${head.mood}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
+  const top = html`<section class="headline ${head.load}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
   if (look.kind === 'blind') return top
   return html`${top}
 ${tiles(totals, perMinute, pace.series())}
@@ -107,8 +107,8 @@ function partitionsTable(partitions: PartitionView[]): Html {
 ${partitions.map((part) => {
   const lag = part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue)
   const held =
-    part.heldUntil !== undefined && part.heldUntil > part.now
-      ? `held for ${length(part.heldUntil - part.now)}`
+    part.holdUntil !== undefined && part.holdUntil > part.now
+      ? `held for ${length(part.holdUntil - part.now)}`
       : 'given'
   return html`<tr><td><code>${part.tag}</code></td><td class="n">${count(part.waiting)}</td><td class="n">${count(part.lanes)}</td><td class="n">${count(part.due)}</td><td class="n">${count(part.inFlight)}</td><td class="n">${count(part.unread)}</td><td class="n">${length(lag)}</td><td>${held}</td></tr>`
 })}

@@ -14,7 +14,7 @@ export const WAIT_STATES = [
   'back-off',
   'paused',
   'blocked',
-  'held',
+  'startup-hold',
   'idle',
 ] as const
 export type WaitState = (typeof WAIT_STATES)[number]
@@ -31,13 +31,13 @@ export type Why = {
 export const LATE_MS = 2_000
 
 /** @param part  of the partition its clock and its hold are read */
-export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'heldUntil'>): Why {
+export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'holdUntil'>): Why {
   const now = part.now
   if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
   if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
-  if (part.heldUntil !== undefined && part.heldUntil > now) {
+  if (part.holdUntil !== undefined && part.holdUntil > now) {
     const sentence = 'all is held: leases from before the restart of Redis may still be out'
-    return { state: 'held', sentence, until: part.heldUntil }
+    return { state: 'startup-hold', sentence, until: part.holdUntil }
   }
   const { blocked, paused, backOff } = origin
   if (blocked !== undefined) {
@@ -76,7 +76,7 @@ function held(gate: Gate): Why {
   switch (gate) {
     case 'robots-unreachable':
       return { state: 'robots', sentence: 'parked: its robots.txt cannot be had, and will be asked for again' }
-    case 'robots-being-asked':
+    case 'robots-in-flight':
       return { state: 'robots', sentence: 'its robots.txt is being fetched' }
     case 'back-off':
       return { state: 'back-off', sentence: 'backing off: the site asked for less or did not answer' }
@@ -88,11 +88,11 @@ function held(gate: Gate): Why {
       return { state: 'silence', sentence: 'waits for its turn in its pace group' }
     case 'unknown-agent':
       return {
-        state: 'held',
+        state: 'startup-hold',
         sentence: 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
       }
     default:
-      return { state: 'held', sentence: gate satisfies never }
+      return { state: 'startup-hold', sentence: gate satisfies never }
   }
 }
 
@@ -102,10 +102,10 @@ function open(lateMs: number): Why {
 }
 
 function silence(lane: LaneView, origin: OriginView): Why {
-  const owed = origin.gaps.find((gap) => gap.agent === lane.agent)
+  const owed = origin.delays.find((delay) => delay.agent === lane.agent)
   if (owed === undefined) return { state: 'silence', sentence: 'keeps the silence it owes' }
   const clamped = owed.clampedFrom === undefined ? '' : ` (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
-  return { state: 'silence', sentence: `keeps its silence of ${length(owed.gapMs)}${clamped}` }
+  return { state: 'silence', sentence: `keeps its silence of ${length(owed.delayMs)}${clamped}` }
 }
 
 /** What is known of an origin's robots.txt, in a word or two. */

@@ -53,7 +53,7 @@ export class Body {
     this.bytes += chunk.length
     if (isFirst || chunk.length >= SMALL_BYTES) {
       void this.#gather()
-      return this.#take(chunk)
+      return this.#reserve(chunk)
     }
     this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
     this.#gathered.set(chunk, this.#gatheredBytes)
@@ -127,10 +127,10 @@ export class Body {
     const chunk = this.#gathered.subarray(0, this.#gatheredBytes)
     this.#gathered = undefined
     this.#gatheredBytes = 0
-    return this.#take(chunk)
+    return this.#reserve(chunk)
   }
 
-  #take(chunk: Uint8Array): Promise<void> | undefined {
+  #reserve(chunk: Uint8Array): Promise<void> | undefined {
     this.#kept.push(chunk)
     this.#keptBytes += chunk.length
     if (this.bytes <= SPOOL_MEMORY_BYTES) return undefined // digested at its end, as a whole

@@ -3,21 +3,21 @@
  * wrong in between, the lease ends by itself: nothing here may hold a lane for ever, and nothing may be sent without it.
  */
 import {
-  gapAfter,
+  delayAfter,
   type Ledger,
   LedgerUnavailableError,
   type Resolution,
-  type Settlement,
-  type SettleResult,
+  type Completion,
+  type CompleteResult,
 } from '@decorum/ledger'
 import { type Agent, type Agents, namesRobotsTxt, type Order, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import type { LaneConnections, Way } from './connections.ts'
 import { fetchPage, type PageLease } from './fetch-page.ts'
 import type { RobotsAnswer } from './fetch-robots.ts'
 import { hopRules } from './hop-rules.ts'
-import { learnRobots } from './learn-robots.ts'
-import { beginLease, type Lease, later } from './lease.ts'
+import { recordRobots } from './record-robots.ts'
+import { startLease, type Lease, later } from './lease.ts'
 import { GRANT_AHEAD_MS } from './limits.ts'
 import type { Clocks, Pace } from './pace.ts'
 import type { Sink } from './sink.ts'
@@ -26,12 +26,12 @@ import type { Stats } from './stats.ts'
 
 export type Fleet = Pick<
   Ledger,
-  | 'begin'
+  | 'start'
   | 'confirm'
-  | 'enter'
+  | 'acquire'
   | 'resolve'
-  | 'settle'
-  | 'learn'
+  | 'complete'
+  | 'record'
   | 'endRobotsFetch'
   | 'robotsStates'
   | 'body'
@@ -76,22 +76,22 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     const waitMs = order.notBefore - tools.ledger.now(tools.ledger.partitionOf(order.origin)) - GRANT_AHEAD_MS / 2
     if (waitMs > 0) await later(waitMs)
     if (tools.isStopping()) return await giveBack(order, tools, 'stopping')
-    const entering = tools.pace.enter(agent, order.origin, order.gapMs)
+    const entering = tools.pace.acquire(agent, order.origin, order.delayMs)
     const clocks = entering instanceof Promise ? await entering : entering
     // A lane is begun a little ahead, a group is not: whoever comes before his turn would lose it.
     if ('waitMs' in clocks) return await giveBack(order, tools, 'paced', clocks.waitMs + GRANT_AHEAD_MS)
     const { fetchDeadlineMs, leaseMs } = tools
-    const begun = await beginLease(tools.ledger, order, fetchDeadlineMs, leaseMs - fetchDeadlineMs, clocks.hostLane)
-    if (begun.kind === 'refused') {
-      if (begun.why === 'too-early') await giveBack(order, tools, begun.why)
-      else stats.refused(begun.why)
+    const started = await startLease(tools.ledger, order, fetchDeadlineMs, leaseMs - fetchDeadlineMs, clocks.hostLane)
+    if (started.kind === 'refused') {
+      if (started.why === 'too-early') await giveBack(order, tools, started.why)
+      else stats.refused(started.why)
       return await clocks.release()
     }
-    clocks.begun(begun.clock)
-    stats.begun++
+    clocks.started(started.clock)
+    stats.started++
     try {
-      if (order.kind === 'robots') await robots(order, agent, begun.lease, clocks, tools)
-      else await page(order, agent, begun.lease, clocks, tools)
+      if (order.kind === 'robots') await robots(order, agent, started.lease, clocks, tools)
+      else await page(order, agent, started.lease, clocks, tools)
     } finally {
       stats.ended++
     }
@@ -165,21 +165,21 @@ async function page(order: Order, agent: Agent, lease: Lease, clocks: Clocks, to
     now: () => tools.ledger.wall(tools.ledger.partitionOf(origin)),
     onSinkError: (error) => tools.stats.sinkFailed(error, tools.log),
   })
-  const { mood, outcome, candidate, endedAt, tookMs, what, bytes } = result
+  const { load, outcome, candidate, endedAt, tookMs, what, bytes } = result
   tools.stats.exchanged('page', what, bytes)
   if (what === 'not-sent') return await unused(order, lease, endedAt, clocks, tools)
-  const gapMs = gapAfter(agent, order.gapMs, tookMs)
-  const settlement: Settlement = { agent: key, origin, fence, gapMs, restedMs: 0, mood }
-  if (outcome !== undefined) settlement.outcome = outcome
+  const delayMs = delayAfter(agent, order.delayMs, tookMs)
+  const completion: Completion = { agent: key, origin, fence, delayMs, elapsedMs: 0, load }
+  if (outcome !== undefined) completion.outcome = outcome
   if (outcome?.kind === 'fetched') tools.siteAnswers.heard(origin, outcome.status, outcome.at)
-  if (candidate !== undefined) settlement.candidate = candidate
-  crashPoint('settle.before')
-  const left = clocks.leave({ endedAt, mood, gapMs }) // in the same call to the ledger where they share a partition
-  await handBack(lease, endedAt, tools, (restedMs) => {
-    settlement.restedMs = restedMs
-    return tools.ledger.settle(settlement)
+  if (candidate !== undefined) completion.candidate = candidate
+  crashPoint('complete.before')
+  const left = clocks.leave({ endedAt, load, delayMs }) // in the same call to the ledger where they share a partition
+  await handBack(lease, endedAt, tools, (elapsedMs) => {
+    completion.elapsedMs = elapsedMs
+    return tools.ledger.complete(completion)
   })
-  crashPoint('settle.after')
+  crashPoint('complete.after')
   if (namesRobotsTxt(order.path)) await endRobotsFetch(origin, fence, tools)
   if (left !== undefined) await left
 }
@@ -194,9 +194,9 @@ async function endRobotsFetch(
 }
 
 /** What a robots fetch has to know of itself: an order, or a person's wish (visit-robots.ts). */
-export type RobotsFetch = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'gapMs' | 'id' | 'meta'> & {
+export type RobotsFetch = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs' | 'id' | 'meta'> & {
   /** its lane was entered by name: what is learned ends no lease of it */
-  entered?: true
+  secondary?: true
 }
 
 /** The robots fetch of an origin under its lease: the request, its redirects, and what the ledger is told of it. */
@@ -207,12 +207,12 @@ export async function robots(
   clocks: Clocks,
   tools: Omit<Tools, 'pace' | 'pageMaxBytes' | 'maxAttempts' | 'fetchDeadlineMs' | 'leaseMs' | 'isStopping'>,
 ): Promise<RobotsAnswer> {
-  const { agent: key, origin, fence, gapMs } = order
+  const { agent: key, origin, fence, delayMs } = order
   // rounded up: an answer is never dated before it came, or its retry would come too early
   const now = () => Math.ceil(tools.ledger.now(tools.ledger.partitionOf(origin))) + 1
-  const { answer, lesson, withoutRoom } = await learnRobots(order, agent, lease, {
+  const { answer, robotsRecord, withoutRoom } = await recordRobots(order, agent, lease, {
     ledger: tools.ledger,
-    enterHop: (hop) => clocks.enterHop({ ...hop, fence }),
+    acquireHop: (hop) => clocks.acquireHop({ ...hop, fence }),
     endRobotsFetch: (at, hopFence) => endRobotsFetch(at, hopFence, tools),
     forbidsHop: hopRules(tools.ledger, agent, origin, now),
     astray: clocks.astray,
@@ -231,54 +231,54 @@ export async function robots(
     return answer
   }
   // The request that brought a delay owes it already: to its lane, and to the clocks above.
-  const learnedMs = lesson?.gaps.find((gap) => gap.agent === key)?.gapMs ?? 0
-  const owedMs = Math.max(gapAfter(agent, gapMs, answer.tookMs), learnedMs, clocks.hopsOweMs())
-  const left = clocks.leave({ endedAt: answer.endedAt, gapMs: owedMs })
-  if (lesson !== undefined) {
-    crashPoint('learn.before')
-    await handBack(lease, answer.endedAt, tools, async (restedMs) => {
+  const learnedMs = robotsRecord?.delays.find((delay) => delay.agent === key)?.delayMs ?? 0
+  const owedMs = Math.max(delayAfter(agent, delayMs, answer.tookMs), learnedMs, clocks.hopsOweMs())
+  const left = clocks.leave({ endedAt: answer.endedAt, delayMs: owedMs })
+  if (robotsRecord !== undefined) {
+    crashPoint('record.before')
+    await handBack(lease, answer.endedAt, tools, async (elapsedMs) => {
       // Whoever stood still meanwhile would date an old answer as a new one.
       if (lease.age() >= lease.leaseMs) return 'stale'
-      const owed = { gapMs: owedMs, restedMs, ...(order.entered ? { forAsker: true } : {}) }
-      const told = await tools.ledger.learn({ ...lesson, ...owed })
+      const owed = { delayMs: owedMs, elapsedMs, ...(order.secondary ? { forAsker: true } : {}) }
+      const told = await tools.ledger.record({ ...robotsRecord, ...owed })
       if (told !== 'full') return told
       tools.log.warn(
         { origin },
         'no room for this robots.txt (ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES): it is asked for again later',
       )
-      const parked = await tools.ledger.learn({ ...(withoutRoom ?? lesson), ...owed })
+      const parked = await tools.ledger.record({ ...(withoutRoom ?? robotsRecord), ...owed })
       return parked === 'full' ? 'stale' : parked
     })
-    crashPoint('learn.after')
-    if (order.entered) {
-      const lane = { agent: key, origin, fence, gapMs: owedMs, mood: { kind: 'fine' as const }, entered: true as const }
-      await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...lane, restedMs }))
+    crashPoint('record.after')
+    if (order.secondary) {
+      const lane = { agent: key, origin, fence, delayMs: owedMs, load: { kind: 'normal' as const }, secondary: true as const }
+      await handBack(lease, answer.endedAt, tools, (elapsedMs) => tools.ledger.complete({ ...lane, elapsedMs }))
     }
     await left
     return answer
   }
   // The waiting head ends, since the agent may not go there at all. The robots fetch ends, so that the next one need not wait
   // for the end of this lease.
-  const head: Omit<Settlement, 'restedMs'> = {
+  const head: Omit<Completion, 'elapsedMs'> = {
     agent: key,
     origin,
     fence,
-    gapMs: owedMs,
-    mood: { kind: 'fine' },
-    entered: true,
+    delayMs: owedMs,
+    load: { kind: 'normal' },
+    secondary: true,
   }
   if (answer.noContact === true) {
     const { id, meta } = order
     const said = { id, url: order.origin, agent: agent.name, at: Math.round(tools.ledger.now()), attempts: 0 }
     head.outcome = { ...said, kind: 'refused', reason: 'no-contact', ...(meta === undefined ? {} : { meta }) }
   }
-  await handBack(lease, answer.endedAt, tools, (restedMs) => tools.ledger.settle({ ...head, restedMs }))
+  await handBack(lease, answer.endedAt, tools, (elapsedMs) => tools.ledger.complete({ ...head, elapsedMs }))
   await endRobotsFetch(origin, fence, tools)
   await left
   return answer
 }
 
-type Tell = (restedMs: number) => Promise<SettleResult>
+type Tell = (elapsedMs: number) => Promise<CompleteResult>
 
 /** Tells the ledger until it hears or the lease is over. Telling twice is safe: the fence makes the second one stale. */
 function handBack(lease: Lease, endedAt: number, tools: Pick<Tools, 'stats'>, tell: Tell): Promise<void> {

@@ -22,8 +22,8 @@ const Config = z.object({
   DECORUM_CONTACT: common.DECORUM_CONTACT,
   DECORUM_ALLOW_ADDRESSES: common.DECORUM_ALLOW_ADDRESSES,
   DECORUM_ALLOW_PORTS: common.DECORUM_ALLOW_PORTS,
-  DEFAULT_GAP_MS: common.DEFAULT_GAP_MS,
-  MAX_GAP_MS: common.MAX_GAP_MS,
+  DEFAULT_DELAY_MS: common.DEFAULT_DELAY_MS,
+  MAX_DELAY_MS: common.MAX_DELAY_MS,
   PACE_GROUPS: z.string().optional(), // path of a JSON file, or inline JSON: clocks that several lanes share
   MAX_ATTEMPTS: common.MAX_ATTEMPTS,
   FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
@@ -59,8 +59,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     loadAgents({
       agents: settings.DECORUM_AGENTS,
       contact: settings.DECORUM_CONTACT,
-      defaultGapMs: settings.DEFAULT_GAP_MS,
-      maxGapMs: settings.MAX_GAP_MS,
+      defaultDelayMs: settings.DEFAULT_DELAY_MS,
+      maxDelayMs: settings.MAX_DELAY_MS,
     }),
   )
   const paceGroups = readingSettings(() => loadPaceGroups(PACE_GROUPS))

@@ -67,7 +67,7 @@ export async function unpack(
   coding: Coding,
   maxBytes: number,
   complete: boolean,
-  take: (chunk: Uint8Array) => void | Promise<void>,
+  reserve: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<{ bytes: number; cut: Decoded['cut'] }> {
   let bytes = 0
   let wire = 0
@@ -87,7 +87,7 @@ export async function unpack(
   try {
     for await (const chunk of await through(counted, coding)) {
       try {
-        const taking = take(chunk)
+        const taking = reserve(chunk)
         if (taking !== undefined) await taking
       } catch (error) {
         elsewhere = { error }

@@ -4,7 +4,7 @@
  * for again before the connection is used (`confirm`), and checked once more in `onRequestStart`, the tick in which the
  * bytes leave: a process that slept since then sends nothing.
  */
-import { crashPoint, crashPointSoon } from '@decorum/service'
+import { crashPoint, crashPointSoon } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
 import { Body } from './body.ts'
 import type { Connection, Phase, Way } from './connections.ts'

@@ -1,5 +1,5 @@
 /** ⑤ One page: a request under its lease, and what the lane and the candidate are told of it. */
-import type { Mood } from '@decorum/ledger'
+import type { SiteLoad } from '@decorum/ledger'
 import {
   type Agent,
   type ArchiveRef,
@@ -32,7 +32,7 @@ export type PageTools = {
 }
 
 export type PageResult = {
-  mood: Mood
+  load: SiteLoad
   /** undefined: the URL stays at the head of its lane */
   outcome?: Outcome
   candidate?: Candidate & { id: string }
@@ -61,12 +61,12 @@ export async function fetchPage(order: Order, agent: Agent, lease: PageLease, to
     confirm: () => lease.confirm(),
     keepBody: (answer) => tools.sink.keepsBodies || isCoded(answer),
   })
-  if (result.kind === 'not-sent') return { mood: FINE, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }
+  if (result.kind === 'not-sent') return { load: FINE, endedAt: result.endedAt, what: 'not-sent', bytes: 0 }
   if (result.kind === 'unanswered') return unanswered(order, agent, result, tools)
   const { body } = result
   try {
     const meaning = meaningOf(result.status)
-    if (meaning === 'too-fast') return tooFast(order, agent, result, tools)
+    if (meaning === 'asked-for-less') return tooFast(order, agent, result, tools)
     const target = meaning === 'redirect' ? targetOf(result.headers, orderUrl(order)) : NO_TARGET
     const archive = tools.sink.keepsBodies ? await keep(order, agent, result, tools) : undefined
     if (target.kind !== 'none') return redirected(order, agent, result, target, tools)
@@ -78,13 +78,13 @@ export async function fetchPage(order: Order, agent: Agent, lease: PageLease, to
       decoded instanceof Promise ? await decoded : decoded,
       archive,
     )
-    return { ...doneBy(result), mood: FINE, what: 'fetched', outcome: outcome(order, agent, tools, told) }
+    return { ...doneBy(result), load: FINE, what: 'fetched', outcome: outcome(order, agent, tools, told) }
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed harms nobody
   }
 }
 
-const FINE: Mood = { kind: 'fine' }
+const FINE: SiteLoad = { kind: 'normal' }
 const NO_TARGET = { kind: 'none' } as const
 
 const doneBy = ({ endedAt, timing, body }: Answer) => ({ endedAt, tookMs: timing.totalMs, bytes: body.bytes })
@@ -93,7 +93,7 @@ const doneBy = ({ endedAt, timing, body }: Answer) => ({ endedAt, tookMs: timing
 function tooFast(order: Order, agent: Agent, answer: Answer, tools: PageTools): PageResult {
   const { status } = answer
   const what = status === 429 ? 'rate-limited' : 'server-error'
-  const done = { ...doneBy(answer), mood: moodOf(answer, tools.now()), what }
+  const done = { ...doneBy(answer), load: moodOf(answer, tools.now()), what }
   if (order.attempt < tools.maxAttempts) return done
   const detail = `status ${status} in ${order.attempt} attempts`
   return { ...done, outcome: outcome(order, agent, tools, { kind: 'failed', reason: what, status, detail }) }
@@ -107,7 +107,7 @@ function redirected(
   tools: PageTools,
 ): PageResult {
   const { status } = answer
-  const done = { ...doneBy(answer), mood: FINE }
+  const done = { ...doneBy(answer), load: FINE }
   const failing = (what: 'bad-redirect' | 'too-many-redirects', why: string): PageResult => ({
     ...done,
     what,
@@ -168,17 +168,17 @@ function unanswered(
   if (failure === 'no-contact') {
     return {
       ...done,
-      mood: { kind: 'fine' },
+      load: { kind: 'normal' },
       outcome: outcome(order, agent, tools, { kind: 'refused', reason: 'no-contact' }),
     }
   }
   const reason = failure === 'nxdomain' ? 'dns' : failure
   if (isFinal(failure))
-    return { ...done, mood: { kind: 'fine' }, outcome: failed(order, agent, tools, reason, error.message) }
-  const mood: Mood = { kind: 'no-answer' }
+    return { ...done, load: { kind: 'normal' }, outcome: failed(order, agent, tools, reason, error.message) }
+  const load: SiteLoad = { kind: 'no-answer' }
   return order.attempt < tools.maxAttempts
-    ? { ...done, mood }
-    : { ...done, mood, outcome: failed(order, agent, tools, reason, error.message) }
+    ? { ...done, load }
+    : { ...done, load, outcome: failed(order, agent, tools, reason, error.message) }
 }
 
 type Reason = Extract<OutcomeBody, { kind: 'failed' }>['reason']

@@ -45,8 +45,8 @@ export type RobotsAnswer = {
 
 export type HopTools = {
   connections: LaneConnections
-  /** `EnterHop`, under the fence of the order */
-  enterHop: (hop: Omit<Hop, 'fence'>) => Promise<HopLane | 'late' | 'blocked'>
+  /** `AcquireHop`, under the fence of the order */
+  acquireHop: (hop: Omit<Hop, 'fence'>) => Promise<HopLane | 'late' | 'blocked'>
   /** a hop that was the robots fetch of another origin has ended */
   endRobotsFetch: (origin: string, fence: number) => Promise<void>
   forbidsHop: ForbidsHop
@@ -97,7 +97,7 @@ export async function fetchRobots(
       if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
     } else {
       const isRobots = namesRobotsTxt(at.path)
-      const hop = await tools.enterHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
+      const hop = await tools.acquireHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
       if (hop === 'late') return stop('timeout', `the lane of ${at.origin} did not open in time`, performance.now())
       if (hop === 'blocked') return stop('blocked-hop', `${at.origin} is blocked by an operator`, performance.now())
       const forbidden = await tools.forbidsHop(at.origin, at.path)

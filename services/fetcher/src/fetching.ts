@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { endIfUnfit, queueConnection } from '@decorum/service'
+import { endIfUnfit, queueConnection } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { carryOut } from './carry-out.ts'

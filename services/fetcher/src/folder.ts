@@ -56,12 +56,12 @@ async function writeBody(path: string, { answer }: Page, signal: AbortSignal): P
   try {
     const write = async (coding: Coding, complete: boolean): Promise<Written> => {
       let at = 0
-      const take = async (chunk: Uint8Array): Promise<void> => {
+      const reserve = async (chunk: Uint8Array): Promise<void> => {
         signal.throwIfAborted()
         await writeAll(file, chunk, at)
         at += chunk.length
       }
-      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, take)
+      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, reserve)
       const kept = Math.min(bytes, DECODED_MAX_BYTES)
       await file.truncate(kept)
       return { coding, cut, bytes: kept }

@@ -2,10 +2,10 @@
  * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
  * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
  */
-import type { HeldLane, LaneRef, Ledger, Permit } from '@decorum/ledger'
+import type { HeldLane, LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import { FRESH_PERMIT_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from './limits.ts'
 
 /** Asks for a permit again that has grown old: undefined, at once or in the end, when the request may be sent; else why not. */
@@ -105,10 +105,10 @@ export class HeldLease implements Lease {
 export type Begun =
   | {
       kind: 'lease'
-      lease: Lease /** the visit to the clock that was begun with it */
-      clock?: { fence: number; gapMs: number }
+      lease: Lease /** the visit to the clock that was started with it */
+      clock?: { fence: number; delayMs: number }
     }
-  | { kind: 'refused'; why: Extract<Permit, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable' }
+  | { kind: 'refused'; why: Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable' }
 
 /** Times that begin may say 'early' to one order; each time it is asked again when the ledger says so. */
 const MAX_EARLY = 8
@@ -120,31 +120,31 @@ const LONGEST_EARLY_MS = 1_000
  * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
  * @param clock            lane that is begun with the order's own, or not at all
  */
-export async function beginLease(
-  ledger: Pick<Ledger, 'begin' | 'confirm'>,
+export async function startLease(
+  ledger: Pick<Ledger, 'start' | 'confirm'>,
   order: Order,
   fetchDeadlineMs: number,
   leaseSpanMs: number,
   clock?: LaneRef,
 ): Promise<Begun> {
-  const { agent, origin, fence, version, gapMs } = order
+  const { agent, origin, fence, version, delayMs } = order
   // every request whose URL is a robots.txt is the one robots fetch of its origin
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const since = sinceNow()
-    crashPoint('begin.before')
-    let permit: Permit
+    crashPoint('start.before')
+    let permit: StartAnswer
     try {
-      const own = { kind, agent, origin, fence, version, gapMs }
-      permit = await ledger.begin(clock === undefined ? own : { ...own, clock })
+      const own = { kind, agent, origin, fence, version, delayMs }
+      permit = await ledger.start(clock === undefined ? own : { ...own, clock })
     } catch (error) {
       // If the script ran and its reply was lost, the lease ends by itself; nothing is sent under it.
       if (error instanceof LedgerUnavailableError) return { kind: 'refused', why: 'ledger-unavailable' }
       throw error
     }
     if (permit.kind === 'granted') {
-      crashPoint('begin.after')
+      crashPoint('start.after')
       // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
       if (permit.waitMs !== undefined) await exactly(permit.waitMs)
       const held: HeldLane[] = [{ agent, origin, fence, version }]
@@ -154,7 +154,7 @@ export async function beginLease(
       return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
     }
     if (permit.kind === 'refused') return permit
-    if (permit.waitMs > LONGEST_EARLY_MS) break // its gap has grown: neither a slot nor other clocks wait for that
+    if (permit.waitMs > LONGEST_EARLY_MS) break // its delay has grown: neither a slot nor other clocks wait for that
     await later(permit.waitMs)
   }
   return { kind: 'refused', why: 'too-early' }

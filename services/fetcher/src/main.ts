@@ -1,6 +1,6 @@
 /** The fetcher, the only part of Decorum that touches the outside: a parent and its fetching processes. */
 import { printableLog } from '@decorum/protocol'
-import { openDoor, type RunningService } from '@decorum/service'
+import { openHealthServer, type RunningService } from '@decorum/runtime'
 import { type Logger, pino } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { startFetching } from './fetching.ts'
@@ -15,7 +15,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   const config = readConfig(env)
   const log = pino({ ...printableLog, level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
   const fetching = config.FETCH_PROCESSES === 0 ? await startFetching(config, log) : await supervise(config, env, log)
-  const door = await openDoor({
+  const door = await openHealthServer({
     port: config.PORT,
     host: config.HOST,
     registry: fetching.registry,

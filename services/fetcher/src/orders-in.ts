@@ -4,7 +4,7 @@
  * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
  */
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
-import { closeWithin, crashPoint } from '@decorum/service'
+import { closeWithin, crashPoint } from '@decorum/runtime'
 import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { Slots } from './slots.ts'
 import type { Stats } from './stats.ts'

@@ -2,16 +2,16 @@
  * The clocks above a lane (pace groups, and the lanes that a robots.txt leads into): entered before the request, left
  * after it. Whoever finds one of them shut holds none: it comes again when the ledger says that its turn may be.
  */
-import { gapAfter, type HeldLane, type LaneRef, type Ledger, type Mood } from '@decorum/ledger'
+import { delayAfter, type HeldLane, type LaneRef, type Ledger, type SiteLoad } from '@decorum/ledger'
 import type { Agent, PaceGroups } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import type { Exchange } from './exchange.ts'
 import { type Confirm, confirming, later } from './lease.ts'
 
 /** A visit to a lane: our fence, and the silence it will owe, ms. */
 type Visit = LaneRef & {
   fence: number
-  gapMs: number
+  delayMs: number
   /** of the site itself: its lane, or its host's */
   ofSite: boolean
   /** held before the hop that asks for it, and afterwards */
@@ -32,8 +32,8 @@ export type Hop = {
 export type HopLane = {
   /** under which the hop is made; a robots fetch is ended under it */
   fence: number
-  /** ends the visit; `mood`: what the site said by its answer. Never rejects: a lease that cannot be handed back ends by itself. */
-  leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>, mood?: Mood): Promise<void>
+  /** ends the visit; `load`: what the site said by its answer. Never rejects: a lease that cannot be handed back ends by itself. */
+  leave(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>, load?: SiteLoad): Promise<void>
   /** nothing was sent: each clock is what it was. Never rejects. */
   release(): Promise<void>
   /** one of its clocks is held by this visit already: the hop is one more request of it */
@@ -44,23 +44,23 @@ export type HopLane = {
 /** Why nothing may be sent over a connection to this address: it is not the one whose clock is held. Or undefined. */
 export type Astray = (address: string | undefined) => string | undefined
 /** The end of a request: its instant on `performance.now()`, what the site said by it, the silence owed to the site (ms). */
-export type End = { endedAt: number; mood?: Mood; gapMs: number }
+export type End = { endedAt: number; load?: SiteLoad; delayMs: number }
 /**
  * The lane of a hop with all clocks above it, once they are open and no other robots fetch of its origin is in flight.
  * late: that would be after `deadlineMs`. blocked: an operator has blocked the origin.
  */
-export type EnterHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
+export type AcquireHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
 
 /** The clocks that one request holds. */
 export type Clocks = {
   /** the host's clock: begun in one step with the lane, which then says so here */
   readonly hostLane: LaneRef | undefined
-  begun(visit: { fence: number; gapMs: number } | undefined): void
+  started(visit: { fence: number; delayMs: number } | undefined): void
   /** silence that the lane and its clocks owe between two requests of one visit, ms */
   restMs(): number
   /** the longest delay that a hop owed on a clock of this visit, ms: the visit owes it, too */
   hopsOweMs(): number
-  enterHop: EnterHop
+  acquireHop: AcquireHop
   readonly astray: Astray
   /** the exchange is over: each clock owes its silence from there. Never rejects; undefined where there is none to tell */
   leave(end: End): Promise<void> | undefined
@@ -75,12 +75,12 @@ type Entered = Clocks | NotEntered
 export type Pace = {
   /** some clocks are of addresses: `astray` has something to say */
   watchesAddress: boolean
-  /** At once where nothing has to be asked for. @param gapMs  what the request owes its own lane */
-  enter(agent: Agent, origin: string, gapMs: number): Entered | Promise<Entered>
+  /** At once where nothing has to be asked for. @param delayMs  what the request owes its own lane */
+  acquire(agent: Agent, origin: string, delayMs: number): Entered | Promise<Entered>
 }
 
 export type PaceOptions = {
-  ledger: Pick<Ledger, 'confirm' | 'enter' | 'settle' | 'resolve' | 'partitionOf'>
+  ledger: Pick<Ledger, 'confirm' | 'acquire' | 'complete' | 'resolve' | 'partitionOf'>
   groups: PaceGroups
   /** the address that the next request to the origin will go to; undefined when the name has none */
   addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
@@ -89,7 +89,7 @@ export type PaceOptions = {
 /** A clock that has to be entered, at the first of these lanes that is open. */
 type Wanted = {
   lanes: LaneRef[]
-  gapMs: number
+  delayMs: number
   kind: 'hop' | 'clock'
   ofSite?: boolean
   of?: LaneRef
@@ -101,7 +101,7 @@ type Above = { clocks: Wanted[]; astray: Astray }
 
 const LEAVE_TRIES = 3
 const AGAIN_MS = 250
-const FINE: Mood = { kind: 'fine' }
+const FINE: SiteLoad = { kind: 'normal' }
 /** What most requests have above their lane: one object for all of them. */
 const NONE_ABOVE: Above = { clocks: [], astray: (): undefined => undefined }
 const NO_VISITS: readonly Visit[] = []
@@ -112,25 +112,25 @@ export function openPace(options: PaceOptions): Pace {
   const { groups } = options
   return {
     watchesAddress: groups.needsAddress,
-    enter(agent, origin, gapMs) {
-      if (groups.hostsAlone) return new HeldClocks(options, agent, origin, gapMs, NO_VISITS, NONE_ABOVE.astray)
-      return enterAbove(options, agent, origin, gapMs)
+    acquire(agent, origin, delayMs) {
+      if (groups.hostsAlone) return new HeldClocks(options, agent, origin, delayMs, NO_VISITS, NONE_ABOVE.astray)
+      return enterAbove(options, agent, origin, delayMs)
     },
   }
 }
 
-async function enterAbove(options: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Entered> {
-  const { clocks, astray } = await above(options, agent, origin, gapMs)
+async function enterAbove(options: PaceOptions, agent: Agent, origin: string, delayMs: number): Promise<Entered> {
+  const { clocks, astray } = await above(options, agent, origin, delayMs)
   const visits = await enterAll(options.ledger, clocks, { agent: agent.key, origin })
-  return 'waitMs' in visits ? visits : new HeldClocks(options, agent, origin, gapMs, visits, astray)
+  return 'waitMs' in visits ? visits : new HeldClocks(options, agent, origin, delayMs, visits, astray)
 }
 
-async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: string, gapMs: number): Promise<Above> {
+async function above({ groups, addressOf }: PaceOptions, agent: Agent, origin: string, delayMs: number): Promise<Above> {
   if (groups.hostsAlone) return NONE_ABOVE
   const address = groups.needsAddress ? await addressOf(agent, origin) : undefined
   const of = { agent: agent.key, origin }
   const clocks = groups.above(agent.key, origin, address).map((clock): Wanted => {
-    const owed = clock.gapMs === undefined ? { gapMs, of } : { gapMs: clock.gapMs }
+    const owed = clock.delayMs === undefined ? { delayMs, of } : { delayMs: clock.delayMs }
     return { lanes: clock.lanes, kind: 'clock', ...owed }
   })
   // Names are looked up again when a connection is made, and may lead elsewhere by then.
@@ -144,14 +144,14 @@ async function enterAll(ledger: PaceOptions['ledger'], clocks: Wanted[], by: Lan
   const visits: Visit[] = []
   for (const { ofSite = false, ...wanted } of clocks) {
     const { kind } = wanted
-    const entry = await ledger.enter({ ...wanted, by }).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
+    const entry = await ledger.acquire({ ...wanted, by }).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
     if (entry.kind !== 'granted') {
       await release(ledger, visits)
       return entry.kind === 'blocked' ? { waitMs: Infinity } : { waitMs: entry.waitMs }
     }
-    crashPoint(kind === 'hop' ? 'hop.entered' : 'clock.entered')
+    crashPoint(kind === 'hop' ? 'hop.acquired' : 'pace-group.acquired')
     const isOurs = wanted.heldFence !== undefined
-    visits.push({ ...entry.lane, fence: entry.fence, gapMs: entry.gapMs, ofSite, isOurs })
+    visits.push({ ...entry.lane, fence: entry.fence, delayMs: entry.delayMs, ofSite, isOurs })
   }
   return visits
 }
@@ -163,7 +163,7 @@ class HeldClocks implements Clocks {
   readonly #options: PaceOptions
   readonly #agent: Agent
   readonly #origin: string
-  readonly #gapMs: number
+  readonly #delayMs: number
   #visits: readonly Visit[]
   #hopsOweMs = 0
 
@@ -171,33 +171,33 @@ class HeldClocks implements Clocks {
     options: PaceOptions,
     agent: Agent,
     origin: string,
-    gapMs: number,
+    delayMs: number,
     visits: readonly Visit[],
     astray: Astray,
   ) {
     this.#options = options
     this.#agent = agent
     this.#origin = origin
-    this.#gapMs = gapMs
+    this.#delayMs = delayMs
     this.#visits = visits
     this.astray = astray
     this.hostLane = options.groups.hostLane(agent.key, origin)
   }
 
-  begun(visit: { fence: number; gapMs: number } | undefined): void {
+  started(visit: { fence: number; delayMs: number } | undefined): void {
     if (visit !== undefined && this.hostLane !== undefined)
       this.#visits = [...this.#visits, { ...this.hostLane, ...visit, ofSite: true }]
   }
 
   restMs(): number {
-    return Math.max(this.#gapMs, this.#hopsOweMs, ...this.#visits.map((held) => held.gapMs))
+    return Math.max(this.#delayMs, this.#hopsOweMs, ...this.#visits.map((held) => held.delayMs))
   }
 
   hopsOweMs(): number {
     return this.#hopsOweMs
   }
 
-  async enterHop({
+  async acquireHop({
     origin: to,
     isRobots,
     fence: ownFence,
@@ -211,8 +211,8 @@ class HeldClocks implements Clocks {
     const asked = performance.now()
     const until = asked + deadlineMs
     const host = groups.hostLane(agent.key, to)
-    const site = { gapMs: agent.minGapMs, ofSite: true }
-    const there = await above(this.#options, agent, to, agent.minGapMs)
+    const site = { delayMs: agent.minDelayMs, ofSite: true }
+    const there = await above(this.#options, agent, to, agent.minDelayMs)
     const needed: Wanted[] = [
       ...there.clocks,
       ...(host === undefined ? [] : [{ ...site, lanes: [host], kind: 'clock' as const, of: lane }]),
@@ -222,7 +222,7 @@ class HeldClocks implements Clocks {
     // gates are looked at all the same.
     const isHeld = (one: LaneRef): boolean => this.#heldFence(one, ownFence) !== undefined
     const shared = needed.some(({ lanes }) => lanes.some(isHeld))
-    const restMs = shared ? gapAfter(agent, this.restMs(), tookMs) : 0
+    const restMs = shared ? delayAfter(agent, this.restMs(), tookMs) : 0
     if (performance.now() + restMs >= until) return 'late'
     if (restMs > 0) await later(restMs)
     for (;;) {
@@ -233,10 +233,10 @@ class HeldClocks implements Clocks {
         { agent: agent.key, origin: this.#origin },
       )
       if (!('waitMs' in hop)) {
-        const owedMs = Math.max(...hop.flatMap(({ ofSite, gapMs }) => (ofSite ? [gapMs] : [])))
+        const owedMs = Math.max(...hop.flatMap(({ ofSite, delayMs }) => (ofSite ? [delayMs] : [])))
         if (shared) this.#hopsOweMs = Math.max(this.#hopsOweMs, owedMs)
         // The ledger may know of a longer delay of a lane that is held than its order does: an operator has set one meanwhile.
-        const heldMs = Math.max(0, ...hop.flatMap(({ isOurs, gapMs }) => (isOurs ? [gapMs] : [])))
+        const heldMs = Math.max(0, ...hop.flatMap(({ isOurs, delayMs }) => (isOurs ? [delayMs] : [])))
         const missingMs = asked + heldMs - performance.now()
         if (performance.now() + missingMs >= until) {
           await release(
@@ -256,8 +256,8 @@ class HeldClocks implements Clocks {
 
   leave(end: End): Promise<void> | undefined {
     if (this.#visits.length === 0) return undefined
-    const gapMs = Math.max(end.gapMs, this.#hopsOweMs)
-    return leave(this.#options.ledger, this.#visits, { ...end, gapMs }).then(() => crashPoint('clock.left'))
+    const delayMs = Math.max(end.delayMs, this.#hopsOweMs)
+    return leave(this.#options.ledger, this.#visits, { ...end, delayMs }).then(() => crashPoint('pace-group.completed'))
   }
 
   release(): Promise<void> {
@@ -286,10 +286,10 @@ const hopLane = (
     shared,
     astray,
     confirm: confirming(ledger, since, byPartition(ledger, visits)).confirm,
-    async leave({ kind, endedAt, timing }, mood = FINE) {
+    async leave({ kind, endedAt, timing }, load = FINE) {
       const tookMs = kind === 'not-sent' ? undefined : timing.totalMs
-      await leave(ledger, entered, { endedAt, mood, gapMs: gapAfter(agent, owedMs, tookMs) })
-      crashPoint('hop.left')
+      await leave(ledger, entered, { endedAt, load, delayMs: delayAfter(agent, owedMs, tookMs) })
+      crashPoint('hop.completed')
     },
     release: () => release(ledger, entered),
   }
@@ -305,14 +305,14 @@ const byPartition = (ledger: PaceOptions['ledger'], visits: readonly Visit[]): H
 async function leave(
   ledger: PaceOptions['ledger'],
   visits: readonly Visit[],
-  { endedAt, mood = FINE, ...owed }: End,
+  { endedAt, load = FINE, ...owed }: End,
 ): Promise<void> {
-  const end = async ({ agent, origin, fence, gapMs, ofSite }: Visit): Promise<void> => {
-    const silence = ofSite ? { gapMs: Math.max(gapMs, owed.gapMs), mood: heard(mood) } : { gapMs, mood: FINE }
+  const end = async ({ agent, origin, fence, delayMs, ofSite }: Visit): Promise<void> => {
+    const silence = ofSite ? { delayMs: Math.max(delayMs, owed.delayMs), load: heard(load) } : { delayMs, load: FINE }
     for (let tries = 1; tries <= LEAVE_TRIES; tries++) {
       try {
-        const restedMs = Math.max(0, performance.now() - endedAt)
-        await ledger.settle({ agent, origin, fence, ...silence, restedMs, entered: true })
+        const elapsedMs = Math.max(0, performance.now() - endedAt)
+        await ledger.complete({ agent, origin, fence, ...silence, elapsedMs, secondary: true })
         return
       } catch {
         await later(AGAIN_MS)
@@ -323,7 +323,7 @@ async function leave(
 }
 
 /** A site that says 'too fast' means its host. A port that does not answer says nothing of the others. */
-const heard = (mood: Mood): Mood => (mood.kind === 'too-fast' ? mood : FINE)
+const heard = (load: SiteLoad): SiteLoad => (load.kind === 'asked-for-less' ? load : FINE)
 
 async function release(ledger: PaceOptions['ledger'], visits: readonly Visit[]): Promise<void> {
   await Promise.all(

@@ -1,5 +1,5 @@
 /** ⑤ What an answer or its absence means, in one table: status or failure → what becomes of the visit. */
-import type { Mood } from '@decorum/ledger'
+import type { SiteLoad } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import { errors } from 'undici'
@@ -68,19 +68,19 @@ export function failureOf(error: Error, phase: Phase | 'sent'): Failure {
 export const isFinal = (failure: Failure): boolean =>
   failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
 
-export type Meaning = 'too-fast' | 'redirect' | 'fetched'
+export type Meaning = 'asked-for-less' | 'redirect' | 'fetched'
 
 /** What a status means for a page: everything is an answer except a site that asks for silence, and a redirect. */
 export function meaningOf(status: number): Meaning {
-  if (status === 429 || status === 503) return 'too-fast'
+  if (status === 429 || status === 503) return 'asked-for-less'
   return isRedirect(status) ? 'redirect' : 'fetched'
 }
 
 /** What an answer says about the rate. @param now  Redis's clock, ms */
-export function moodOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): Mood {
-  if (meaningOf(status) !== 'too-fast') return { kind: 'fine' }
+export function moodOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): SiteLoad {
+  if (meaningOf(status) !== 'asked-for-less') return { kind: 'normal' }
   const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now)
-  return { kind: 'too-fast', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
 export const isRedirect = (status: number): boolean =>

@@ -56,7 +56,7 @@ const STORE_TIMEOUT_MS = 5 * SECOND
 /** @throws Error when the sink takes too long (its signal has aborted by then), or what the sink throws */
 export function storeInTime(sink: Sink, page: Page): Promise<ArchiveRef | undefined> {
   const waiting = new AbortController()
-  return new Promise((settle, reject) => {
+  return new Promise((complete, reject) => {
     const late = (): void => {
       const error = new Error(`the sink did not keep a page within ${STORE_TIMEOUT_MS} ms`)
       reject(error)
@@ -64,7 +64,7 @@ export function storeInTime(sink: Sink, page: Page): Promise<ArchiveRef | undefi
     }
     const timer = setTimeout(late, STORE_TIMEOUT_MS)
     const stored = (async () => sink.store(page, waiting.signal))() // one's own may throw before it is a promise
-    void stored.then(settle, reject).finally(() => clearTimeout(timer))
+    void stored.then(complete, reject).finally(() => clearTimeout(timer))
   })
 }
 

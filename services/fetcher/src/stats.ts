@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export type Stats = {
-  begun: number
+  started: number
   ended: number
   stale: number
   unheard: number
@@ -24,7 +24,7 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
   let sinkFailures = 0
   let sinkSaidAt = 0
   const stats: Stats = {
-    begun: 0,
+    started: 0,
     ended: 0,
     stale: 0,
     unheard: 0,
@@ -68,7 +68,7 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
   gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
   gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.used())
   gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting())
-  gauge('decorum_fetcher_leases', 'leases held', () => stats.begun - stats.ended)
+  gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
   counter('decorum_fetcher_stale_total', 'leases that had ended before they were handed back', () => stats.stale)
   counter('decorum_fetcher_ledger_unheard_total', 'words to the ledger that had to be said again', () => stats.unheard)
   counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)

@@ -6,7 +6,7 @@ export type InTurn = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promis
 export function openTurns(most: number): InTurn {
   let free = most
   const waiting = new Set<() => void>()
-  const enter = (signal: AbortSignal | undefined): Promise<void> | undefined => {
+  const acquire = (signal: AbortSignal | undefined): Promise<void> | undefined => {
     signal?.throwIfAborted()
     if (free > 0) {
       free -= 1
@@ -34,7 +34,7 @@ export function openTurns(most: number): InTurn {
     }
   }
   return async (work, signal) => {
-    await enter(signal)
+    await acquire(signal)
     try {
       signal?.throwIfAborted() // it may have aborted between its turn and this tick
       return await work()

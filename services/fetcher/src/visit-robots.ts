@@ -57,13 +57,13 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 }
 
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
-  const restMs = agent.minGapMs
+  const restMs = agent.minDelayMs
   const confirm: Confirm = () => undefined // nobody gave a permit
   const lease = leaseOf(config, sinceNow(), { age: () => 0, confirm })
   const answer = await fetchRobots(origin, ROBOTS, agent, {}, lease, {
     connections,
     astray: () => undefined,
-    enterHop: async ({ deadlineMs }) => {
+    acquireHop: async ({ deadlineMs }) => {
       if (restMs >= deadlineMs) return 'late'
       await later(restMs)
       return {
@@ -99,7 +99,7 @@ async function ofFleet(
     const { question } = known.state
     const isAsked = question !== undefined && question.until > known.now
     const since = sinceNow()
-    const turn = isAsked ? { waitMs: AGAIN_MS } : await enter(visit, delayOf(known, agent), ledger, pace)
+    const turn = isAsked ? { waitMs: AGAIN_MS } : await acquire(visit, delayOf(known, agent), ledger, pace)
     if (!('waitMs' in turn)) return ask(visit, turn, since, ledger, config, connections)
     if (performance.now() + turn.waitMs > until) return undefined
     await sleep(turn.waitMs)
@@ -109,14 +109,14 @@ async function ofFleet(
 /** The visit itself, and what the fleet learns by it. */
 async function ask(
   { origin, agent }: RobotsVisit,
-  { clocks, lane: { fence, gapMs } }: Turn,
+  { clocks, lane: { fence, delayMs } }: Turn,
   since: Since,
   ledger: Ledger,
   config: Config,
   connections: LaneConnections,
 ): Promise<RobotsAnswer> {
   const { agents } = config
-  const fetch = { agent: agent.key, origin, path: ROBOTS, fence, gapMs, id: '', entered: true as const }
+  const fetch = { agent: agent.key, origin, path: ROBOTS, fence, delayMs, id: '', secondary: true as const }
   const permit = confirming(ledger, since, [[{ agent: agent.key, origin, fence }]])
   return await robots(fetch, agent, leaseOf(config, since, permit), clocks, {
     ledger,
@@ -130,33 +130,33 @@ async function ask(
 }
 
 /** The longest delay that is known of the lane: learned, or set by an operator. */
-function delayOf({ gaps, override }: OriginView, agent: Agent): number {
-  const learned = gaps.find((gap) => gap.agent === agent.key)
-  return Math.max(agent.minGapMs, learned?.gapMs ?? 0, override?.gapMs ?? 0)
+function delayOf({ delays, override }: OriginView, agent: Agent): number {
+  const recorded = delays.find((delay) => delay.agent === agent.key)
+  return Math.max(agent.minDelayMs, recorded?.delayMs ?? 0, override?.delayMs ?? 0)
 }
 
-type Turn = { clocks: Clocks; lane: { fence: number; gapMs: number } }
+type Turn = { clocks: Clocks; lane: { fence: number; delayMs: number } }
 
 /** The origin's lane with all clocks above it, or how long to wait; what was entered before a shut one is given back. */
-async function enter(
+async function acquire(
   { origin, agent }: RobotsVisit,
-  gapMs: number,
+  delayMs: number,
   ledger: Ledger,
   pace: ReturnType<typeof openPace>,
 ): Promise<Turn | { waitMs: number }> {
-  const clocks = await pace.enter(agent, origin, gapMs)
+  const clocks = await pace.acquire(agent, origin, delayMs)
   if ('waitMs' in clocks) return clocks
   const own = { agent: agent.key, origin }
-  const asked = { gapMs, of: own }
+  const asked = { delayMs, of: own }
   if (clocks.hostLane !== undefined) {
-    const host = await ledger.enter({ ...asked, lanes: [clocks.hostLane], kind: 'clock' })
+    const host = await ledger.acquire({ ...asked, lanes: [clocks.hostLane], kind: 'clock' })
     if (host.kind !== 'granted') {
       await clocks.release()
       return notNow(host)
     }
-    clocks.begun(host)
+    clocks.started(host)
   }
-  const lane = await ledger.enter({ ...asked, lanes: [own], kind: 'hop', isRobots: true })
+  const lane = await ledger.acquire({ ...asked, lanes: [own], kind: 'hop', isRobots: true })
   if (lane.kind === 'granted') return { clocks, lane }
   await clocks.release()
   return notNow(lane)

@@ -44,7 +44,7 @@ export async function openWarcFiles(
   let closed = false
   const ending = new Set<Promise<void>>()
 
-  const begin = async (): Promise<Current> => {
+  const start = async (): Promise<Current> => {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
     const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${hostname()}-${process.pid}.warc.gz`
     const octets = await header(name)
@@ -82,7 +82,7 @@ export async function openWarcFiles(
     while (waiting.length > 0) {
       rotate(isFull() || isOld())
       try {
-        current ??= await begin()
+        current ??= await start()
       } catch (error) {
         for (const { failed } of waiting.splice(0)) failed(error)
         break

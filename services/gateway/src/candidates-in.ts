@@ -12,7 +12,7 @@ import {
   queueOptions,
   tagName,
 } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
@@ -53,7 +53,7 @@ export function startIntake(options: IntakeOptions): Worker {
         away.add(target)
         continue
       }
-      crashPoint('intake.after-park')
+      crashPoint('inreserve.after-park')
       metrics.intake.inc({ what: 'parked' }, result.parked)
       metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)

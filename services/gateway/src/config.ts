@@ -35,6 +35,6 @@ export function readConfig(env: Record<string, string | undefined>) {
 const agentSettings = (s: z.output<typeof Settings>) => ({
   agents: s.DECORUM_AGENTS,
   contact: s.DECORUM_CONTACT,
-  defaultGapMs: s.DEFAULT_GAP_MS,
-  maxGapMs: s.MAX_GAP_MS,
+  defaultDelayMs: s.DEFAULT_DELAY_MS,
+  maxDelayMs: s.MAX_DELAY_MS,
 })

@@ -3,7 +3,7 @@
  * what needs no request leaves with its outcome, the first that may be fetched becomes an order, and what must wait says
  * until when.
  */
-import { type Gap, gapFor, type Resolution, type TakenLane } from '@decorum/ledger'
+import { type Delay, effectiveDelay, type Resolution, type ReservedLane } from '@decorum/ledger'
 import {
   type Agent,
   type FailureReason,
@@ -27,7 +27,7 @@ export type DecideWith = {
   wallNow(): number
 }
 
-export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decision {
+export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Decision {
   const dropped: Outcome[] = []
   const { origin, fence, now, wallAt } = lane
   const leave = (next: Resolution['next']): Decision => ({
@@ -49,7 +49,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
         ...(meta === undefined ? {} : { meta }),
       })
     }
-    const make = (kind: Order['kind'], path: string, gap: Gap): Decision => ({
+    const make = (kind: Order['kind'], path: string, delay: Delay): Decision => ({
       ...leave({ kind: 'keep' }),
       order: {
         kind,
@@ -58,7 +58,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
         path,
         fence,
         version: lane.robots.version,
-        gapMs: gap.gapMs,
+        delayMs: delay.delayMs,
         notBefore: lane.notBefore,
         id: head.id,
         attempt: attempts + 1,
@@ -82,13 +82,13 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
       continue
     }
     // While the rules are out of force the delay that they asked for is still owed.
-    const gap: Gap = gapFor(agent, given.rules)
-    gap.gapMs = Math.max(gap.gapMs, lane.delayMs ?? 0)
+    const delay: Delay = effectiveDelay(agent, given.rules)
+    delay.delayMs = Math.max(delay.delayMs, lane.delayMs ?? 0)
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
-    if (lane.shutUntil !== undefined && lane.shutUntil > now) {
-      return leave({ kind: 'defer', until: Math.min(lane.shutUntil, expires), why: lane.heldBy ?? 'back-off' })
+    if (lane.closedUntil !== undefined && lane.closedUntil > now) {
+      return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })
     }
-    if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', gap)
+    if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', delay)
     const verdict = given.judge(head.path)
     switch (verdict.kind) {
       case 'refused':
@@ -101,12 +101,12 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
         }
         return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
       case 'ask':
-        return make('robots', '/robots.txt', gap)
+        return make('robots', '/robots.txt', delay)
       case 'allowed':
-        // A refresh is one more order in the lane; the page follows after the gap, under whatever is then in force.
+        // A refresh is one more order in the lane; the page follows after the delay, under whatever is then in force.
         return verdict.refresh && lane.robots.state.question === undefined
-          ? make('robots', '/robots.txt', gap)
-          : make('page', head.path, gap)
+          ? make('robots', '/robots.txt', delay)
+          : make('page', head.path, delay)
       default:
         return verdict satisfies never
     }
@@ -118,7 +118,7 @@ export function decide(lane: TakenLane, agent: Agent, given: DecideWith): Decisi
  * A lane whose agent is not among ours: a deploy is under way, or the agent was removed from DECORUM_AGENTS. It waits for a
  * gateway that knows the agent; what has expired meanwhile ends.
  */
-export function decideUnknown(lane: TakenLane, wallNow: () => number): Decision {
+export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decision {
   const { agent, origin, fence, heads, now } = lane
   const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
   const expired = waiting < 0 ? heads : heads.slice(0, waiting)
@@ -143,7 +143,7 @@ export function decideUnknown(lane: TakenLane, wallNow: () => number): Decision 
 }
 
 const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
-  why === 'being-asked' ? 'robots-being-asked' : 'robots-unreachable'
+  why === 'robots-in-flight' ? 'robots-in-flight' : 'robots-unreachable'
 
 /**
  * Two answers are about the address, not about the site, and end the wait (docs/spec/robots.md §6): an origin that the guard

@@ -2,9 +2,9 @@
  * ③④ The journey on one screen: lanes that are due → the gate → orders. One loop per partition; it sleeps until the next
  * lane opens, or until the ledger says that one has become due earlier.
  */
-import { type Ledger, MAX_ITEMS, type TakenLane, type TakeResult } from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, type ReservedLane, type ReserveResult } from '@decorum/ledger'
 import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
@@ -53,10 +53,10 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let limit = MAX_ITEMS
 
   /** What the link cannot carry in time is asked for in smaller pieces, until they arrive. */
-  const take = async (inFlightLimit: number): Promise<TakeResult> => {
+  const reserve = async (inFlightLimit: number): Promise<ReserveResult> => {
     try {
-      const taken = await ledger.take(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
-      if (taken.kind === 'taken' && taken.lanes.length >= limit) limit = Math.min(MAX_ITEMS, limit + 1)
+      const taken = await ledger.reserve(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
+      if (taken.kind === 'reserved' && taken.lanes.length >= limit) limit = Math.min(MAX_ITEMS, limit + 1)
       return taken
     } catch (error) {
       limit = Math.max(1, Math.floor(limit / SHRINK))
@@ -72,16 +72,16 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     const { slots } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // nobody could fetch: an order would only grow old
     const inFlightLimit = shareOf(slots * 2, partition, ledger.inFlight())
-    const taken = await take(inFlightLimit)
+    const taken = await reserve(inFlightLimit)
     if (taken.kind === 'wait') {
       metrics.waits.inc({ why: taken.why })
       if (taken.why === 'slots-full') return SLOTS_FULL_MS
       if (taken.why === 'outcomes-full') return TROUBLE_MS
       if (taken.waitMs === undefined) return LONGEST_SLEEP_MS
       if (taken.waitMs === 0) return 0 // what was looked at had run down and is gone; more is due behind it
-      return taken.why === 'held' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
+      return taken.why === 'startup-hold' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
     }
-    crashPoint('take.after')
+    crashPoint('reserve.after')
     const { orders, left } = await decideAll(options, taken.lanes)
     const failed = await goingOut
     goingOut = addOrders(options, orders).then(
@@ -121,7 +121,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** @returns what may be ordered, and whether URLs `left` their lanes without a request: then there is more to do at once */
-async function decideAll(options: DispatchOptions, lanes: TakenLane[]): Promise<{ orders: Order[]; left: boolean }> {
+async function decideAll(options: DispatchOptions, lanes: ReservedLane[]): Promise<{ orders: Order[]; left: boolean }> {
   const { ledger, partition, metrics } = options
   const decisions = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
   const words = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
@@ -133,7 +133,7 @@ async function decideAll(options: DispatchOptions, lanes: TakenLane[]): Promise<
   return { orders, left: words.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: TakenLane): Promise<Decision> {
+async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: ReservedLane): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots

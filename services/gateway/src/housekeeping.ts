@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 import { type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
 import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { crashPoint, endIfUnfit } from '@decorum/service'
+import { crashPoint, endIfUnfit } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -74,18 +74,18 @@ async function rollCall({ ledger, id, onFleet }: HousekeepingOptions): Promise<v
 /** Leases whose holder did not come back. Of a robots question nobody knows the answer: that counts as a time-out. */
 async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> {
   for (;;) {
-    const { begun, unbegun, questions, more } = await ledger.reap(partition)
-    metrics.reaped.inc({ what: 'begun' }, begun)
-    metrics.reaped.inc({ what: 'reserved' }, unbegun)
-    if (begun + unbegun > 0) crashPoint('reap.after')
+    const { started, unstarted, questions, more } = await ledger.reap(partition)
+    metrics.reaped.inc({ what: 'started' }, started)
+    metrics.reaped.inc({ what: 'reserved' }, unstarted)
+    if (started + unstarted > 0) crashPoint('reap.after')
     for (const question of questions) {
-      crashPoint('reap.before-learn')
+      crashPoint('reap.before-record')
       const state = step(
         question.state,
         { kind: 'unanswered', reason: 'timeout', jitter: randomInt(1_000) / 1_000 },
         ledger.now(partition),
       )
-      await ledger.learn({ ...question, state, forAsker: true, gaps: [], gapMs: 0, restedMs: 0 })
+      await ledger.record({ ...question, state, forAsker: true, delays: [], delayMs: 0, elapsedMs: 0 })
     }
     if (more !== true) return
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'
-import { closeWithin, openDoor, queueConnection, type RunningService } from '@decorum/service'
+import { closeWithin, openHealthServer, queueConnection, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { admitter } from './admit.ts'
@@ -35,7 +35,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config
   const metrics = gatewayMetrics()
-  const door = await openDoor({
+  const door = await openHealthServer({
     port: config.PORT,
     host: config.HOST,
     registry: metrics.registry,

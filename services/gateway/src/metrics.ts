@@ -16,6 +16,6 @@ export function gatewayMetrics() {
     orders: counter('orders_total', 'orders handed out: page, robots', ['kind']),
     dropped: counter('dropped_total', 'URLs that left a lane without a request, by outcome', ['kind']),
     waits: counter('waits_total', 'dispatch rounds that found nothing to do, by reason', ['why']),
-    reaped: counter('reaped_total', 'leases that ended by themselves: begun, reserved', ['what']),
+    reaped: counter('reaped_total', 'leases that ended by themselves: started, reserved', ['what']),
   }
 }

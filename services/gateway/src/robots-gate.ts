@@ -61,7 +61,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
     judge(agent, origin, path, state, inForce, now) {
       const { question } = state
       if (question !== undefined && question.until > now && namesRobotsTxt(path))
-        return { kind: 'wait', until: question.until, why: 'being-asked' } // one fetch of it at a time, also as a page
+        return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one fetch of it at a time, also as a page
       if (inForce === 'lost') return judgeLost(state, policyOf(agent), now)
       const facts = inForce === undefined ? state : { ...state, rules: inForce }
       return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
@@ -90,7 +90,7 @@ function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
   if (state.answer === undefined || policy.answers[state.answer.kind] !== 'unreachable') {
     const { question } = state
     return question !== undefined && question.until > now
-      ? { kind: 'wait', until: question.until, why: 'being-asked' }
+      ? { kind: 'wait', until: question.until, why: 'robots-in-flight' }
       : { kind: 'ask' }
   }
   return judge(facts, '/', '*', { ...policy, withoutCopy: 'refuse', afterwards: 'refuse' }, now)

@@ -38,10 +38,10 @@ export async function sweepUndecodable(
 ): Promise<string[]> {
   const queue = `${tag}:${CANDIDATES}`
   const [active, wait] = [`${queue}:active`, `${queue}:wait`]
-  const [begun, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))
+  const [started, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))
   const swept: string[] = []
   let failure: Error | undefined
-  for (const id of new Set([...(begun ?? []), ...(waiting ?? [])])) {
+  for (const id of new Set([...(started ?? []), ...(waiting ?? [])])) {
     const one = { id, queue, job: `${queue}:${id}` }
     const isSwept = await sweepOne(redis, ledger, partition, tag, one).catch((error: Error) => {
       failure = error

@@ -20,7 +20,7 @@ test('the silence of a group counts from the end of one to the start of the next
     rules(new Scene(), 'http://a.test', 'http://b.test')
       .visit(0, '/a', { origin: 'http://a.test', address: '192.0.2.1', ms: 30 })
       .visit(start, '/b', { origin: 'http://b.test', address: '192.0.2.1' })
-      .judge({ paceGroups: loadPaceGroups('{"address":{"gapMs":200}}') })
+      .judge({ paceGroups: loadPaceGroups('{"address":{"delayMs":200}}') })
   expect(found(at(230))).toEqual({})
   expect(at(230)).toMatchObject({ paceGroups: 1 })
   expect(found(at(229.9))).toEqual({ 'pace-group': 1 })
@@ -32,6 +32,6 @@ test('a group with two places bears two, and blames the third', () => {
   for (const [n, name] of ['a', 'b', 'c'].entries())
     scene.visit(n, '/', { origin: `http://${name}.test`, address: '192.0.2.1', ms: 50 })
   const judge = (inFlight: number) =>
-    found(scene.judge({ paceGroups: loadPaceGroups(JSON.stringify({ address: { gapMs: 0, inFlight } })) }))
+    found(scene.judge({ paceGroups: loadPaceGroups(JSON.stringify({ address: { delayMs: 0, inFlight } })) }))
   expect([judge(1), judge(2), judge(3)]).toEqual([{ 'pace-group': 2 }, { 'pace-group': 1 }, {}])
 })

@@ -7,8 +7,8 @@ const HOUR = 3_600_000
 /** Both agents as one fleet. */
 function fleet(minDelayMs = 1_000) {
   const agent = (name: string, userAgent: string) => ({
-    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minGapMs: minDelayMs },
-    ...{ maxGapMs: 10_000, honourCrawlDelay: true, hasContact: true },
+    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minDelayMs: minDelayMs },
+    ...{ maxDelayMs: 10_000, honourCrawlDelay: true, hasContact: true },
   })
   const list = [agent('testbot', AGENT), agent('otherbot', OTHER)]
   const agents = { list, default: list[0]!, find: () => undefined }

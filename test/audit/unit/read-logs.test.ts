@@ -204,7 +204,7 @@ test('the command: 0 for a clean log, 1 for a violation, an error that names the
   expect(said.join('')).toContain('no violation')
   expect(await auditCommand([clean], { delayMs: '3000', json: true }, print)).toBe(1)
   expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ total: 1, violations: { 'short-delay': 1 } })
-  expect(await auditCommand([clean], { gapMs: 3_000 }, print)).toBe(1)
+  expect(await auditCommand([clean], { delayMs: 3_000 }, print)).toBe(1)
   expect(said.at(-1)).toContain('1998.0 ms of 3000.0 ms after /robots.txt')
   await expect(auditCommand([await file('bad', 'hello')], {}, print)).rejects.toThrow(/bad:1/)
   await expect(auditCommand([clean], { profile: 'bing' }, print)).rejects.toThrow(/--profile: 'bing' is none of/)

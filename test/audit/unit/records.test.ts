@@ -60,7 +60,7 @@ test("a robots.txt that is asked for counts for its own origin, whoever's redire
 })
 
 test('the lane that fetched new rules has no grace', async () => {
-  const { code, report } = await judge('f9-own-grace.ndjson', { gapMs: 100 })
+  const { code, report } = await judge('f9-own-grace.ndjson', { delayMs: 100 })
   expect({ code, found: found(report) }).toEqual({ code: 1, found: { disallowed: 2 } })
 })
 

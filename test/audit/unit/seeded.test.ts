@@ -15,7 +15,7 @@ const DAY = 86_400_000
 /** Two agents of one fleet, so that one can be rude to what the other has under way. */
 function judge({ requests, bodies, profile, delayMs }: PoliteRecord, paceGroups?: string): Report {
   const file = [0, 1].map((n) => ({ name: `politebot-${'abc'[n]}`, userAgent: politeAgent(n), profile }))
-  const agents = loadAgents({ agents: JSON.stringify(file), defaultGapMs: delayMs, maxGapMs: 10_000 })
+  const agents = loadAgents({ agents: JSON.stringify(file), defaultDelayMs: delayMs, maxDelayMs: 10_000 })
   return judgeRecord(
     { requests, bodies },
     {

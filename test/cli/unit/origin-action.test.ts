@@ -9,8 +9,8 @@ test.for([
   [{ pause: true }, '--pause needs --reason'],
   [{ block: true }, '--block needs --reason'],
   [{ drop: true, reason: ' ' }, '--drop needs --reason'],
-  [{ gap: 5_000, reason: 'x' }, '--gap needs its end'],
-  [{ gap: 999_999_999, for: 1_000, reason: 'x' }, 'at most 7 days'],
+  [{ delay: 5_000, reason: 'x' }, '--delay needs its end'],
+  [{ delay: 999_999_999, for: 1_000, reason: 'x' }, 'at most 7 days'],
   [{ resume: true, for: 1_000 }, '--resume has no --for'],
   [{ reason: 'x' }, '--reason belongs to an action'],
   [{ agent: 'x' }, '--agent belongs to an action'],
@@ -37,8 +37,8 @@ test.for(['1 hour', '1h!', 'h', '0s', '-1h', '9999d', '1H'])('--for %o is refuse
   await expect(typed(['--for', text])).rejects.toThrow('A length such as 90s')
 })
 
-test.for(['0', 'soon', '-5', '1.5'])('--gap %s is refused', async (text) => {
-  await expect(typed(['--gap', text])).rejects.toThrow('A whole number from 1')
+test.for(['0', 'soon', '-5', '1.5'])('--delay %s is refused', async (text) => {
+  await expect(typed(['--delay', text])).rejects.toThrow('A whole number from 1')
 })
 
 /** The options as commander reads them; the action itself does not run. */

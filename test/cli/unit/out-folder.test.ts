@@ -42,19 +42,19 @@ async function place(): Promise<{
 }
 const RESUME = { resume: true, file: undefined }
 
-test('a folder that was only opened is not begun; a begun one is unfinished until it is finished', async () => {
+test('a folder that was only opened is not started; a started one is unfinished until it is finished', async () => {
   const { ask } = await place()
   await openOutFolder(ask())
-  const begun = await openOutFolder(ask())
-  await begun.begin()
+  const started = await openOutFolder(ask())
+  await started.start()
   await expect(openOutFolder(ask())).rejects.toThrow(
     /holds an unfinished crawl of .*urls\.txt: go on with it by --resume/,
   )
   const resumed = await openOutFolder(ask(RESUME))
-  expect([resumed.resumed, resumed.note]).toEqual([true, begun.note])
+  expect([resumed.resumed, resumed.note]).toEqual([true, started.note])
   await resumed.finish()
   await expect(openOutFolder(ask(RESUME))).rejects.toThrow('there is no unfinished crawl')
-  expect((await openOutFolder(ask())).note.run).not.toBe(begun.note.run)
+  expect((await openOutFolder(ask())).note.run).not.toBe(started.note.run)
 })
 
 test('a link of our own leads to its folder; a folder that everybody may write to is refused, also behind a link', async () => {
@@ -80,10 +80,10 @@ test.runIf(process.getuid?.() === 0)('a link or a folder of another user is refu
 test('the outcomes of a finished crawl are set aside under the name of its run', async () => {
   const { ask } = await place()
   const first = await openOutFolder(ask())
-  await first.begin()
+  await first.start()
   await writeFile(first.outcomes, '{}\n')
   await first.finish()
-  await (await openOutFolder(ask())).begin()
+  await (await openOutFolder(ask())).start()
   expect(await readdir(first.dir)).toEqual(['crawl.json', `outcomes-${first.note.run}.ndjson`])
 })
 
@@ -91,7 +91,7 @@ test('what cannot be gone on with says why', async () => {
   const { list, ask } = await place()
   const redis = 'redis://user:secret@10.0.0.1:6379/2'
   const first = await openOutFolder(ask({ redis }))
-  await first.begin()
+  await first.start()
   await expect(openOutFolder(ask(RESUME))).rejects.toThrow('set REDIS_URL to that address')
   await expect(openOutFolder(ask({ redis, resume: true, file: '/other.txt' }))).rejects.toThrow('not of /other.txt')
   expect(await openOutFolder(ask({ ...RESUME, redis }))).toMatchObject({ resumed: true })
@@ -110,7 +110,7 @@ test('a list that can be read only once is copied as standard input is, and its 
     const out = join(dir, `out-${at}`)
     const first = await openOutFolder(ask({ out, file }))
     expect([first.note.file, first.list]).toEqual(['-', join(out, 'urls.txt')])
-    await first.begin()
+    await first.start()
     if (file === pipe) await rm(pipe)
     expect(await openOutFolder(ask({ ...RESUME, out }))).toMatchObject({ resumed: true, list: first.list })
   }
@@ -173,8 +173,8 @@ test('a line that is no outcome is named', async () => {
 
 test('what cannot be written leaves the note as it was', async () => {
   const { ask } = await place()
-  const begun = await openOutFolder(ask())
-  await begun.begin()
-  await rm(begun.dir, { recursive: true })
-  await expect(begun.finish()).rejects.toThrow(`${join(begun.dir, 'crawl.json')} cannot be written: ENOENT`)
+  const started = await openOutFolder(ask())
+  await started.start()
+  await rm(started.dir, { recursive: true })
+  await expect(started.finish()).rejects.toThrow(`${join(started.dir, 'crawl.json')} cannot be written: ENOENT`)
 })

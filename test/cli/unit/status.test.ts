@@ -6,7 +6,7 @@ import { duration, sentenceOf, statusOf } from '../../../packages/cli/src/crawl/
 const site = (over: Partial<Site> = {}): Site => ({
   origin: 'http://a.example',
   waiting: 1,
-  gapMs: 1_000,
+  delayMs: 1_000,
   state: 'silent',
   opensInMs: 700,
   ...over,
@@ -30,7 +30,7 @@ const at = (look: Look, done = 10, total = 20, donePerMinute?: number) =>
 
 test('nothing in flight and every lane in its silence: polite, not stalled, and the lane that opens first', () => {
   const look = seen({
-    sites: [site({ opensInMs: 5_000 }), site({ origin: 'http://b.example', gapMs: 10_000, clampedFrom: 100 })],
+    sites: [site({ opensInMs: 5_000 }), site({ origin: 'http://b.example', delayMs: 10_000, clampedFrom: 100 })],
   })
   expect(at(look).note).toBe(
     "polite, not stalled: the next lane opens in 0.7 s (http://b.example: silence of 10 s between requests, clamped from the site's 100 s)",
@@ -64,7 +64,7 @@ test('sites in back-off and without robots.txt are counted; a done crawl waits f
 
 test('the ETA is no sooner than the pace, nor than the silences of the site with most left', () => {
   expect(at(seen(), 10, 20, 60).etaMs).toBe(10_000)
-  expect(at(seen({ sites: [site({ waiting: 9, gapMs: 10_000 })] }), 10, 20, 60).etaMs).toBe(80_700)
+  expect(at(seen({ sites: [site({ waiting: 9, delayMs: 10_000 })] }), 10, 20, 60).etaMs).toBe(80_700)
   expect(at(seen({ sites: [] })).etaMs).toBeUndefined()
 })
 

@@ -8,8 +8,8 @@ const agents = loadAgents({
     { name: 'first-bot', userAgent: 'first-bot/1 (+https://example.com/bot)' },
     { name: 'Second', userAgent: 'second/1 (+https://example.com/bot)' },
   ]),
-  defaultGapMs: 1_000,
-  maxGapMs: 10_000,
+  defaultDelayMs: 1_000,
+  maxDelayMs: 10_000,
 })
 
 test('text: one URL a line; blank lines, comments and Windows line ends are skipped', () => {

@@ -18,7 +18,7 @@ const origin = (...lanes: ToldLane[]): ToldOrigin => ({
   version: 1,
   state: {},
   robots: 'rules',
-  gaps: [],
+  delays: [],
   lanes,
   now,
 })
@@ -27,11 +27,11 @@ test('the strongest reason among the lanes, with its end and the URLs of all', (
   const silence = lane({ state: 'silence', sentence: 'keeps its silence of 5 s', until: now + 3_000 }, 2)
   const backOff = lane({ state: 'back-off', sentence: 'backing off', until: now + 60_000 }, 3)
   expect(originHeadline(origin(silence, backOff))).toEqual({
-    mood: 'halted',
+    load: 'halted',
     title: 'Backing off',
     sentence: 'Backing off; for another 1 min. 5 URLs wait.',
   })
-  expect(originHeadline(origin(silence))).toMatchObject({ mood: 'polite', title: 'Keeping its silence' })
+  expect(originHeadline(origin(silence))).toMatchObject({ load: 'polite', title: 'Keeping its silence' })
 })
 
 test('what opens by hand alone says so', () => {
@@ -43,5 +43,5 @@ test('what opens by hand alone says so', () => {
 
 test('an origin with nothing to do is calm', () => {
   const idle = lane({ state: 'idle', sentence: 'no URL waits' }, 0)
-  expect(originHeadline(origin(idle))).toEqual({ mood: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })
+  expect(originHeadline(origin(idle))).toEqual({ load: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })
 })

@@ -16,11 +16,11 @@ const part: PartitionView = {
   counts: {},
 }
 const lane: LaneView = { agent: 'decorum', origin: 'http://a.example', waiting: 1, state: 'waiting', tries: 0 }
-const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, gaps: [], lanes: [], now }
+const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, delays: [], lanes: [], now }
 
 test('a lane whose clock runs keeps its silence, and says how long that is', () => {
-  const gaps = [{ agent: 'decorum', gapMs: 5_000 }]
-  expect(whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)).toEqual({
+  const delays = [{ agent: 'decorum', delayMs: 5_000 }]
+  expect(whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)).toEqual({
     state: 'silence',
     sentence: 'keeps its silence of 5 s',
     until: now + 3_000,
@@ -28,14 +28,14 @@ test('a lane whose clock runs keeps its silence, and says how long that is', () 
 })
 
 test('a clamped crawl-delay is shown as the site wrote it', () => {
-  const gaps = [{ agent: 'decorum', gapMs: 10_000, clampedFrom: 100 }]
-  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)
+  const delays = [{ agent: 'decorum', delayMs: 10_000, clampedFrom: 100 }]
+  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)
   expect(why.sentence).toBe("keeps its silence of 10 s (the site's 1 min 40 s, clamped)")
 })
 
-test('the gap of another agent is not this lane’s', () => {
-  const gaps = [{ agent: 'other', gapMs: 5_000 }]
-  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, gaps }, part)
+test('the delay of another agent is not this lane’s', () => {
+  const delays = [{ agent: 'other', delayMs: 5_000 }]
+  const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)
   expect(why.sentence).toBe('keeps the silence it owes')
 })
 
@@ -63,8 +63,8 @@ test('an operator’s pause is told with his reason, before the site’s own bac
 })
 
 test('a hold after a restart of Redis comes before the lane’s own reasons', () => {
-  const why = whyItWaits({ ...lane, due: now - 1 }, origin, { ...part, heldUntil: now + 5_000 })
-  expect(why).toMatchObject({ state: 'held', until: now + 5_000 })
+  const why = whyItWaits({ ...lane, due: now - 1 }, origin, { ...part, holdUntil: now + 5_000 })
+  expect(why).toMatchObject({ state: 'startup-hold', until: now + 5_000 })
 })
 
 test('a request in flight counts its tries from one', () => {
@@ -75,11 +75,11 @@ test('a request in flight counts its tries from one', () => {
 
 test.each([
   ['robots-unreachable', 'robots'],
-  ['robots-being-asked', 'robots'],
+  ['robots-in-flight', 'robots'],
   ['back-off', 'back-off'],
   ['paused', 'paused'],
   ['lane-busy', 'silence'],
-  ['unknown-agent', 'held'],
+  ['unknown-agent', 'startup-hold'],
 ] as const)('a lane deferred by %s shows as %s until its due time', (heldBy, state) => {
   const why = whyItWaits({ ...lane, heldBy, due: now + 700 }, origin, part)
   expect(why).toMatchObject({ state, until: now + 700 })

@@ -3,4 +3,4 @@ import { type Agents, loadAgents } from '@decorum/protocol'
 
 export const agentsOf = (
   settings: { contact?: string; agents?: string } = { contact: 'https://example.com/bot' },
-): Agents => loadAgents({ defaultGapMs: 100, maxGapMs: 10_000, ...settings })
+): Agents => loadAgents({ defaultDelayMs: 100, maxDelayMs: 10_000, ...settings })

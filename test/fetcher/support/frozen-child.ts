@@ -2,7 +2,7 @@
 import { addressGuard } from '../../../services/fetcher/src/address-guard.ts'
 import { openConnections } from '../../../services/fetcher/src/connections.ts'
 import { exchange } from '../../../services/fetcher/src/exchange.ts'
-import { beginLease } from '../../../services/fetcher/src/lease.ts'
+import { startLease } from '../../../services/fetcher/src/lease.ts'
 import { headersOf } from '../../../services/fetcher/src/request-head.ts'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
@@ -19,14 +19,14 @@ const connections = openConnections({
   },
 })
 const origin = `http://slow.example:${port}`
-const begun = await beginLease(
-  { begin: async () => ({ kind: 'granted', leaseMs: 45_000 }), confirm: () => new Promise(() => {}) },
+const started = await startLease(
+  { start: async () => ({ kind: 'granted', leaseMs: 45_000 }), confirm: () => new Promise(() => {}) },
   pageOrder(origin),
   30_000,
   15_000,
 )
-if (begun.kind !== 'lease') throw new Error(begun.why)
-const { lease } = begun
+if (started.kind !== 'lease') throw new Error(started.why)
+const { lease } = started
 const result = await exchange({
   way: connections.lane(agent, origin),
   origin,

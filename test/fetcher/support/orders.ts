@@ -70,7 +70,7 @@ export async function robots(
     over.lease ?? leaseOf(),
     {
       connections,
-      enterHop: over.enterHop ?? (async () => openLane),
+      acquireHop: over.acquireHop ?? (async () => openLane),
       endRobotsFetch: over.endRobotsFetch ?? (async () => {}),
       forbidsHop: over.forbidsHop ?? (async () => undefined),
       astray: over.astray ?? (() => undefined),

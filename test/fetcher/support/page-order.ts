@@ -8,7 +8,7 @@ export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {})
   path,
   fence: 1,
   version: 1,
-  gapMs: 0,
+  delayMs: 0,
   notBefore: 0,
   id: 'id-1',
   attempt: 1,

@@ -13,7 +13,7 @@ export type HandFetcher = {
   each(listener: (order: Order) => void): void
   /** orders that nobody has asked for yet */
   pending(): number
-  begin(order: Order): Promise<void>
+  start(order: Order): Promise<void>
   /** answers a begun robots order */
   rules(order: Order, status: number, text?: string): Promise<void>
   /** ends a begun page order as fetched, or as a redirect */
@@ -62,9 +62,9 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       for (const order of waiting.splice(0)) all(order)
     },
     pending: () => waiting.length,
-    async begin(order) {
+    async start(order) {
       for (;;) {
-        const permit = await ledger.begin(order)
+        const permit = await ledger.start(order)
         if (permit.kind === 'granted') return
         if (permit.kind === 'refused') throw new Error(`begin was refused: ${permit.why}`)
         await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
@@ -76,9 +76,9 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       const hash = `h${text.length}-${Buffer.from(text).toString('hex').slice(0, 24)}`
       const state = step(known?.state ?? {}, { kind: 'answered', status, hash, jitter: 0 }, ledger.now(partition))
       const delay = parseRobots(text).crawlDelay(order.agent)
-      const gapMs = Math.min((delay ?? 0) * 1_000, 10_000)
+      const delayMs = Math.min((delay ?? 0) * 1_000, 10_000)
       const body = status === 200 ? { body: { hash, octets: Buffer.from(text) } } : {}
-      await ledger.learn({ ...order, state, ...body, gaps: [{ agent: order.agent, gapMs }], restedMs: 0 })
+      await ledger.record({ ...order, state, ...body, delays: [{ agent: order.agent, delayMs }], elapsedMs: 0 })
     },
     async page(order, redirect) {
       const common = {
@@ -108,7 +108,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
         redirect === undefined
           ? {}
           : { candidate: { id: redirect.id, url: redirect.to, agent: order.agent, hops: order.hops + 1 } }
-      await ledger.settle({ ...order, mood: { kind: 'fine' }, restedMs: 0, outcome, ...candidate })
+      await ledger.complete({ ...order, load: { kind: 'normal' }, elapsedMs: 0, outcome, ...candidate })
     },
     async close() {
       await Promise.all(workers.map((worker) => worker.close()))

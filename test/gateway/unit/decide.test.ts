@@ -1,12 +1,12 @@
 /** What becomes of a lane that was taken, case by case. */
-import type { TakenLane } from '@decorum/ledger'
+import type { ReservedLane } from '@decorum/ledger'
 import { loadAgents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, parseRobots, policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { decide, decideUnknown } from '../../../services/gateway/src/decide.ts'
 
 const NOW = 1_800_000_000_000
-const agent = loadAgents({ defaultGapMs: 1_000, maxGapMs: 10_000, contact: 'https://bot.example/' }).default
+const agent = loadAgents({ defaultDelayMs: 1_000, maxDelayMs: 10_000, contact: 'https://bot.example/' }).default
 
 const head = (path: string, more: object = {}) => ({
   id: path.slice(1),
@@ -17,7 +17,7 @@ const head = (path: string, more: object = {}) => ({
   ...more,
 })
 
-const lane = (state: RobotsState, more: Partial<TakenLane> = {}): TakenLane => ({
+const lane = (state: RobotsState, more: Partial<ReservedLane> = {}): ReservedLane => ({
   agent: agent.key,
   origin: 'http://site.example',
   fence: 7,
@@ -39,7 +39,7 @@ const silent = (
   at = NOW - 1_000,
 ) => step(state, { kind: 'unanswered', reason, jitter: 0 }, at)
 
-const decided = (taken: TakenLane, robotsTxt = '') => {
+const decided = (taken: ReservedLane, robotsTxt = '') => {
   const rules = parseRobots(robotsTxt)
   return decide(taken, agent, {
     judge: (path) => judge({ ...taken.robots.state, rules }, taken.origin + path, agent.name, policies.decorum, NOW),
@@ -55,23 +55,23 @@ test('a cold origin: the first order is its robots.txt, the URL keeps its place'
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'keep' } })
 })
 
-test('an allowed head becomes a page order with the gap that the rules owe', () => {
+test('an allowed head becomes a page order with the delay that the rules owe', () => {
   const { order } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 2.5')
-  expect(order).toMatchObject({ kind: 'page', path: '/a', gapMs: 2_500, attempt: 1 })
+  expect(order).toMatchObject({ kind: 'page', path: '/a', delayMs: 2_500, attempt: 1 })
 })
 
 test('the delay that is known is owed while the rules are out of force, by a robots order as by a page', () => {
   const known = { delayMs: 3_000 }
-  expect(decided(lane(unknownOrigin, known)).order).toMatchObject({ kind: 'robots', gapMs: 3_000 })
-  expect(decided(lane(served(unknownOrigin, 404), known)).order).toMatchObject({ kind: 'page', gapMs: 3_000 })
-  expect(decided(lane(unknownOrigin, { ...known, refetch: true })).order).toMatchObject({ gapMs: 3_000 })
+  expect(decided(lane(unknownOrigin, known)).order).toMatchObject({ kind: 'robots', delayMs: 3_000 })
+  expect(decided(lane(served(unknownOrigin, 404), known)).order).toMatchObject({ kind: 'page', delayMs: 3_000 })
+  expect(decided(lane(unknownOrigin, { ...known, refetch: true })).order).toMatchObject({ delayMs: 3_000 })
   const longer = decided(lane(served(unknownOrigin, 200), known), 'user-agent: *\ncrawl-delay: 5')
-  expect(longer.order).toMatchObject({ gapMs: 5_000 })
+  expect(longer.order).toMatchObject({ delayMs: 5_000 })
 })
 
 test('a crawl-delay above the cap is clamped to it', () => {
   expect(decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 100').order).toMatchObject({
-    gapMs: 10_000,
+    delayMs: 10_000,
   })
 })
 
@@ -105,7 +105,7 @@ test('a question under way is waited for, not asked twice', () => {
   expect(decided(lane(state)).resolution.next).toEqual({
     kind: 'defer',
     until: NOW + 5_000,
-    why: 'robots-being-asked',
+    why: 'robots-in-flight',
   })
 })
 
@@ -124,7 +124,7 @@ test('a head whose fetchers all died fails when its attempts are spent; the next
 })
 
 test('a site in back-off gets no order, whatever its rules allow', () => {
-  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { shutUntil: NOW + 3_000 }))
+  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { closedUntil: NOW + 3_000 }))
   expect(order).toBeUndefined()
   expect(resolution.next).toEqual({ kind: 'defer', until: NOW + 3_000, why: 'back-off' })
 })
@@ -166,7 +166,7 @@ test("an operator's refetch comes before the verdict, allowed or not", () => {
 })
 
 test('an agent that is not ours: what has expired ends as expired, the next head waits a while, no longer than it lives', () => {
-  const gone = (...heads: TakenLane['heads']) =>
+  const gone = (...heads: ReservedLane['heads']) =>
     decideUnknown(lane(unknownOrigin, { agent: 'gone-bot', tries: 2, heads }), () => NOW)
   const past = { expiresAt: NOW }
   const { resolution, order } = gone(

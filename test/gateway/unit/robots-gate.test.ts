@@ -16,8 +16,8 @@ const agents = loadAgents({
       profile,
     })),
   ),
-  defaultGapMs: 1_000,
-  maxGapMs: 10_000,
+  defaultDelayMs: 1_000,
+  maxDelayMs: 10_000,
 })
 /** No body can be read. */
 const gate = robotsGate(
@@ -40,7 +40,7 @@ test('rules that are in force and lost are asked for at once, by one', async () 
   const state = served(NOW - HOUR)
   for (const agent of agents.list) expect(await verdict(state, '/a', agent)).toEqual({ kind: 'ask' })
   const question = { fence: 1, until: NOW + 5 }
-  expect(await verdict({ ...state, question })).toEqual({ kind: 'wait', until: NOW + 5, why: 'being-asked' })
+  expect(await verdict({ ...state, question })).toEqual({ kind: 'wait', until: NOW + 5, why: 'robots-in-flight' })
   expect(await verdict({ ...state, question: { fence: 1, until: NOW } })).toEqual({ kind: 'ask' })
 })
 
@@ -59,7 +59,7 @@ test.each(['/robots.txt', '/Robots.TXT?v=2', '/%72obots.txt'])(
   async (path) => {
     const state = { ...step(unknownOrigin, { kind: 'answered', status: 404, jitter: 0 }, NOW - HOUR) }
     const asked = { ...state, question: { fence: 1, until: NOW + 5 } }
-    expect(await verdict(asked, path)).toEqual({ kind: 'wait', until: NOW + 5, why: 'being-asked' })
+    expect(await verdict(asked, path)).toEqual({ kind: 'wait', until: NOW + 5, why: 'robots-in-flight' })
     expect(await verdict(state, path)).toMatchObject({ kind: 'allowed' })
     expect(await verdict(asked, `/a${path}`)).toMatchObject({ kind: 'allowed' })
   },

@@ -30,11 +30,11 @@ test.each<[string, string, Service[], right: string, shown?: string]>([
   ['FETCH_PROCESSES', '65', ['fetcher'], 'a whole number from 0 to 64'],
   ['PAGE_MAX_BYTES', '10MB', ['fetcher'], 'a whole number of at least 1'],
   ['DECORUM_PARTITIONS', '0', ALL, 'a whole number from 1 to 1024'],
-  ['DEFAULT_GAP_MS', '-1', ALL, 'a whole number of at least 0'],
-  ['MAX_GAP_MS', 'never', ALL, 'a whole number of at least 0'],
+  ['DEFAULT_DELAY_MS', '-1', ALL, 'a whole number of at least 0'],
+  ['MAX_DELAY_MS', 'never', ALL, 'a whole number of at least 0'],
   ['LEASE_MS', '45s', ALL, 'a whole number of at least 1'],
   ['LEASE_MS', '5', BOTH, 'a fetch must end inside its lease', '5'],
-  ['DEFAULT_GAP_MS', '20000', BOTH, 'lies under its cap', '20000'],
+  ['DEFAULT_DELAY_MS', '20000', BOTH, 'lies under its cap', '20000'],
   ['PORT', '70000', ALL, 'a whole number from 0 to 65535'],
   ['LOG_LEVEL', 'loud', ALL, 'one of silent, error, warn, info, debug'],
   ['INTAKE_CONCURRENCY', '65', ['gateway'], 'a whole number from 1 to 64'],
@@ -49,10 +49,10 @@ test.each<[string, string, Service[], right: string, shown?: string]>([
   ['DECORUM_AGENTS', '[]', ALL, 'at least one entry', '[]'],
   ['DECORUM_AGENTS', '[7]', ALL, 'an object', '7'],
   ['DECORUM_AGENTS', '[{"name":"a b"}]', ALL, 'letters, _ and -', "'a b'"],
-  ['DECORUM_AGENTS', `[{"name":"a","userAgent":"${USER_AGENT}","minGapMs":"soon"}]`, ALL, 'a number', "'soon'"],
+  ['DECORUM_AGENTS', `[{"name":"a","userAgent":"${USER_AGENT}","minDelayMs":"soon"}]`, ALL, 'a number', "'soon'"],
   ['DECORUM_AGENTS', `[{"name":"a","userAgent":"${USER_AGENT}","colour":1}]`, ALL, 'no such member', '[0].colour'],
   ['PACE_GROUPS', '{"host":7}', ['fetcher'], 'none of the forms', '7'],
-  ['PACE_GROUPS', '{"domain":{"gapMs":-1}}', ['fetcher'], 'a number of at least 0', '-1'],
+  ['PACE_GROUPS', '{"domain":{"delayMs":-1}}', ['fetcher'], 'a number of at least 0', '-1'],
 ])('%s=%s', (name, value, whose, right, shown = `'${value}'`) => {
   for (const service of whose) {
     const message = refused(service, name, value)

@@ -1,12 +1,12 @@
 /** What gateways and fetchers do to lanes, done by the real ledger and by the model. */
-import type { ParkItem, Settlement } from '../../../packages/ledger/src/index.ts'
+import type { ParkItem, Completion } from '../../../packages/ledger/src/index.ts'
 import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
 import {
   type Act,
   caller,
   clockOf,
   forgetOldest,
-  GAPS,
+  DELAYS,
   holderOf,
   IDS,
   isConnecting,
@@ -57,7 +57,7 @@ export const park: Act = async (play, dice) => {
   same('park', await process.lanes.park(real, mark), rules.park(play.model, call, items, mark))
 }
 
-export const take: Act = async (play, dice) => {
+export const reserve: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const ask = {
     limit: dice.pick([4, 1, 2, 4]),
@@ -65,15 +65,15 @@ export const take: Act = async (play, dice) => {
     inFlightLimit: dice.pick([9, 9, 2]),
     peek: dice.pick([1, 3]),
   }
-  const real = await process.lanes.take(ask)
-  const expected = rules.take(play.model, call, ask)
+  const real = await process.lanes.reserve(ask)
+  const expected = rules.reserve(play.model, call, ask)
   if (real.kind === 'wait')
     return same(
-      'take',
+      'reserve',
       { why: real.why, waitMs: real.waitMs },
       'why' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected,
     )
-  const lanes = real.lanes.map((one): rules.TakenLane => {
+  const lanes = real.lanes.map((one): rules.ReservedLane => {
     const { question } = one.robots.state
     return {
       lane: laneName(one.agent, one.origin),
@@ -83,13 +83,13 @@ export const take: Act = async (play, dice) => {
       list: one.heads[0]?.priority === 'high' ? 'h' : 'q',
       heads: one.heads.map(({ id }) => id),
       why: one.heldBy,
-      shutUntil: one.shutUntil,
+      closedUntil: one.closedUntil,
       blocked: one.blocked !== undefined,
       version: one.robots.version,
       question: question === undefined ? undefined : { fence: question.fence, until: question.until },
     }
   })
-  same('take', { lanes, more: real.more }, expected)
+  same('reserve', { lanes, more: real.more }, expected)
   for (const { lane, fence, version, heads } of lanes) {
     play.site.fence(lane, fence)
     play.holders.push({ lane, fence, version, heads, kind: 'page', state: 'taken' })
@@ -105,11 +105,11 @@ export const beginOrders: Act = async (play, dice) => {
     const kind = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
     const clock = dice(3) < 2 && clockOf(holder.lane) !== holder.lane ? clockOf(holder.lane) : undefined
-    return { lane: holder.lane, fence: holder.fence, kind, version, gapMs: dice.pick(GAPS), clock }
+    return { lane: holder.lane, fence: holder.fence, kind, version, delayMs: dice.pick(DELAYS), clock }
   })
   const real = await Promise.all(
     orders.map(({ lane, clock, ...order }) =>
-      process.lanes.begin({
+      process.lanes.start({
         ...readLaneName(lane),
         ...order,
         ...(clock === undefined ? {} : { clock: readLaneName(clock) }),
@@ -120,9 +120,9 @@ export const beginOrders: Act = async (play, dice) => {
     permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
   )
   const clocks = real.map((permit) => (permit.kind === 'granted' ? permit.clock : undefined))
-  const expected = rules.begin(play.model, call, orders)
+  const expected = rules.start(play.model, call, orders)
   same(
-    'begin',
+    'start',
     [answers, clocks],
     [
       expected.map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
@@ -133,14 +133,14 @@ export const beginOrders: Act = async (play, dice) => {
     const [holder, order] = [holders[index], orders[index]]
     if (holder === undefined || order === undefined || answer?.startsWith('early')) continue
     if (answer !== 'granted') {
-      if (holder.begunAt === undefined) holder.state = 'done'
+      if (holder.startedAt === undefined) holder.state = 'done'
       continue
     }
     Object.assign(holder, {
       kind: order.kind,
       asks: order.kind === 'robots-page',
-      state: 'begun',
-      begunAt: play.latest,
+      state: 'started',
+      startedAt: play.latest,
     })
     play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
     const clock = clocks[index]
@@ -152,37 +152,37 @@ export const beginOrders: Act = async (play, dice) => {
 function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number, asks = false): void {
   play.site.fence(lane, fence)
   play.site.visit(lane, kind, fence, play.latest, asks)
-  play.holders.push({ lane, fence, version: 0, heads: [], kind, asks, state: 'begun', begunAt: play.latest })
+  play.holders.push({ lane, fence, version: 0, heads: [], kind, asks, state: 'started', startedAt: play.latest })
   forgetOldest(play)
 }
 
-export const enter: Act = async (play, dice) => {
+export const acquire: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const kind = dice.pick(['hop', 'clock'] as const)
   const lanes = kind === 'clock' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
   const isRobots = kind === 'hop' && dice(2) === 1
-  const gapMs = dice.pick(GAPS)
+  const delayMs = dice.pick(DELAYS)
   const asker = dice(4) === 3 ? undefined : dice.pick(LANES)
   const by = asker === undefined || lanes.includes(asker) ? undefined : asker
   const asked = {
     lanes: lanes.map(readLaneName),
     kind,
-    gapMs,
+    delayMs,
     isRobots,
     ...optional('by', by === undefined ? by : readLaneName(by)),
   }
-  const real = await process.lanes.enter(asked)
-  const expected = rules.enter(play.model, call, { lanes, kind, gapMs, by, isRobots })
+  const real = await process.lanes.acquire(asked)
+  const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, isRobots })
   if (real.kind === 'wait')
     return same(
-      'enter',
+      'acquire',
       { waitMs: real.waitMs },
       'waitMs' in expected ? { waitMs: rounded(expected.waitMs) } : expected,
     )
-  if (real.kind === 'blocked') return same('enter', real, expected)
+  if (real.kind === 'blocked') return same('acquire', real, expected)
   const { agent, origin } = real.lane
   const lane = laneName(agent, origin)
-  same('enter', { lane, clock: { fence: real.fence, gapMs: real.gapMs } }, expected)
+  same('acquire', { lane, clock: { fence: real.fence, delayMs: real.delayMs } }, expected)
   visited(play, lane, kind, real.fence, isRobots)
 }
 
@@ -197,7 +197,7 @@ export const release: Act = async (play, dice) => {
   const real = await unlessInDoubt(process.lanes.resolve([resolution]))
   same('release', real, rules.resolve(play.model, call, [word]))
   if (real === 'doubt') return
-  if (real[0] === 'settled') play.site.unused(lane, fence)
+  if (real[0] === 'completed') play.site.unused(lane, fence)
   holder.state = 'done'
 }
 
@@ -211,7 +211,7 @@ export const confirm: Act = async (play, dice) => {
   const asked = [{ ...readLaneName(lane), fence, ...optional('version', version) }]
   const answer = await process.lanes.confirm(asked)
   same('confirm', answer, rules.confirm(play.model, call, [{ lane, fence, version }]))
-  if (answer === 'granted' && holder.begunAt !== undefined) play.site.sent(lane, fence, play.latest)
+  if (answer === 'granted' && holder.startedAt !== undefined) play.site.sent(lane, fence, play.latest)
   if (answer === 'granted' && dice(3) > 0) return
   const other = caller(play, dice)
   const word = { lane, fence, dropped: [], next: { kind: 'unused' as const } }
@@ -219,11 +219,11 @@ export const confirm: Act = async (play, dice) => {
   const real = await unlessInDoubt(other.process.lanes.resolve([resolution]))
   same('unused', real, rules.resolve(play.model, other.call, [word]))
   if (real === 'doubt') return
-  if (real[0] === 'settled') play.site.unused(lane, fence)
+  if (real[0] === 'completed') play.site.unused(lane, fence)
   holder.state = 'done'
 }
 
-export const settle: Act = async (play, dice) => {
+export const complete: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isVisiting)
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
@@ -231,46 +231,46 @@ export const settle: Act = async (play, dice) => {
     const entered = holder.kind === 'hop' || holder.kind === 'clock'
     const [id] = holder.heads
     const stays = entered || id === undefined || dice(3) === 2
-    const mood = dice.pick(['fine', 'fine', 'fine', 'too-fast', 'no-answer'] as const)
+    const load = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'no-answer'] as const)
     return {
       lane: holder.lane,
       fence: holder.fence,
-      gapMs: dice.pick(GAPS),
-      restedMs: dice.pick([0, 0, 400, 30_000]),
-      mood,
-      retryAfterMs: mood === 'too-fast' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined,
+      delayMs: dice.pick(DELAYS),
+      elapsedMs: dice.pick([0, 0, 400, 30_000]),
+      load,
+      retryAfterMs: load === 'asked-for-less' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined,
       outcome: stays ? undefined : dice.pick(['fetched', 'failed']),
       entered,
       candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
     }
   })
   const asked = Promise.all(
-    endings.map(({ lane, fence, gapMs, restedMs, mood, retryAfterMs, outcome, entered, candidate }, index) => {
-      const settlement: Settlement = {
+    endings.map(({ lane, fence, delayMs, elapsedMs, load, retryAfterMs, outcome, entered, candidate }, index) => {
+      const completion: Completion = {
         ...readLaneName(lane),
         fence,
-        gapMs,
-        restedMs,
-        mood: mood === 'too-fast' ? { kind: mood, ...optional('retryAfterMs', retryAfterMs) } : { kind: mood },
+        delayMs,
+        elapsedMs,
+        load: load === 'asked-for-less' ? { kind: load, ...optional('retryAfterMs', retryAfterMs) } : { kind: load },
         ...(outcome === undefined ? {} : { outcome: outcomeOf(holders[index]?.heads[0] ?? '', outcome) }),
-        ...(entered ? { entered } : {}),
+        ...(entered ? { secondary: true as const } : {}),
         ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
       }
-      return process.lanes.settle(settlement)
+      return process.lanes.complete(completion)
     }),
   )
   const real = await unlessInDoubt(asked)
   const drawn = endings.map((end, index) => ({ ...end, jitter: play.world.jitters[index] ?? 0 }))
-  same('settle', real, rules.settle(play.model, call, drawn))
+  same('complete', real, rules.complete(play.model, call, drawn))
   if (real === 'doubt') return
   for (const [index, answer] of real.entries()) {
     const end = endings[index]
-    const begunAt = holders[index]?.begunAt
-    if (holders[index] !== undefined) Object.assign(holders[index], { state: 'done', over: answer === 'settled' })
-    if (answer !== 'settled' || end === undefined || begunAt === undefined) continue
-    const endedAt = play.latest - Math.min(end.restedMs, play.latest - begunAt)
-    play.site.end(end.lane, end.fence, endedAt, end.gapMs)
-    if (end.mood === 'too-fast') play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
+    const startedAt = holders[index]?.startedAt
+    if (holders[index] !== undefined) Object.assign(holders[index], { state: 'done', over: answer === 'completed' })
+    if (answer !== 'completed' || end === undefined || startedAt === undefined) continue
+    const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)
+    play.site.end(end.lane, end.fence, endedAt, end.delayMs)
+    if (end.load === 'asked-for-less') play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
   }
 }
 
@@ -287,7 +287,7 @@ export const resolve: Act = async (play, dice) => {
       lane: holder.lane,
       fence: holder.fence,
       dropped,
-      next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-being-asked']) } : { kind },
+      next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-in-flight']) } : { kind },
     }
   })
   const asked = process.lanes.resolve(
@@ -304,8 +304,8 @@ export const resolve: Act = async (play, dice) => {
   for (const [index, answer] of real.entries()) {
     const [holder, word] = [holders[index], words[index]]
     if (holder === undefined || word === undefined) continue
-    if (answer === 'settled') holder.heads.splice(0, word.dropped.length)
-    if (answer === 'settled' && holder.begunAt !== undefined) play.site.unused(holder.lane, holder.fence)
+    if (answer === 'completed') holder.heads.splice(0, word.dropped.length)
+    if (answer === 'completed' && holder.startedAt !== undefined) play.site.unused(holder.lane, holder.fence)
     if (word.next.kind !== 'keep') holder.state = 'done'
   }
 }

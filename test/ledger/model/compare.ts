@@ -22,9 +22,9 @@ export const view: Act = async (play, dice) => {
       backOff: real.backOff,
       paused: real.paused?.until,
       blocked: real.blocked?.until,
-      override: real.override?.gapMs,
-      gaps: Object.fromEntries(
-        rules.AGENTS.map((name) => [name, real.gaps.find(({ agent }) => agent === name)?.gapMs]),
+      override: real.override?.delayMs,
+      delays: Object.fromEntries(
+        rules.AGENTS.map((name) => [name, real.delays.find(({ agent }) => agent === name)?.delayMs]),
       ),
       lanes: real.lanes.map(({ waiting, due, state, tries, head }) => [waiting, due, state, tries, head?.id]),
     },
@@ -32,11 +32,11 @@ export const view: Act = async (play, dice) => {
       version: expected.version,
       notBefore: expected.notBefore,
       question: expected.question !== undefined && expected.question.until > now ? expected.question.fence : undefined,
-      backOff: expected.shutUntil > now ? { until: expected.shutUntil, incidents: expected.incidents } : undefined,
+      backOff: expected.closedUntil > now ? { until: expected.closedUntil, incidents: expected.incidents } : undefined,
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
       blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
-      override: expected.override !== undefined && expected.override.until > now ? expected.override.gapMs : undefined,
-      gaps: Object.fromEntries(rules.AGENTS.map((name) => [name, expected.gaps.get(name)])),
+      override: expected.override !== undefined && expected.override.until > now ? expected.override.delayMs : undefined,
+      delays: Object.fromEntries(rules.AGENTS.map((name) => [name, expected.delays.get(name)])),
       lanes: rules.AGENTS.map((agent) => rules.look(play.model, laneName(agent, origin))),
     },
   )

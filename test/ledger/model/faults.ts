@@ -17,7 +17,7 @@ export const pass: Act = async (play, dice) => {
   const ahead = [
     ...lanes.flatMap(({ due }) => (due === undefined ? [] : [due])),
     ...lanes.flatMap(({ lease }) => (lease === undefined ? [] : [lease.ends, lease.notBefore])),
-    ...[...play.model.origins.values()].map(({ shutUntil }) => shutUntil),
+    ...[...play.model.origins.values()].map(({ closedUntil }) => closedUntil),
     play.model.epoch?.hold ?? 0,
   ].filter((instant) => instant > now)
   const kind = dice(8)

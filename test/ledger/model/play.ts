@@ -10,7 +10,7 @@ export const LANES = rules.ORIGINS.flatMap((origin) => rules.AGENTS.map((agent) 
 /** The lane of the same agent that is the clock of another one's. */
 export const clockOf = (lane: string): string => laneName(lane.slice(0, lane.indexOf(' ')), rules.ORIGINS[0])
 export const IDS = [...Array.from({ length: 10 }, (_, i) => `u${i}`), '#:1.0', '#:1.1']
-export const GAPS = [0, 1_000, 4_000, 10_000]
+export const DELAYS = [0, 1_000, 4_000, 10_000]
 
 /** Somebody who was handed a lane; perhaps long ago. */
 export type Holder = {
@@ -23,8 +23,8 @@ export type Holder = {
   asks?: boolean
   over?: boolean
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
-  state: 'taken' | 'begun' | 'done'
-  begunAt?: number
+  state: 'taken' | 'started' | 'done'
+  startedAt?: number
 }
 
 export type Play = {
@@ -89,7 +89,7 @@ export const optional = <K extends string, V>(key: K, value: V | undefined): { [
 
 /** Begun under a version of the rules, and perhaps still connecting. */
 export const isConnecting = ({ state, kind }: Holder): boolean =>
-  state === 'begun' && (kind === 'page' || kind === 'robots')
+  state === 'started' && (kind === 'page' || kind === 'robots')
 
 /** Mostly one for whom the act makes sense, now and then anybody. */
 export function holderOf(play: Play, dice: Dice, fits: (holder: Holder) => boolean): Holder | undefined {
@@ -112,9 +112,9 @@ export async function unlessInDoubt<T>(asked: Promise<T>): Promise<T | 'doubt'> 
 }
 
 export const isTaken = ({ state }: Holder): boolean => state === 'taken'
-export const isVisiting = ({ state, kind }: Holder): boolean => state === 'begun' && kind !== 'robots'
-export const isUnused = ({ state, kind }: Holder): boolean => state === 'begun' && (kind === 'hop' || kind === 'clock')
-export const isAsking = ({ state, kind }: Holder): boolean => state === 'begun' && kind === 'robots'
+export const isVisiting = ({ state, kind }: Holder): boolean => state === 'started' && kind !== 'robots'
+export const isUnused = ({ state, kind }: Holder): boolean => state === 'started' && (kind === 'hop' || kind === 'clock')
+export const isAsking = ({ state, kind }: Holder): boolean => state === 'started' && kind === 'robots'
 
 /** A page or a hop that was a robots fetch, and is over. */
 export const isFetched = ({ asks, over }: Holder): boolean => asks === true && over === true

@@ -80,7 +80,7 @@ const isDone = (m: Model, job: string, chunk: number): boolean =>
 
 // --- take --------------------------------------------------------------------------------------------------------
 
-export type TakenLane = {
+export type ReservedLane = {
   lane: string
   fence: number
   notBefore: number
@@ -88,20 +88,20 @@ export type TakenLane = {
   list: List
   heads: string[]
   why: string | undefined
-  shutUntil: number | undefined
+  closedUntil: number | undefined
   blocked: boolean
   version: number
   question: { fence: number; until: number } | undefined
 }
-export type Taken = { why: string; waitMs: number | undefined } | { lanes: TakenLane[]; more: boolean }
+export type Taken = { why: string; waitMs: number | undefined } | { lanes: ReservedLane[]; more: boolean }
 
-export function take(
+export function reserve(
   m: Model,
   call: Call,
   ask: { limit: number; aheadMs: number; inFlightLimit: number; peek: number },
 ): Taken {
   const { now, held } = open(m, call)
-  if (held > now) return { why: 'held', waitMs: held - now }
+  if (held > now) return { why: 'startup-hold', waitMs: held - now }
   if (m.outcomes.length >= outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
@@ -109,7 +109,7 @@ export function take(
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
   const waiting = dueLanes(m)
   const found = waiting.filter(([, { due }]) => due! <= ms(now + ask.aheadMs)).slice(0, limit)
-  const lanes: TakenLane[] = []
+  const lanes: ReservedLane[] = []
   for (const [name, lane] of found) {
     const opens = Math.max(lane.due!, now) // since when it has been open is forgotten
     const list: List = lane.tries > 0 ? lane.triedList : lane.h.length > 0 ? 'h' : 'q'
@@ -119,7 +119,7 @@ export function take(
       continue
     }
     const origin = originAt(m, originOf(name))
-    const shut = Math.max(origin.shutUntil, origin.pausedUntil)
+    const shut = Math.max(origin.closedUntil, origin.pausedUntil)
     const expires = Math.ceil(head.expiresAt / 1_000) * 1_000 + m.shift
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
@@ -127,7 +127,7 @@ export function take(
         lane,
         lane.clock ?? opens,
         Math.min(shut, expires),
-        origin.pausedUntil >= origin.shutUntil ? 'paused' : 'back-off',
+        origin.pausedUntil >= origin.closedUntil ? 'paused' : 'back-off',
       )
       continue
     }
@@ -144,7 +144,7 @@ export function take(
       list,
       heads: lane[list].slice(0, ask.peek).map(({ id }) => id),
       why: lane.why,
-      shutUntil: shut > now ? shut : undefined,
+      closedUntil: shut > now ? shut : undefined,
       blocked,
       version: origin.version,
       question: origin.question !== undefined && origin.question.until > now ? origin.question : undefined,

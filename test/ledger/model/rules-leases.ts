@@ -28,47 +28,47 @@ export type Beginning = {
   fence: number
   kind: 'page' | 'robots' | 'robots-page'
   version: number
-  gapMs: number
+  delayMs: number
   clock: string | undefined
 }
-export type Permit = { kind: string; waitMs?: number; clock?: { fence: number; gapMs: number } }
+export type StartAnswer = { kind: string; waitMs?: number; clock?: { fence: number; delayMs: number } }
 /** granted, early, or the refusal. */
-export function begin(m: Model, call: Call, orders: Beginning[]): Permit[] {
+export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] {
   const { now, held } = open(m, call)
-  return orders.map(({ lane: name, fence, kind, version, gapMs, clock }) => {
+  return orders.map(({ lane: name, fence, kind, version, delayMs, clock }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
-    if (lane === undefined || lease === undefined || lease.fence !== fence || lease.begun !== undefined)
+    if (lane === undefined || lease === undefined || lease.fence !== fence || lease.started !== undefined)
       return { kind: 'stale' }
     const origin = originAt(m, originOf(name))
     const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
-    const shut = Math.max(origin.shutUntil, paused)
+    const shut = Math.max(origin.closedUntil, paused)
     if (held > now) {
       giveBack(lane, lease.notBefore, held, 'lane-busy')
-      return { kind: 'held' }
+      return { kind: 'startup-hold' }
     }
     if (shut > now) {
-      giveBack(lane, lease.notBefore, shut, paused >= origin.shutUntil ? 'paused' : 'back-off')
-      return { kind: 'shut' }
+      giveBack(lane, lease.notBefore, shut, paused >= origin.closedUntil ? 'paused' : 'back-off')
+      return { kind: 'back-off' }
     }
     if (origin.version !== version) {
       giveBack(lane, lease.notBefore)
       return { kind: 'rules-changed' }
     }
     if (kind !== 'page' && origin.question !== undefined && origin.question.until > now) {
-      giveBack(lane, lease.notBefore, origin.question.until, 'robots-being-asked')
-      return { kind: 'being-asked' }
+      giveBack(lane, lease.notBefore, origin.question.until, 'robots-in-flight')
+      return { kind: 'robots-in-flight' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     const least = demanded(origin, now)
-    const asked = { kind: 'clock' as const, gapMs: Math.max(gapMs, least), by: name }
+    const asked = { kind: 'clock' as const, delayMs: Math.max(delayMs, least), by: name }
     const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
     if (visited !== undefined && 'until' in visited) {
       giveBack(lane, lease.notBefore, visited.until, 'pace-group')
       return { kind: 'paced' }
     }
     m.planned = false
-    lease.begun = { at: ms(now), gapMs, kind, wasFailing: origin.failures > 0, least }
+    lease.started = { at: ms(now), delayMs, kind, wasFailing: origin.failures > 0, least }
     lease.ends = ms(now + leaseMs)
     if (kind !== 'page') origin.question = { fence, until: ms(now + HOLD_MS) }
     return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }
@@ -84,41 +84,41 @@ export function confirm(
   call: Call,
   held: { lane: string; fence: number; version: number | undefined }[],
 ): string {
-  const { now, held: heldUntil } = open(m, call)
-  if (heldUntil > now) return 'held'
+  const { now, held: holdUntil } = open(m, call)
+  if (holdUntil > now) return 'startup-hold'
   for (const { lane, fence, version } of held) {
     const lease = m.lanes.get(lane)?.lease
-    if (lease?.begun === undefined || lease.fence !== fence) return 'stale'
+    if (lease?.started === undefined || lease.fence !== fence) return 'stale'
     const origin = originAt(m, originOf(lane))
-    const block = lease.begun.kind === 'clock' ? 0 : origin.blockedUntil
-    if (Math.max(origin.shutUntil, origin.pausedUntil, block) > now) return 'shut'
+    const block = lease.started.kind === 'clock' ? 0 : origin.blockedUntil
+    if (Math.max(origin.closedUntil, origin.pausedUntil, block) > now) return 'back-off'
     if (version !== undefined && version !== origin.version) return 'rules-changed'
-    if (lease.begun.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
+    if (lease.started.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
   }
   return 'granted'
 }
 
-/** The gap that an operator demands, while he does. */
+/** The delay that an operator demands, while he does. */
 const demanded = ({ override }: Origin, now: number): number =>
-  override !== undefined && override.until > now ? override.gapMs : 0
+  override !== undefined && override.until > now ? override.delayMs : 0
 
-export type Visiting = { lanes: string[]; kind: 'hop' | 'clock'; gapMs: number; by: string | undefined }
+export type Visiting = { lanes: string[]; kind: 'hop' | 'clock'; delayMs: number; by: string | undefined }
 
-export function enter(
+export function acquire(
   m: Model,
   call: Call,
   asked: Visiting & { isRobots: boolean },
-): { waitMs: number } | { kind: 'blocked' } | { lane: string; clock: { fence: number; gapMs: number } } {
+): { waitMs: number } | { kind: 'blocked' } | { lane: string; clock: { fence: number; delayMs: number } } {
   const { now, held } = open(m, call)
-  const { lanes, kind, gapMs, isRobots } = asked
+  const { lanes, kind, delayMs, isRobots } = asked
   const [first = ''] = lanes
   const origin = originAt(m, originOf(first))
   const { blockedUntil, question } = origin
   if (kind === 'hop' && blockedUntil > now) return { kind: 'blocked' }
   if (kind === 'hop' && question !== undefined && question.until > now)
     return { waitMs: Math.min(question.until - now, LOOK_AGAIN_MS) }
-  const known = kind === 'hop' ? Math.max(origin.gaps.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
-  const visited = visit(m, now, held, { ...asked, gapMs: Math.max(gapMs, known) })
+  const known = kind === 'hop' ? Math.max(origin.delays.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
+  const visited = visit(m, now, held, { ...asked, delayMs: Math.max(delayMs, known) })
   if ('until' in visited) return { waitMs: Math.max(1, visited.until - now) }
   if (isRobots) origin.question = { fence: visited.clock.fence, until: ms(now + HOLD_MS) }
   return visited
@@ -129,14 +129,14 @@ function visit(
   m: Model,
   now: number,
   held: number,
-  { lanes, kind, gapMs, by }: Visiting,
-): { until: number } | { lane: string; clock: { fence: number; gapMs: number } } {
-  const step = Math.max(gapMs, 50)
+  { lanes, kind, delayMs, by }: Visiting,
+): { until: number } | { lane: string; clock: { fence: number; delayMs: number } } {
+  const step = Math.max(delayMs, 50)
   let best: { name: string; opens: number; clock: number; own: boolean; queue: Queue } | undefined
   for (const name of lanes) {
     const lane = m.lanes.get(name)
     const origin = originAt(m, originOf(name))
-    const shut = Math.max(held, origin.shutUntil, origin.pausedUntil, kind === 'hop' ? origin.blockedUntil : 0)
+    const shut = Math.max(held, origin.closedUntil, origin.pausedUntil, kind === 'hop' ? origin.blockedUntil : 0)
     const clock = lane?.clock ?? lane?.due ?? 0
     const own = ownWaits(lane)
     const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
@@ -145,7 +145,7 @@ function visit(
     if (isFirst && lane?.lease === undefined && Math.max(shut, clock) <= now) {
       const entered = laneOf(m, name)
       if (placeIn(queue, by) < queue.waiting.length) queue.waiting.splice(place, 1)
-      if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + gapMs) })
+      if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + delayMs) })
       keep(m, name, queue, now)
       for (const other of lanes) {
         const rest = m.queues.get(other)
@@ -160,16 +160,16 @@ function visit(
       delete entered.clock
       if (own) entered.why = 'pace-group'
       const least = demanded(origin, now)
-      const owed = ms(Math.max(gapMs, origin.gaps.get(agentOf(name)) ?? 0, least))
-      const begun = { at: ms(now), gapMs: owed, kind, wasFailing: false, least }
+      const owed = ms(Math.max(delayMs, origin.delays.get(agentOf(name)) ?? 0, least))
+      const started = { at: ms(now), delayMs: owed, kind, wasFailing: false, least }
       const ends = ms(now + SETTINGS.leaseMs)
       const ownPlace = placeIn(queue, name)
       const before = ownPlace < queue.waiting.length ? ownPlace : undefined
-      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, begun, before }
-      return { lane: name, clock: { fence: m.fence, gapMs: owed } }
+      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, started, before }
+      return { lane: name, clock: { fence: m.fence, delayMs: owed } }
     }
-    const owed = lane?.lease?.begun?.gapMs ?? 0
-    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, gapMs), now)
+    const owed = lane?.lease?.started?.delayMs ?? 0
+    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, delayMs), now)
     if (best === undefined || opens < best.opens) best = { name, opens, clock, own, queue }
   }
   if (best === undefined) throw new Error('a visit needs a lane')
@@ -247,9 +247,9 @@ function waitFor(
 export type Ending = {
   lane: string
   fence: number
-  gapMs: number
-  restedMs: number
-  mood: 'fine' | 'too-fast' | 'no-answer'
+  delayMs: number
+  elapsedMs: number
+  load: 'normal' | 'asked-for-less' | 'no-answer'
   retryAfterMs: number | undefined
   jitter: number
   /** `kind` of the head's outcome; undefined: it stays */
@@ -258,14 +258,14 @@ export type Ending = {
   candidate: string | undefined
 }
 
-export function settle(m: Model, call: Call, endings: Ending[]): string[] | 'doubt' {
+export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'doubt' {
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
   return endings.map((end) => {
     const lane = m.lanes.get(end.lane)
     const lease = lane?.lease
-    if (lane === undefined || lease?.begun === undefined || lease.fence !== end.fence) return 'stale'
-    const { begun } = lease
+    if (lane === undefined || lease?.started === undefined || lease.fence !== end.fence) return 'stale'
+    const { started } = lease
     delete lane.lease
     if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
     if (end.candidate !== undefined) m.outbox.push(end.candidate)
@@ -273,17 +273,17 @@ export function settle(m: Model, call: Call, endings: Ending[]): string[] | 'dou
       lane.tries++
       lane.triedList = lease.list
     } else if (!end.entered) delete lane.why
-    const ended = now - Math.min(end.restedMs, now - begun.at)
-    const owed = Math.max(end.gapMs, begun.least)
+    const ended = now - Math.min(end.elapsedMs, now - started.at)
+    const owed = Math.max(end.delayMs, started.least)
     lane.due = ended + owed
     const origin = originAt(m, originOf(end.lane))
-    if (end.mood !== 'fine') backOff(origin, end, now, begun.at, ended)
-    else if (begun.wasFailing) origin.failures = 0
+    if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
+    else if (started.wasFailing) origin.failures = 0
     if (lane.q.length + lane.h.length > 0) {
       if (lease.before !== undefined)
         giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
-    return 'settled'
+    return 'completed'
   })
 }
 
@@ -301,23 +301,23 @@ function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
 /** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */
 function backOff(
   origin: Origin,
-  { mood, retryAfterMs, jitter }: Ending,
+  { load, retryAfterMs, jitter }: Ending,
   now: number,
-  begunAt: number,
+  startedAt: number,
   ended: number,
 ): void {
-  const another = begunAt >= origin.shutUntil
+  const another = startedAt >= origin.closedUntil
   let lengthMs: number | undefined
-  if (mood === 'no-answer') {
+  if (load === 'no-answer') {
     if (another) origin.failures++
     if (origin.failures >= 2) lengthMs = Math.min((backOffMs / 12) * 2 ** (origin.failures - 2), backOffMaxMs)
   } else {
-    const quiet = origin.shutUntil > 0 && now - origin.shutUntil > backOffQuietMs
+    const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1
     origin.failures = 0
     lengthMs = retryAfterMs ?? Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
   }
-  if (lengthMs !== undefined) origin.shutUntil = ms(Math.max(origin.shutUntil, ended + lengthMs * (1 + jitter / 10)))
+  if (lengthMs !== undefined) origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))
 }
 
 export type Word = {
@@ -335,18 +335,18 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
     const lease = lane?.lease
     const unused = next.kind === 'release' && lease !== undefined && isVisit(lease)
     if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
-    if (!unused && (lease.begun !== undefined) !== (next.kind === 'unused')) return 'stale'
+    if (!unused && (lease.started !== undefined) !== (next.kind === 'unused')) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
     else if (next.kind === 'unused') {
-      const owed = Math.max(lease.begun?.gapMs ?? 0, lease.begun?.least ?? 0)
+      const owed = Math.max(lease.started?.delayMs ?? 0, lease.started?.least ?? 0)
       giveBack(lane, Math.max(lease.notBefore, now + owed))
     } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
-      const over = next.why === 'robots-being-asked' && originAt(m, originOf(name)).question === undefined
+      const over = next.why === 'robots-in-flight' && originAt(m, originOf(name)).question === undefined
       if (over) giveBack(lane, lease.notBefore)
       else giveBack(lane, lease.notBefore, next.until, next.why)
     }
-    return 'settled'
+    return 'completed'
   })
 }

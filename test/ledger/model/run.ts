@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { check } from './compare.ts'
 import { type Play, startPlay } from './play.ts'
-import { ALL, begin, step } from './steps.ts'
+import { ALL, start, step } from './steps.ts'
 import { openWorld } from './world.ts'
 
 /** Runs side by side: while one waits for its answer, the others draw their next step. */
@@ -62,7 +62,7 @@ export async function runModel(
     const world = openWorld(redis, `w${++worlds}`, START)
     const play = startPlay(world)
     try {
-      await begin(play)
+      await start(play)
       await fc.asyncModelRun(() => ({ model: play, real: play }), drawn)
       await check(play)
     } finally {

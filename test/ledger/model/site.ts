@@ -4,7 +4,7 @@
  */
 import { SETTINGS } from './rules.ts'
 
-type Visit = { begunAt: number; endedAt?: number; owedMs: number; fence: number; before?: Visit | undefined }
+type Visit = { startedAt: number; endedAt?: number; owedMs: number; fence: number; before?: Visit | undefined }
 
 export type Site = {
   /** a lane was taken or entered under this fence */
@@ -19,9 +19,9 @@ export type Site = {
   unused(lane: string, fence: number): void
   /** the site asked for silence until then */
   shut(origin: string, until: number): void
-  /** new rules ask this gap of an agent's lane: longer counts at once, for a silence that is running */
-  gap(lane: string, gapMs: number, now: number): void
-  /** Redis lost what it had not written down: back-off and gaps that it forgot are the residual risk of docs/promises.md */
+  /** new rules ask this delay of an agent's lane: longer counts at once, for a silence that is running */
+  delay(lane: string, delayMs: number, now: number): void
+  /** Redis lost what it had not written down: back-off and delays that it forgot are the residual risk of docs/promises.md */
   /** @param byAll  and nobody is alive who knew: fences begin anew, and nobody holds an old one */
   lost(byAll?: boolean): void
   granted: number
@@ -38,13 +38,13 @@ export function openSite(): Site {
   const visits = new Map<string, Visit>()
   const questions = new Map<string, Visit>()
   const silences = new Map<string, number>()
-  const gaps = new Map<string, number>()
+  const delays = new Map<string, number>()
   const rude = (what: string): never => {
     throw new RudeError(what)
   }
   /** When that exchange was over at the latest: a holder who says nothing ends with its lease. */
-  const overAt = ({ begunAt, endedAt, owedMs }: Visit): number =>
-    endedAt === undefined ? begunAt + SETTINGS.leaseMs : endedAt + owedMs
+  const overAt = ({ startedAt, endedAt, owedMs }: Visit): number =>
+    endedAt === undefined ? startedAt + SETTINGS.leaseMs : endedAt + owedMs
   const site: Site = {
     granted: 0,
     fence(lane, fence) {
@@ -59,21 +59,21 @@ export function openSite(): Site {
         rude(
           `${kind} of ${lane} at ${now}: ${before.endedAt === undefined ? 'overlaps' : 'too early after'} ${JSON.stringify(before)}`,
         )
-      const shutUntil = silences.get(originOf(lane)) ?? 0
-      if (now < shutUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${shutUntil}`)
-      const visit: Visit = { begunAt: now, owedMs: 0, fence, before: before && { ...before, before: undefined } }
+      const closedUntil = silences.get(originOf(lane)) ?? 0
+      if (now < closedUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${closedUntil}`)
+      const visit: Visit = { startedAt: now, owedMs: 0, fence, before: before && { ...before, before: undefined } }
       visits.set(lane, visit)
       if (!asks) return
       const asked = questions.get(originOf(lane))
-      if (asked !== undefined && asked.endedAt === undefined && now < asked.begunAt + SETTINGS.leaseMs)
+      if (asked !== undefined && asked.endedAt === undefined && now < asked.startedAt + SETTINGS.leaseMs)
         rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)
       questions.set(originOf(lane), visit)
     },
     sent(lane, fence, now) {
       const visit = visits.get(lane)
       if (visit?.fence !== fence) rude(`${lane} sends at ${now}, under an old fence`)
-      const shutUntil = silences.get(originOf(lane)) ?? 0
-      if (now < shutUntil - 0.0015) rude(`${lane} sends at ${now}: the site is shut until ${shutUntil}`)
+      const closedUntil = silences.get(originOf(lane)) ?? 0
+      if (now < closedUntil - 0.0015) rude(`${lane} sends at ${now}: the site is shut until ${closedUntil}`)
     },
     end(lane, fence, endedAt, owedMs) {
       const visit = visits.get(lane)
@@ -86,17 +86,17 @@ export function openSite(): Site {
       else visits.set(lane, visit.before)
     },
     shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
-    gap(lane, gapMs, now) {
-      const before = gaps.get(lane)
+    delay(lane, delayMs, now) {
+      const before = delays.get(lane)
       const visit = visits.get(lane)
-      gaps.set(lane, gapMs)
+      delays.set(lane, delayMs)
       if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
-      visit.owedMs += Math.max(0, gapMs - before)
+      visit.owedMs += Math.max(0, delayMs - before)
     },
     lost(byAll = false) {
       if (byAll) fences.clear()
       silences.clear()
-      gaps.clear()
+      delays.clear()
     },
   }
   return site

@@ -32,9 +32,9 @@ export type Lease = {
   ends: number
   /** when reap looks at it: the end of the reservation first, then that of the lease */
   looked: number
-  begun?: {
+  started?: {
     at: number
-    gapMs: number
+    delayMs: number
     kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
     wasFailing: boolean
     least: number
@@ -43,7 +43,7 @@ export type Lease = {
   before?: number | undefined
 }
 /** no URL of the lane asked for it */
-export const isVisit = ({ begun }: Lease): boolean => begun?.kind === 'hop' || begun?.kind === 'clock'
+export const isVisit = ({ started }: Lease): boolean => started?.kind === 'hop' || started?.kind === 'clock'
 export type Lane = {
   q: Entry[]
   h: Entry[]
@@ -59,14 +59,14 @@ export type Origin = {
   version: number
   notBefore?: number // the one fact of the robots state that the model plays with
   question?: { fence: number; until: number }
-  shutUntil: number
+  closedUntil: number
   incidents: number
   failures: number
   pausedUntil: number
   blockedUntil: number
-  /** gap by an operator's hand */
-  override?: { gapMs: number; until: number }
-  gaps: Map<string, number>
+  /** delay by an operator's hand */
+  override?: { delayMs: number; until: number }
+  delays: Map<string, number>
 }
 export type Queue = { last: number; waiting: { name: string; at: number }[] }
 export type Model = {
@@ -74,7 +74,7 @@ export type Model = {
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
   /** time that Redis's clock claims and that nobody has seen pass */
-  doubt?: { gap: number; since: number; denied: boolean }
+  doubt?: { delay: number; since: number; denied: boolean }
   planned: boolean
   fence: number
   lanes: Map<string, Lane>
@@ -127,12 +127,12 @@ export const originAt = (m: Model, name: string): Origin => {
   if (found !== undefined) return found
   const origin: Origin = {
     version: 0,
-    shutUntil: 0,
+    closedUntil: 0,
     incidents: 0,
     failures: 0,
     pausedUntil: 0,
     blockedUntil: 0,
-    gaps: new Map(),
+    delays: new Map(),
   }
   m.origins.set(name, origin)
   return origin
@@ -196,12 +196,12 @@ function timeOf(m: Model, time: number, most: number | undefined, believed: bool
   if (unseen > 0) {
     move(-unseen)
     const denied = most !== undefined || m.doubt?.denied === true
-    m.doubt = { gap: ms((m.doubt?.gap ?? 0) + unseen), since: ms(now - unseen), denied }
+    m.doubt = { delay: ms((m.doubt?.delay ?? 0) + unseen), since: ms(now - unseen), denied }
     return { now: now - unseen, leapt: false }
   }
   const { doubt } = m
   if (doubt === undefined) return { now, leapt: false }
-  const seen = most !== undefined && most + BELIEVED_MS >= now + doubt.gap
+  const seen = most !== undefined && most + BELIEVED_MS >= now + doubt.delay
   const waited = now >= doubt.since + DOUBT_MS
   if (!seen && most !== undefined && !doubt.denied) {
     m.doubt = { ...doubt, since: ms(now), denied: true }
@@ -210,9 +210,9 @@ function timeOf(m: Model, time: number, most: number | undefined, believed: bool
   if (!seen && !waited) return { now, leapt: false }
   delete m.doubt
   if (!seen && doubt.denied) return { now, leapt: true }
-  move(doubt.gap)
-  if (m.epoch.hold > last) m.epoch.hold += doubt.gap
-  return { now: now + doubt.gap, leapt: false }
+  move(doubt.delay)
+  if (m.epoch.hold > last) m.epoch.hold += doubt.delay
+  return { now: now + doubt.delay, leapt: false }
 }
 
 function unseenOf(now: number, last: number, most: number | undefined): number {
@@ -241,7 +241,7 @@ export function look(m: Model, name: string): [number, number | undefined, strin
   const { q, h, due, lease, tries, triedList } = lane
   const waiting = q.length + h.length
   const state =
-    lease === undefined ? (waiting > 0 ? 'waiting' : 'idle') : lease.begun === undefined ? 'reserved' : 'in-flight'
+    lease === undefined ? (waiting > 0 ? 'waiting' : 'idle') : lease.started === undefined ? 'reserved' : 'in-flight'
   const list = tries > 0 ? triedList : h.length > 0 ? 'h' : 'q'
   return [waiting, due, state, tries, lane[list][0]?.id]
 }

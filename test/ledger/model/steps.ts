@@ -1,6 +1,6 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { beginOrders, confirm, enter, park, release, resolve, settle, take } from './acts.ts'
-import { endRobotsFetch, learn, operate, reap } from './acts-origins.ts'
+import { beginOrders, confirm, acquire, park, release, resolve, complete, reserve } from './acts.ts'
+import { endRobotsFetch, record, operate, reap } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
@@ -9,13 +9,13 @@ import * as rules from './rules.ts'
 /** How often each act comes, of a thousand. */
 const ACTS: [number, Act][] = [
   [140, park],
-  [190, take],
+  [190, reserve],
   [160, beginOrders],
-  [130, settle],
+  [130, complete],
   [50, resolve],
-  [50, learn],
+  [50, record],
   [20, endRobotsFetch],
-  [25, enter],
+  [25, acquire],
   [15, release],
   [15, confirm],
   [50, reap],
@@ -36,7 +36,7 @@ const ACTS: [number, Act][] = [
 export const ALL = ACTS.reduce((sum, [weight]) => sum + weight, 0)
 
 /** A new ledger whose first hold is over. */
-export async function begin(play: Play): Promise<void> {
+export async function start(play: Play): Promise<void> {
   await announce(play, diceOf(0))
   await view(play, diceOf(0))
   move(play, rules.FIRST_HOLD_MS)

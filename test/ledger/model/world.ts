@@ -96,7 +96,7 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     const scripts: Scripts = {
       ...real,
       async call(verb, ...args) {
-        if (verb === 'settle') noteJitters(args.slice(3), jitters)
+        if (verb === 'complete') noteJitters(args.slice(3), jitters)
         const answer = await real.call(verb, ...args)
         seen = { ledger: Number(answer[1]), at: clock.steady }
         return answer

@@ -4,7 +4,7 @@ const load = async (variable: string, text: string) => {
   vi.resetModules()
   vi.unstubAllEnvs()
   vi.stubEnv(variable, text)
-  return import('../../../packages/service/src/crash-point.ts')
+  return import('../../../packages/runtime/src/crash-point.ts')
 }
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -13,10 +13,10 @@ afterEach(() => {
 
 test('a wish that can never come true is refused by name', async () => {
   await expect(load('DECORUM_CRASH_AT', 'settle.befor:1')).rejects.toThrow("no crash point is called 'settle.befor'")
-  await expect(load('DECORUM_FREEZE_AT', 'settle.before:0')).rejects.toThrow(
+  await expect(load('DECORUM_FREEZE_AT', 'complete.before:0')).rejects.toThrow(
     "DECORUM_FREEZE_AT: '0' is not a number of passes",
   )
-  await expect(load('DECORUM_CRASH_AT', 'settle.before')).rejects.toThrow('is not a number of passes')
+  await expect(load('DECORUM_CRASH_AT', 'complete.before')).rejects.toThrow('is not a number of passes')
 })
 
 test.each([
@@ -24,18 +24,18 @@ test.each([
   ['DECORUM_FREEZE_AT', 'SIGSTOP'],
 ])('%s: %s of oneself at the n-th pass of that point, once', async (variable, signal) => {
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
-  const { crashPoint } = await load(variable, 'settle.before:2')
-  crashPoint('settle.before')
-  crashPoint('settle.after')
+  const { crashPoint } = await load(variable, 'complete.before:2')
+  crashPoint('complete.before')
+  crashPoint('complete.after')
   expect(kill).not.toHaveBeenCalled()
-  crashPoint('settle.before')
-  crashPoint('settle.before')
+  crashPoint('complete.before')
+  crashPoint('complete.before')
   expect(kill.mock.calls).toEqual([[process.pid, signal]])
 })
 
 test('unset, a pass does nothing', async () => {
   const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
   const { crashPoint } = await load('DECORUM_CRASH_AT', '')
-  crashPoint('settle.before')
+  crashPoint('complete.before')
   expect(kill).not.toHaveBeenCalled()
 })

@@ -116,9 +116,9 @@ export class GroupJudge {
     const known = this.#ofLane.get(key)
     if (known !== undefined) return known
     const agent = lane.agent.name.toLowerCase()
-    const found = groups.above(agent, lane.origin, address).map(({ lanes, gapMs }) => {
+    const found = groups.above(agent, lane.origin, address).map(({ lanes, delayMs }) => {
       const [first] = lanes
-      return this.#groupOf(`${first?.agent} ${first?.origin}`, lanes.length, gapMs)
+      return this.#groupOf(`${first?.agent} ${first?.origin}`, lanes.length, delayMs)
     })
     const host = groups.hostLane(agent, lane.origin) ?? { agent, origin: lane.origin }
     found.push(this.#groupOf(`${host.agent} ${host.origin}`, 1, undefined))

@@ -119,7 +119,7 @@ function readAgents(options: AuditOptions): AgentFinder {
   if (options.agents === undefined)
     return agentsOf(options.agent === undefined ? settings : { ...settings, agent: options.agent })
   try {
-    const agents = loadAgents({ agents: options.agents, defaultGapMs: minDelayMs, maxGapMs: maxDelayMs })
+    const agents = loadAgents({ agents: options.agents, defaultDelayMs: minDelayMs, maxDelayMs })
     return agentsOf({ ...settings, agents })
   } catch (error) {
     throw new UsageError(`audit: --agents: ${messageOf(error)}`)

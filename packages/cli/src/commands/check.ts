@@ -32,8 +32,8 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
       truncated,
       agent: agent.tokens,
       profiles: under,
-      floorMs: agent.minGapMs,
-      capMs: agent.maxGapMs,
+      floorMs: agent.minDelayMs,
+      capMs: agent.maxDelayMs,
       honourCrawlDelay: agent.honourCrawlDelay,
     })
 
@@ -132,16 +132,16 @@ async function knownToFleet(
   const hash = profiles.map((name) => needsRules(state, policies[name], now)).find((one) => one !== undefined)
   const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
   if (octets === undefined) return undefined // the rules are lost: the fleet would ask again, and so do we
-  const learned = isNew
+  const recorded = isNew
     ? 'asked by the fleet, in its turn'
-    : `as the fleet learned ${duration(now - (copy?.at ?? answer.at))} ago`
+    : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
   const status = answer.status ?? answer.reason ?? answer.kind
   return {
     meanings: known,
     octets,
     cut: octets.length > ROBOTS_MAX_BYTES,
     isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
-    sentence: `${origin}/robots.txt: ${status}, ${learned}`,
+    sentence: `${origin}/robots.txt: ${status}, ${recorded}`,
     said: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
   }
 }
@@ -159,7 +159,7 @@ function say(json: boolean | undefined, explained: CheckExplanation | undefined,
   tell(lines.join('\n'))
 }
 
-type Asker = Pick<Agent, 'profile' | 'minGapMs' | 'maxGapMs' | 'honourCrawlDelay'> & {
+type Asker = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlDelay'> & {
   tokens: string | string[]
   /** the one of ours that visits */
   own: Agent
@@ -168,9 +168,9 @@ type Asker = Pick<Agent, 'profile' | 'minGapMs' | 'maxGapMs' | 'honourCrawlDelay
 /** One of our agents by name, or anybody: a product token or a whole User-Agent, judged with our default manners. */
 function whoAsks({ agents }: CliSettings, name: string | undefined): Asker {
   const known = agents.find(name)
-  const { profile, minGapMs, maxGapMs, honourCrawlDelay } = known ?? agents.default
+  const { profile, minDelayMs, maxDelayMs, honourCrawlDelay } = known ?? agents.default
   const tokens = known === undefined ? (name ?? '') : [known.name, ...known.fallbacks]
-  return { profile, minGapMs, maxGapMs, honourCrawlDelay, tokens, own: known ?? agents.default }
+  return { profile, minDelayMs, maxDelayMs, honourCrawlDelay, tokens, own: known ?? agents.default }
 }
 
 async function readRobots(file: string): Promise<Uint8Array> {

@@ -46,12 +46,12 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
     local = await start(folder, options, settings, display)
-    await folder.begin(local.redis.dir)
+    await folder.start(local.redis.dir)
     outcomes = await OutcomeFile.open(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
       display.voice.say('list-cut-off', LIST_CUT_OFF)
-    const begun = performance.now()
+    const started = performance.now()
     const before = tally.fetched
     const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
     const { maxMinutes, maxPages, expireMinutes } = options
@@ -73,7 +73,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       await folder.finish()
     }
     display.stop()
-    const ms = performance.now() - begun
+    const ms = performance.now() - started
     const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
     summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
     return ending === 'finished' ? DONE : STOPPED

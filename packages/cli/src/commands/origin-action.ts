@@ -10,8 +10,8 @@ export type ActionOptions = {
   block?: boolean
   unblock?: boolean
   /** ms */
-  gap?: number
-  ungap?: boolean
+  delay?: number
+  restoreDelay?: boolean
   refetch?: boolean
   drop?: boolean
   /** ms */
@@ -24,21 +24,22 @@ export type ActionOptions = {
 /** What is to be done. `forMs` absent: until somebody ends it. */
 export type Action = { reason: string; by: string } & (
   | { kind: 'pause' | 'block'; forMs?: number }
-  | { kind: 'gap'; gapMs: number; forMs: number }
-  | { kind: 'resume' | 'unblock' | 'ungap' | 'refetch' }
+  | { kind: 'delay'; delayMs: number; forMs: number }
+  | { kind: 'resume' | 'unblock' | 'restore-delay' | 'refetch' }
   | { kind: 'drop'; agent?: string }
 )
 
-const KINDS = ['pause', 'resume', 'block', 'unblock', 'gap', 'ungap', 'refetch', 'drop'] as const
+const KINDS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
 /** What restricts or throws away is written down with its reason. */
-const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'gap', 'drop'])
-const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'gap'])
-/** No gap by hand is longer than a week: that is a pause. */
-const MAX_GAP_MS = 604_800_000
+const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'delay', 'drop'])
+const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
+/** No delay by hand is longer than a week: that is a pause. */
+const MAX_DELAY_MS = 604_800_000
 
 /** @returns undefined when nothing is to be done but looking · @throws UsageError naming what is missing or too much */
 export function readAction(options: ActionOptions): Action | undefined {
-  const wanted = KINDS.filter((one) => options[one] !== undefined && options[one] !== false)
+  const given = (kind: (typeof KINDS)[number]): unknown => options[kind === 'restore-delay' ? 'restoreDelay' : kind]
+  const wanted = KINDS.filter((kind) => given(kind) !== undefined && given(kind) !== false)
   const [kind] = wanted
   if (wanted.length > 1) throw new UsageError(`one thing at a time: --${wanted.join(' or --')}`)
   if (kind === undefined) {
@@ -55,11 +56,11 @@ export function readAction(options: ActionOptions): Action | undefined {
     case 'pause':
     case 'block':
       return { ...base, kind, ...(options.for === undefined ? {} : { forMs: options.for }) }
-    case 'gap': {
-      const gapMs = options.gap ?? 0
-      if (gapMs > MAX_GAP_MS) throw new UsageError('--gap: at most 7 days, in ms; a longer one is a --pause')
-      if (options.for === undefined) throw new UsageError('--gap needs its end: --for 1h, 30m, 7d …')
-      return { ...base, kind, gapMs, forMs: options.for }
+    case 'delay': {
+      const delayMs = options.delay ?? 0
+      if (delayMs > MAX_DELAY_MS) throw new UsageError('--delay: at most 7 days, in ms; a longer one is a --pause')
+      if (options.for === undefined) throw new UsageError('--delay needs its end: --for 1h, 30m, 7d …')
+      return { ...base, kind, delayMs, forMs: options.for }
     }
     case 'drop':
       return { ...base, kind, ...(options.agent === undefined ? {} : { agent: options.agent }) }
@@ -102,8 +103,8 @@ const DONE = {
   resume: 'resumed',
   block: 'blocked: nothing is fetched, URLs end as refused',
   unblock: 'not blocked any more',
-  gap: 'slowed down, running silences too',
-  ungap: 'the usual gap counts again, from the next request on',
+  delay: 'slowed down, running silences too',
+  'restore-delay': 'the usual delay counts again, from the next request on',
   refetch: 'its robots.txt is asked for again before anything else',
 } as const
 
@@ -120,10 +121,10 @@ function operationOf(
         action: action.kind,
         ...(action.forMs === undefined ? {} : { until: now + action.forMs }),
       }
-    case 'gap':
-      return { ...base, action: 'gap', gapMs: action.gapMs, until: now + action.forMs }
-    case 'ungap':
-      return { ...base, action: 'gap', gapMs: 0, until: now } // the ledger keeps one word for both
+    case 'delay':
+      return { ...base, action: 'delay', delayMs: action.delayMs, until: now + action.forMs }
+    case 'restore-delay':
+      return { ...base, action: 'delay', delayMs: 0, until: now } // the ledger keeps one word for both
     default:
       return { ...base, action: action.kind }
   }

@@ -44,7 +44,7 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
 /** What the ledger writes for "until somebody ends it": the year 2100. */
 const FOREVER = 4_102_444_800_000
 
-/** One fact per line: robots, pause, back-off, then each agent's gap and lane. */
+/** One fact per line: robots, pause, back-off, then each agent's delay and lane. */
 export function printOrigin(known: OriginView, agents: Agents): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
@@ -55,8 +55,8 @@ export function printOrigin(known: OriginView, agents: Agents): string {
   if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${blocked.reason}`)
   if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${paused.reason}`)
   if (override !== undefined) {
-    const { gapMs, until, reason } = override
-    lines.push(`  by hand    a gap of ${duration(gapMs)} ${lasting(until)}: ${reason}`)
+    const { delayMs, until, reason } = override
+    lines.push(`  by hand    a delay of ${duration(delayMs)} ${lasting(until)}: ${reason}`)
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''
@@ -65,7 +65,7 @@ export function printOrigin(known: OriginView, agents: Agents): string {
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
-    lines.push(`    gap      ${gapWord(view, agent)}`)
+    lines.push(`    delay      ${delayWord(view, agent)}`)
     if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
   }
   return lines.join('\n')
@@ -100,22 +100,22 @@ function mayWord(view: OriginView, agent: Agent): string {
   }
 }
 
-function gapWord(view: OriginView, agent: Agent): string {
-  const { adaptiveGap: adaptive } = agent
+function delayWord(view: OriginView, agent: Agent): string {
+  const { adaptiveDelay: adaptive } = agent
   const more =
     adaptive === undefined
       ? ''
       : `; ${adaptive.factor} × the answer when that is longer, up to ${duration(adaptive.capMs)}`
-  return fixedGapWord(view, agent) + more
+  return fixedDelayWord(view, agent) + more
 }
 
-function fixedGapWord(view: OriginView, agent: Agent): string {
-  const gap = view.gaps.find((one) => one.agent === agent.key)
-  const byHand = view.override?.gapMs ?? 0
-  if (byHand > (gap?.gapMs ?? agent.minGapMs)) return `${duration(byHand)} (by hand)`
-  if (gap === undefined) return `${duration(agent.minGapMs)} (the agent's own; no rules yet)`
-  if (gap.clampedFrom !== undefined) return `${duration(gap.gapMs)} (clamped: the site asks for ${gap.clampedFrom} s)`
-  return `${duration(gap.gapMs)} (${gap.gapMs > agent.minGapMs ? "the site's crawl-delay" : "the agent's own"})`
+function fixedDelayWord(view: OriginView, agent: Agent): string {
+  const delay = view.delays.find((one) => one.agent === agent.key)
+  const byHand = view.override?.delayMs ?? 0
+  if (byHand > (delay?.delayMs ?? agent.minDelayMs)) return `${duration(byHand)} (by hand)`
+  if (delay === undefined) return `${duration(agent.minDelayMs)} (the agent's own; no rules yet)`
+  if (delay.clampedFrom !== undefined) return `${duration(delay.delayMs)} (clamped: the site asks for ${delay.clampedFrom} s)`
+  return `${duration(delay.delayMs)} (${delay.delayMs > agent.minDelayMs ? "the site's crawl-delay" : "the agent's own"})`
 }
 
 function laneWord(lane: LaneView, now: number): string {

@@ -6,7 +6,7 @@ export type Site = {
   origin: string
   /** URLs of this crawl without outcome */
   waiting: number
-  gapMs: number
+  delayMs: number
   /** the site's own crawl-delay, seconds, where the cap has cut it */
   clampedFrom?: number
   state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
@@ -41,7 +41,7 @@ export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, nu
       Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
       Promise.all(chosen.map(([origin]) => ledger.viewOrigin(origin, [agent]))),
     ])
-    const heldForMs = Math.max(0, ...parts.map((part: PartitionView) => (part.heldUntil ?? 0) - part.now))
+    const heldForMs = Math.max(0, ...parts.map((part: PartitionView) => (part.holdUntil ?? 0) - part.now))
     return {
       kind: 'seen',
       inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
@@ -56,13 +56,13 @@ export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, nu
 
 function siteOf(view: OriginView, waiting: number): Site {
   const [lane] = view.lanes
-  const gap = view.gaps[0]
+  const delay = view.delays[0]
   const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
   return {
     origin: view.origin,
     waiting,
-    gapMs: gap?.gapMs ?? 0,
-    ...(gap?.clampedFrom === undefined ? {} : { clampedFrom: gap.clampedFrom }),
+    delayMs: delay?.delayMs ?? 0,
+    ...(delay?.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
     state: stateOf(view),
     opensInMs: Math.max(0, opensAt - view.now),
   }

@@ -47,7 +47,7 @@ export type OutFolder = {
    * From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside.
    * @param redisDir  data folder of the embedded Redis it is stored in; absent: a given one
    */
-  begin(redisDir?: string): Promise<void>
+  start(redisDir?: string): Promise<void>
   /** The copy of standard input has all of it. */
   listIsWhole(): Promise<void>
   finish(): Promise<void>
@@ -84,7 +84,7 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
   }
   try {
     await makeFolder(dir)
-    return folder(dir, await begun(request, request.file), before)
+    return folder(dir, await started(request, request.file), before)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${dir} cannot be used for --out: ${messageOf(error)}`)
@@ -121,7 +121,7 @@ function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | u
     // A folder that somebody has removed since took what was left with it: the list is read again
     stored: asked.stored !== undefined && existsSync(asked.stored) ? asked.stored : state,
     log: join(dir, 'crawl.log'),
-    async begin(redisDir) {
+    async start(redisDir) {
       const { stored, ...rest } = note
       const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
       if (before === 'resumed' && elsewhere === stored) return
@@ -153,7 +153,7 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
 const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 /** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
-async function begun(request: OutFolderRequest, file: string): Promise<CrawlNote> {
+async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {
   const { agent, redis } = request
   const found = file === '-' ? undefined : await stat(file)
   const seen = found?.isFile() && !OF_ONE_PROCESS.test(resolve(file)) ? found : undefined

@@ -50,7 +50,7 @@ const isBackingOff = (site: Site): boolean => site.state === 'backing-off' || si
 /** No faster than lately, and no faster than the site with most left allows. */
 function eta(left: number, donePerMinute: number | undefined, sites: Site[]): number | undefined {
   const byPace = donePerMinute === undefined || donePerMinute < 1 ? undefined : (left / donePerMinute) * 60_000
-  const bySilence = Math.max(0, ...sites.map((site) => site.opensInMs + (site.waiting - 1) * site.gapMs))
+  const bySilence = Math.max(0, ...sites.map((site) => site.opensInMs + (site.waiting - 1) * site.delayMs))
   if (byPace === undefined) return bySilence > 0 ? bySilence : undefined
   return Math.max(byPace, bySilence)
 }
@@ -79,7 +79,7 @@ function why(site: Site): string {
     case 'open':
     case 'in-flight': {
       const clamped = site.clampedFrom === undefined ? '' : `, clamped from the site's ${site.clampedFrom} s`
-      return `silence of ${duration(site.gapMs)} between requests${clamped}`
+      return `silence of ${duration(site.delayMs)} between requests${clamped}`
     }
     default:
       return site.state satisfies never

@@ -99,7 +99,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
       screen.fact('agents', DEMO_AGENTS.map(({ name }) => name).join(', '))
       screen.fact(
         'manners',
-        `${DEMO.gapMs} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.capMs / 1_000} s`,
+        `${DEMO.delayMs} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.capMs / 1_000} s`,
       )
       screen.fact('candidates', `${urls.length} URLs, some forbidden, some unreachable, some no URLs at all`)
       screen.line()
@@ -134,9 +134,9 @@ function waitingFor(web: WebProcess, urls: string[]): string {
 }
 
 async function auditOf(folder: string): Promise<Report> {
-  const agents = loadAgents({ agents: JSON.stringify(DEMO_AGENTS), defaultGapMs: DEMO.gapMs, maxGapMs: DEMO.capMs })
+  const agents = loadAgents({ agents: JSON.stringify(DEMO_AGENTS), defaultDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs })
   return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
-    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.gapMs, maxDelayMs: DEMO.capMs }),
+    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs }),
     robotsRetryMs: DEMO.robotsRetryMs,
   })
 }

@@ -25,15 +25,15 @@ export const DEMO_AGENTS = [
   {
     name: 'demobot',
     userAgent: 'Mozilla/5.0 (compatible; demobot/1.0; +https://example.com/demobot)',
-    minGapMs: 200,
-    maxGapMs: 10_000,
+    minDelayMs: 200,
+    maxDelayMs: 10_000,
   },
   {
     name: 'demobot-images',
     fallbacks: ['demobot'],
     userAgent: 'Mozilla/5.0 (compatible; demobot-images/1.0; +https://example.com/demobot)',
-    minGapMs: 200,
-    maxGapMs: 10_000,
+    minDelayMs: 200,
+    maxDelayMs: 10_000,
   },
 ]
 const [FIRST, SECOND] = ['demobot', 'demobot-images']
@@ -147,7 +147,7 @@ export const KINDS: Kind[] = [
     urls: [...pages(5), ['/elsewhere/page', 'disallowed']],
   },
   {
-    name: 'shut',
+    name: 'back-off',
     title: 'everything disallowed',
     count: 3,
     site: () => ({ robots: rules('User-agent: *', 'Disallow: /') }),

@@ -15,7 +15,7 @@
   {tag}:inflight  zset  lane → instant its lease is looked at: its end, or before that the end of the reservation it grew out of
   {tag}:visits    zset  lane → instant its lease ends, where no URL of the lane asked for it: kind hop (of a robots.txt) or clock (of a pace group)
   {tag}:queues    hash  lane → who waits to visit it (visit.lua); gone two hours after the latest was told when to come
-  {tag}:leases    hash  lane → fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends, packed   (begunAt '' until begin;
+  {tag}:leases    hash  lane → fence, list, notBefore, startedAt, delay, kind, failing, least, version, ends, packed   (startedAt '' until start;
                         failing: connections were lost in a row before it; least: silence that rules demand which came in
                         while it was in flight; version: of an origin whose gates all stood open at the taking, or of a visit: how many visits come before the lane's own URLs; ends: of
                         the lease proper, absent where inflight or visits says it)
@@ -28,11 +28,11 @@
   {tag}:q:<lane>  list  the URLs behind it
   {tag}:h:<lane>  list  the lane's URLs of priority high; the head stays while in flight
   {tag}:o:<origin> hash  s robots state (state-text.ts), se instant it ends where that is before the hash does, v version, p while every gate stands open (noteChange ends it), q/u question under way (fence, until), bu/bf/be back-off
-                        (until, incidents, last end), nf failures in a row, pu/pr pause, ku/kr block, og/oe/or gap by hand
-                        (ms, until, reason), rf version at which a refetch was asked for, g:<agent> gap, w:<agent> clamped
+                        (until, incidents, last end), nf failures in a row, pu/pr pause, ku/kr block, og/oe/or delay by hand
+                        (ms, until, reason), rf version at which a refetch was asked for, g:<agent> delay, w:<agent> clamped
   {tag}:ids:<n>   set   ids that are stored, as numbers, in 4096 buckets
   {tag}:outcomes  stream · {tag}:outbox stream of candidates born from redirects · {tag}:counts hash
-  {tag}:b:<hash>  robots.txt body · {tag}:spent, {tag}:spent-beyond, each also with :<domain>: what was spent of the budgets of bodies (learn.lua) · {tag}:mark:<…> what was already parked · {tag}:wake channel
+  {tag}:b:<hash>  robots.txt body · {tag}:spent, {tag}:spent-beyond, each also with :<domain>: what was spent of the budgets of bodies (record.lua) · {tag}:mark:<…> what was already parked · {tag}:wake channel
 
   Reads of a whole batch are one command where Redis offers it, and so are its writes: they are gathered and flushed at the
   end, for a redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md).
@@ -64,11 +64,11 @@ local function ms(instant) return string.format('%.3f', instant) end
 -- doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time that TIME claims
 -- and that nobody has seen pass: ms|since when|1 when a living process denies it. It is left out until that is known.
 local function judgeClock(last, most, doubt, isBelieved)
-  local gap, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
-  gap, since = tonumber(gap), tonumber(since)
+  local delay, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
+  delay, since = tonumber(delay), tonumber(since)
   local function pass() -- it has really passed
-    shift, now = shift + gap, now + gap
-    if holdUntil > last then holdUntil = holdUntil + gap end
+    shift, now = shift + delay, now + delay
+    if holdUntil > last then holdUntil = holdUntil + delay end
     return ''
   end
   if now < last - BELIEVED_MS then
@@ -83,15 +83,15 @@ local function judgeClock(last, most, doubt, isBelieved)
   elseif not most and now > last + UNSEEN_MS then unseen = now - last end
   if unseen > 0 then
     shift, now = shift - unseen, now - unseen
-    gap, since, denied = (gap or 0) + unseen, now, most and '1' or denied or ''
-  elseif not gap then return ''
-  elseif most and most + BELIEVED_MS >= now + gap then return pass() -- somebody has seen it
+    delay, since, denied = (delay or 0) + unseen, now, most and '1' or denied or ''
+  elseif not delay then return ''
+  elseif most and most + BELIEVED_MS >= now + delay then return pass() -- somebody has seen it
   elseif most and denied == '' then since, denied = now, '1'
   elseif now >= since + DOUBT_MS then
-    if denied ~= '' then return '', string.format('clock %.0f', gap) end
+    if denied ~= '' then return '', string.format('clock %.0f', delay) end
     return pass() -- nobody is alive who could have seen it
   end
-  return string.format('%.3f|%.3f|%s', gap, since, denied)
+  return string.format('%.3f|%.3f|%s', delay, since, denied)
 end
 
 -- What the living have seen of the ledger's time, and what has passed since, holds where Redis has forgotten it: so that fences
@@ -190,9 +190,9 @@ local function readAll(key, into, lanes)
   for i = 1, #lanes do into[lanes[i]] = found[i] end
 end
 
--- fence, list, notBefore, begunAt, gap, kind, failing, least, version, ends of a lease, '' for what it does not have; nil when
+-- fence, list, notBefore, begunAt, delay, kind, failing, least, version, ends of a lease, '' for what it does not have; nil when
 -- there is none. Packed, not text: taking ten fields of text apart cost more than reading them.
-local LEASE = '<sssssddddd' -- fence, list, kind, failing, version; notBefore, begunAt, gap, least, ends (-1: '')
+local LEASE = '<sssssddddd' -- fence, list, kind, failing, version; notBefore, begunAt, delay, least, ends (-1: '')
 local function leaseOf(lane)
   local record = leaseRead[lane]
   if record == nil then
@@ -200,17 +200,17 @@ local function leaseOf(lane)
     leaseRead[lane] = record
   end
   if not record then return nil end
-  local fence, list, kind, failing, version, notBefore, begun, gap, least, ends = struct.unpack(LEASE, record)
-  return fence, list, notBefore, begun >= 0 and begun or '', gap >= 0 and gap or '', kind, failing, least >= 0 and least or '',
+  local fence, list, kind, failing, version, notBefore, started, delay, least, ends = struct.unpack(LEASE, record)
+  return fence, list, notBefore, started >= 0 and started or '', delay >= 0 and delay or '', kind, failing, least >= 0 and least or '',
     version, ends >= 0 and ends or ''
 end
 local function touchLease(lane, record)
   leaseRead[lane] = record
   leaseTouched[#leaseTouched + 1] = lane
 end
-local function setLease(lane, fence, list, notBefore, begun, gap, kind, failing, least, version, ends)
-  touchLease(lane, struct.pack(LEASE, fence, list, kind, failing, version, notBefore, begun == '' and -1 or begun,
-    gap == '' and -1 or gap, least == '' and -1 or least, ends == '' and -1 or ends))
+local function setLease(lane, fence, list, notBefore, started, delay, kind, failing, least, version, ends)
+  touchLease(lane, struct.pack(LEASE, fence, list, kind, failing, version, notBefore, started == '' and -1 or started,
+    delay == '' and -1 or delay, least == '' and -1 or least, ends == '' and -1 or ends))
 end
 local function isVisit(kind) return kind == 'hop' or kind == 'clock' end
 local function endLease(lane, kind)
@@ -218,7 +218,7 @@ local function endLease(lane, kind)
   if isVisit(kind) then visitsEnded[#visitsEnded + 1] = lane end
 end
 
--- Gates of an origin: its rules, the question under way, back-off, pause, block, a gap by hand, failures in a row. Take reads
+-- Gates of an origin: its rules, the question under way, back-off, pause, block, a delay by hand, failures in a row. Take reads
 -- them all; begin reads again only what changed since. New rules need no note: the question that brought them has one, and a
 -- lane taken while it was under way is not trusted to its lease. Neither is a reservation older than this.
 local CHANGES_KEPT_MS = 60000

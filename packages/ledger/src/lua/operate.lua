@@ -1,17 +1,17 @@
 --[[
   operate: the operator's hand on one origin. Everything it does is written down in {tag}:operations (the last 10,000).
   ARGV[4] origin, [5] action, [6] value, [7] until (an instant of the ledger, which operations.ts has bounded), [8] by whom, [9] reason, then agents
-    pause    nothing is begun before `until`                        resume    ends it
+    pause    nothing is started before `until`                        resume    ends it
     block    URLs end as refused until `until`                      unblock   ends it
-    gap      a silence of `value` ms at least, until `until`: never less than the rules owe, but beyond the cap if need be
+    delay      a silence of `value` ms at least, until `until`: never less than the rules owe, but beyond the cap if need be
     refetch  the robots.txt is asked for again before any other request
     drop     nothing but the record: operations.ts has done it
   Returns {epoch, now, 'done'}
-  Keeps   a longer gap counts at once, for silences that run; lanes are woken to their own clock, never before it.
+  Keeps   a longer delay counts at once, for silences that run; lanes are woken to their own clock, never before it.
 ]]
 local origin, action, value, till = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local key = P .. 'o:' .. origin
-local lasts = action == 'pause' or action == 'block' or action == 'gap'
+local lasts = action == 'pause' or action == 'block' or action == 'delay'
 local life = (lasts and math.ceil(math.max(till - now, 0)) or 0) + 86400000
 
 local function wakeLanes(longer)
@@ -41,7 +41,7 @@ if action == 'pause' then call('HSET', key, 'pu', ms(till), 'pr', ARGV[9])
 elseif action == 'resume' then call('HDEL', key, 'pu', 'pr'); wakeLanes(none)
 elseif action == 'block' then call('HSET', key, 'ku', ms(till), 'kr', ARGV[9]); wakeLanes(none)
 elseif action == 'unblock' then call('HDEL', key, 'ku', 'kr')
-elseif action == 'gap' then
+elseif action == 'delay' then
   call('HSET', key, 'og', value, 'oe', ms(till), 'or', ARGV[9])
   wakeLanes(function(agent) return math.max(0, tonumber(value) - tonumber(call('HGET', key, 'g:' .. agent) or '0')) end)
 elseif action == 'refetch' then

@@ -7,7 +7,7 @@
   Returns partition: {epoch, now, holdUntil, due now, lanes, in flight, unread, next due or '', counts…}
           origin:    {epoch, now, origin, then per agent a lane}
           lanes:     {epoch, now, then per lane: lane, origin}
-          with lane:   name, waiting, due or '', its lease (reserved | begun) or '', tries or '', why, head or '', its list
+          with lane:   name, waiting, due or '', its lease (reserved | started) or '', tries or '', why, head or '', its list
           and origin:  n, n × fields and values of the origin
 ]]
 local out = { epochId, ms(now) }
@@ -33,8 +33,8 @@ local function showLane(lane)
   out[at + 1] = lane
   out[at + 2] = tostring(high + normal)
   out[at + 3] = call('ZSCORE', DUE, lane) or ''
-  local fence, _, _, begun = leaseOf(lane)
-  out[at + 4] = fence and (begun == '' and 'reserved' or 'begun') or ''
+  local fence, _, _, started = leaseOf(lane)
+  out[at + 4] = fence and (started == '' and 'reserved' or 'started') or ''
   out[at + 5] = tries
   out[at + 6] = why
   out[at + 7] = (list == 'q' and head or call('LINDEX', P .. list .. ':' .. lane, 0)) or ''

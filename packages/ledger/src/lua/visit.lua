@@ -1,5 +1,5 @@
 --[[
-  visit: stands in front of begin and enter. A visit is a lease of a lane that no URL of that lane asked for: the hop of a
+  visit: stands in front of begin and acquire. A visit is a lease of a lane that no URL of that lane asked for: the hop of a
   robots.txt ('hop'), or the request of another lane that this one is the clock of ('clock': pace groups, decision 0012).
   It is one request at a time, then silence, like any other. Whoever finds the lane shut, or others waiting for it, is put in
   its queue and told when to come again: first come, first served. The lane's own URLs have a place in it like everybody.
@@ -94,13 +94,13 @@ local function waitFor(lane, asker, opens, clock, ownWaits, queue, last, step)
   if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end
   local own = placeIn(queue, lane)
   if own then
-    local owner, list, notBefore, begun, gap, kind, failing, least, _, ends = leaseOf(lane)
+    local owner, list, notBefore, started, delay, kind, failing, least, _, ends = leaseOf(lane)
     queue[own].at = opens + (own - 1) * step
     if not owner then
       local tries, of, _, _, high = memOf(lane)
       setMem(lane, tries, of, queue[own].at > clock and ms(clock) or '', 'pace-group', high)
       setDue(lane, math.max(queue[own].at, clock))
-    elseif isVisit(kind) then setLease(lane, owner, list, notBefore, begun, gap, kind, failing, least, tostring(own - 1), ends) end
+    elseif isVisit(kind) then setLease(lane, owner, list, notBefore, started, delay, kind, failing, least, tostring(own - 1), ends) end
   end
   keepQueue(lane, queue, math.max(last, at))
   return at
@@ -109,9 +109,9 @@ end
 -- The first of these lanes (readForVisits) that is open, or opens within `ahead`, and that nobody waits for who came before, is
 -- leased: fence, instant it opens, silence owed. None: nil and the instant to come again. The lease says in place of a version
 -- how many come before the lane's own URLs: settle opens the lane to them so much later.
-local function visit(lanes, kind, gap, leaseMs, ahead, asker)
+local function visit(lanes, kind, delay, leaseMs, ahead, asker)
   local best
-  local step = math.max(gap, LEAST_STEP_MS)
+  local step = math.max(delay, LEAST_STEP_MS)
   for i = 1, #lanes do
     local lane = lanes[i]
     local agent = string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1)
@@ -130,9 +130,9 @@ local function visit(lanes, kind, gap, leaseMs, ahead, asker)
     if isFirst and not held and shut <= now and clock <= now + ahead then
       local f = nextFence()
       local least = (o[5] and tonumber(o[5]) > now) and o[4] or ''
-      local silence = ms(math.max(gap, tonumber(o[6] or '0'), tonumber(least) or 0))
+      local silence = ms(math.max(delay, tonumber(o[6] or '0'), tonumber(least) or 0))
       if place then table.remove(queue, place) end
-      if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = now + gap } end
+      if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = now + delay } end
       keepQueue(lane, queue, last)
       for k = 1, #lanes do -- one place is enough
         local other = lanes[k] ~= lane and asker ~= '' and queueRead[lanes[k]]
@@ -150,7 +150,7 @@ local function visit(lanes, kind, gap, leaseMs, ahead, asker)
       visitEnds[#visitEnds + 1] = now + leaseMs; visitEnds[#visitEnds + 1] = lane
       return f, math.max(clock, now), silence
     end
-    local opens = math.max(shut, held and now + math.max(tonumber(owed) or 0, gap) or clock, now)
+    local opens = math.max(shut, held and now + math.max(tonumber(owed) or 0, delay) or clock, now)
     if not best or opens < best[3] then best = { lane, asker, opens, clock, ownWaits, queue, last, step } end
   end
   return nil, waitFor(unpack(best))

@@ -25,20 +25,20 @@ export async function act(
   switch (action.action) {
     case 'pause':
     case 'block':
-    case 'gap': {
+    case 'delay': {
       const { now } = await ledger.viewOrigin(origin, [])
       const until = endOf(action, now)
       if (until instanceof Refusal) return until
-      if (action.action !== 'gap') {
+      if (action.action !== 'delay') {
         await ledger.operate({ ...base, action: action.action, ...(until === undefined ? {} : { until }) }, keys)
       } else if (until !== undefined) {
-        await ledger.operate({ ...base, action: 'gap', gapMs: action.gapMs, until }, keys)
+        await ledger.operate({ ...base, action: 'delay', delayMs: action.delayMs, until }, keys)
       }
       return {}
     }
-    case 'ungap':
-      // A gap of nothing that has ended already: the ledger keeps one word for both
-      await ledger.operate({ ...base, action: 'gap', gapMs: 0, until: (await ledger.viewOrigin(origin, [])).now }, keys)
+    case 'restore-delay':
+      // A delay of nothing that has ended already: the ledger keeps one word for both
+      await ledger.operate({ ...base, action: 'delay', delayMs: 0, until: (await ledger.viewOrigin(origin, [])).now }, keys)
       return {}
     case 'resume':
     case 'unblock':
@@ -98,10 +98,10 @@ export async function listOperations(ledger: Ledger, most: number, origin?: stri
 
 /** Of one origin: found among so many of its partition. */
 const AMONG = 1_000
-const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'gap'])
+const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 
 function told({ at, origin, action: written, by, reason, until, value }: OperationRecord): Operation[] {
-  const word = written === 'gap' && value === '0' ? 'ungap' : written
+  const word = written === 'delay' && value === '0' ? 'restore-delay' : written
   const action = OPERATIONS.find((one) => one === word)
   if (action === undefined) return [] // of a newer ledger than this console
   return [
@@ -112,7 +112,7 @@ function told({ at, origin, action: written, by, reason, until, value }: Operati
       by,
       reason,
       ...(ENDS.has(action) && !isForever(until) ? { until } : {}),
-      ...(action === 'gap' ? { gapMs: Number(value) } : {}),
+      ...(action === 'delay' ? { delayMs: Number(value) } : {}),
       ...(action === 'drop' ? { dropped: Number(value) } : {}),
     },
   ]

@@ -6,7 +6,7 @@ import { FOREVER } from '../words.ts'
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
 export const GATES = [
   'robots-unreachable',
-  'robots-being-asked',
+  'robots-in-flight',
   'back-off',
   'lane-busy',
   'paused',
@@ -32,9 +32,9 @@ const Why = z
   })
   .meta({ id: 'Why' })
 
-const Gap = z
+const Delay = z
   .strictObject({
-    gapMs: z.number(),
+    delayMs: z.number(),
     from: z.enum(['floor', 'crawl-delay', 'cap', 'operator']),
     clampedFrom: z.number().optional().meta({ description: "the site's crawl-delay, seconds, cut by the cap" }),
     adaptive: z
@@ -42,7 +42,7 @@ const Gap = z
       .optional()
       .meta({ description: 'after a slow answer longer: factor × what it took, ms, within [floorMs, capMs]' }),
   })
-  .meta({ id: 'Gap' })
+  .meta({ id: 'Delay' })
 
 const Lane = z
   .strictObject({
@@ -64,7 +64,7 @@ const Lane = z
       })
       .optional(),
     why: Why,
-    gap: Gap.optional(),
+    delay: Delay.optional(),
   })
   .meta({ id: 'Lane' })
 
@@ -112,10 +112,10 @@ export const OriginAnswer = z
     backOff: z.strictObject({ until: instant, incidents: z.number().int() }).optional(),
     paused: byHand.optional(),
     blocked: byHand.optional(),
-    override: byHand.extend({ gapMs: z.number() }).optional(),
-    gaps: z
-      .array(z.strictObject({ agent: z.string(), gapMs: z.number(), clampedFrom: z.number().optional() }))
-      .meta({ description: 'learned from the rules' }),
+    override: byHand.extend({ delayMs: z.number() }).optional(),
+    delays: z
+      .array(z.strictObject({ agent: z.string(), delayMs: z.number(), clampedFrom: z.number().optional() }))
+      .meta({ description: 'recorded from the rules' }),
     lanes: z.array(Lane),
     now: instant.meta({ description: "Redis's clock" }),
     dropped: z.number().int().optional().meta({ description: 'URLs that a drop has ended' }),
@@ -128,7 +128,7 @@ export const ListAnswer = z.strictObject({
   complete: z.boolean().meta({ description: 'false: there are lanes that were not looked at' }),
 })
 
-export const OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'gap', 'ungap', 'refetch', 'drop'] as const
+export const OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
 const Operation = z
   .strictObject({
     at: instant,
@@ -137,7 +137,7 @@ const Operation = z
     by: z.string(),
     reason: z.string(),
     until: instant.optional(),
-    gapMs: z.number().optional(),
+    delayMs: z.number().optional(),
     dropped: z.number().int().optional(),
   })
   .meta({ id: 'Operation' })
@@ -174,7 +174,7 @@ export const CheckAnswer = z
         refresh: z.boolean().meta({ description: 'the fleet is about to ask again' }),
       })
       .optional(),
-    gap: Gap.extend({
+    delay: Delay.extend({
       floorMs: z.number(),
       capMs: z.number(),
       site: z
@@ -193,7 +193,7 @@ export const PartitionsAnswer = z.array(
   z.strictObject({
     tag: z.string(),
     now: instant,
-    heldUntil: instant.optional(),
+    holdUntil: instant.optional(),
     lanes: z.number().int(),
     due: z.number().int(),
     inFlight: z.number().int(),

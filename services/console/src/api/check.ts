@@ -2,7 +2,7 @@
 import { type Ledger, type OriginView, tokensOf } from '@decorum/ledger'
 import type { Agent, CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
-import { gapOwed } from '../gap-owed.ts'
+import { delayOwed } from '../delay-owed.ts'
 import { robotsWord, whyItWaits } from '../why.ts'
 import { length } from '../words.ts'
 import type { CheckAnswer } from './answers.ts'
@@ -30,8 +30,8 @@ export async function check(ledger: Ledger, agent: Agent, { origin, path }: Craw
     ...verdictOf(judgement, now),
     ...explained(rules, url, agent),
     ...inForce(judgement, view, hash),
-    gap: { ...gapOwed(view, agent), floorMs: agent.minGapMs, capMs: agent.maxGapMs, ...siteDelay(rules, agent) },
-    lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), gap: gapOwed(view, agent) },
+    delay: { ...delayOwed(view, agent), floorMs: agent.minDelayMs, capMs: agent.maxDelayMs, ...siteDelay(rules, agent) },
+    lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), delay: delayOwed(view, agent) },
     robots: robotsWord(state),
     state,
     now,
@@ -54,7 +54,7 @@ function verdictOf(judgement: Judgement, now: number): Verdict {
     }
     case 'wait': {
       const { why, until } = judgement
-      const what = why === 'being-asked' ? 'its robots.txt is being asked for' : 'its robots.txt cannot be had'
+      const what = why === 'robots-in-flight' ? 'its robots.txt is being asked for' : 'its robots.txt cannot be had'
       return { verdict: 'wait', why, until, sentence: `not now: ${what}; looked at again in ${length(until - now)}` }
     }
     case 'ask':
@@ -96,7 +96,7 @@ function inForce(judgement: Judgement, { state }: OriginView, hash: string | und
   return { rules: { hash: copy.hash, at: copy.at, stale: judgement.stale, refresh: judgement.refresh } }
 }
 
-function siteDelay(rules: RobotsTxt | undefined, agent: Agent): Pick<CheckAnswer['gap'], 'site'> {
+function siteDelay(rules: RobotsTxt | undefined, agent: Agent): Pick<CheckAnswer['delay'], 'site'> {
   const delay = rules?.explainDelay(tokensOf(agent))
   if (delay === undefined) return {}
   const { seconds, written, line } = delay

@@ -155,7 +155,7 @@ function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: Api
   })
   const room = bodyRoom()
   scope.addHook('onRequest', async (request, reply) => {
-    if (room.enter(request.headers['content-length'], reply.raw)) return
+    if (room.acquire(request.headers['content-length'], reply.raw)) return
     return refuse(reply, new Refusal(503, 'busy', 'other large bodies are coming in: send this one again', 1))
   })
   const { access } = routes.addCandidates

@@ -91,7 +91,7 @@ const For = z
 
 const shut = <T extends 'pause' | 'block'>(action: T) =>
   z.strictObject({ action: z.literal(action), until: Until.optional(), forMs: For.optional(), reason: Reason, by: By })
-const lift = <T extends 'resume' | 'unblock' | 'ungap' | 'refetch'>(action: T) =>
+const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(action: T) =>
   z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
 
 /** The operator's hand. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
@@ -102,8 +102,8 @@ export const ActionBody = z
     shut('block'),
     lift('unblock'),
     z.strictObject({
-      action: z.literal('gap'),
-      gapMs: z
+      action: z.literal('delay'),
+      delayMs: z
         .number()
         .int()
         .min(1)
@@ -116,7 +116,7 @@ export const ActionBody = z
       reason: Reason,
       by: By,
     }),
-    lift('ungap'),
+    lift('restore-delay'),
     lift('refetch'),
     z.strictObject({
       action: z.literal('drop'),
@@ -129,7 +129,7 @@ export const ActionBody = z
     const { until, forMs } = { until: undefined, forMs: undefined, ...action }
     if (until !== undefined && forMs !== undefined)
       complain(context, 'bad-request', 'until or forMs, not both: they could disagree')
-    if (action.action === 'gap' && until === undefined && forMs === undefined)
-      complain(context, 'bad-request', 'a gap by hand needs its end: forMs or until')
+    if (action.action === 'delay' && until === undefined && forMs === undefined)
+      complain(context, 'bad-request', 'a delay by hand needs its end: forMs or until')
   })
 export type Action = z.output<typeof ActionBody>

@@ -6,9 +6,9 @@ import { laneName, readLaneName } from './keys.ts'
 import { type LaneSettings, MAX_ITEMS } from './lanes.ts'
 import type { Scripts } from './scripts.ts'
 import { readState } from './state-text.ts'
-import type { LaneRef, TakenLane, TakeResult } from './types.ts'
+import type { LaneRef, ReservedLane, ReserveResult } from './types.ts'
 
-export type TakeRequest = {
+export type ReserveRequest = {
   limit: number
   aheadMs: number
   inFlightLimit: number
@@ -18,9 +18,9 @@ export type TakeRequest = {
   list?: 'q' | 'h'
 }
 
-export async function take(scripts: Scripts, settings: LaneSettings, request: TakeRequest): Promise<TakeResult> {
+export async function reserve(scripts: Scripts, settings: LaneSettings, request: ReserveRequest): Promise<ReserveResult> {
   const answer = await scripts.call(
-    'take',
+    'reserve',
     Math.min(request.limit, MAX_ITEMS),
     request.aheadMs,
     Math.min(settings.reserveMs, settings.leaseMs), // begin leaves inflight alone: a lease must not end before its reservation
@@ -31,29 +31,29 @@ export async function take(scripts: Scripts, settings: LaneSettings, request: Ta
     request.list ?? '',
   )
   if (answer[2] !== 'taken') {
-    const why = answer[2] as Extract<TakeResult, { kind: 'wait' }>['why']
+    const why = answer[2] as Extract<ReserveResult, { kind: 'wait' }>['why']
     return { kind: 'wait', why, waitMs: answer[3] === '' ? undefined : Number(answer[3]) }
   }
   const now = Number(answer[1])
   const wallAt = now - scripts.aheadMs()
-  const lanes: TakenLane[] = []
+  const lanes: ReservedLane[] = []
   for (let at = 4; at < answer.length; ) {
-    const lane = takenLane(answer, at, now, wallAt)
+    const lane = reservedLane(answer, at, now, wallAt)
     lanes.push(lane)
     at += HEADER + lane.heads.length
   }
-  return { kind: 'taken', lanes, more: answer[3] === '1' }
+  return { kind: 'reserved', lanes, more: answer[3] === '1' }
 }
 
 /** What stands before the heads of a lane: its name, the facts, the state of its origin. */
 const HEADER = 3
 
-function takenLane(answer: string[], at: number, now: number, wallAt: number): TakenLane {
+function reservedLane(answer: string[], at: number, now: number, wallAt: number): ReservedLane {
   const [name, facts, state] = [answer[at] as string, answer[at + 1] as string, answer[at + 2] as string]
   const [fence, opens, tries, list, version, count, delay, ...rare] = facts.split('|')
   const notBefore = Number(opens)
   const priority = list === 'h' ? 'high' : 'normal'
-  const lane: TakenLane = {
+  const lane: ReservedLane = {
     ...readLaneName(name),
     fence: Number(fence),
     notBefore,
@@ -71,15 +71,15 @@ function takenLane(answer: string[], at: number, now: number, wallAt: number): T
 }
 
 function withRareFacts(
-  lane: TakenLane,
-  [heldBy, shutUntil, asker, askedUntil, refetch, ...reason]: string[],
-): TakenLane {
+  lane: ReservedLane,
+  [heldBy, closedUntil, asker, askedUntil, refetch, ...reason]: string[],
+): ReservedLane {
   const blocked = reason.join('|') // an operator's words
   const { version, state } = lane.robots
   return {
     ...lane,
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
-    ...(shutUntil === '' ? {} : { shutUntil: Number(shutUntil) }),
+    ...(closedUntil === '' ? {} : { closedUntil: Number(closedUntil) }),
     ...(blocked === '' ? {} : { blocked: blocked.slice(1) }),
     ...(refetch === '' ? {} : { refetch: true as const }),
     robots: { version, state: withQuestion(state, asker ?? '', askedUntil ?? '', lane.now) },

@@ -1,25 +1,25 @@
 --[[
-  learn: the end of a robots fetch. With an answer: steps the origin's state and ends the lease of the lane that asked. Without one
+  record: the end of a robots fetch. With an answer: steps the origin's state and ends the lease of the lane that asked. Without one
   (nothing was sent; or a page or a hop whose URL is a robots.txt has ended): the state stays. Wakes the origin's lanes.
   ARGV[4] lane ('' when no lease ends by it), [5] fence, [6] origin, [7] state (state-text.ts), '' when it stays,
       [8] life of the state in ms, [9] hashes of the bodies that it needs, the latest first, separated by blanks,
       [10] the first of these bodies (stored-body.ts), or '' when it is stored already,
-      [11] life in ms of what goes beyond the budget of bodies, [12] gapMs owed by the lane, [13] rested in ms,
+      [11] life in ms of what goes beyond the budget of bodies, [12] delayMs owed by the lane, [13] rested in ms,
       [14] registrable domain of the origin, [15] its budget, [16] budget of all domains, in bytes per life,
-      then per agent: agent, gapMs ('' when it stays), seconds as written when they were clamped, else ''
-  Returns {epoch, now, 'settled' | 'stale' | 'full', version}; full: there is no room for the body, and nothing was changed
-  Keeps   a longer gap counts at once, for silences that are running; waking never lowers a lane's own clock. The lane that
+      then per agent: agent, delayMs ('' when it stays), seconds as written when they were clamped, else ''
+  Returns {epoch, now, 'completed' | 'stale' | 'full', version}; full: there is no room for the body, and nothing was changed
+  Keeps   a longer delay counts at once, for silences that are running; waking never lowers a lane's own clock. The lane that
           asked owes the longest delay known. A state ends no later than the bodies that it needs.
 ]]
 if inDoubt then return inDoubt end
 local lane, fence, origin = ARGV[4], ARGV[5], ARGV[6]
 local key = P .. 'o:' .. origin
 local asked = call('HGET', key, 'q')
-local begun, demanded
+local started, demanded
 if lane ~= '' then
   local owner, _, _, since, _, kind, _, least = leaseOf(lane)
   if owner ~= fence or kind ~= 'robots' then asked = false end
-  begun, demanded = since, least
+  started, demanded = since, least
 end
 if asked ~= fence then
   count('stale-learn', 1)
@@ -64,8 +64,8 @@ local function keepBody(hash, body)
   return life
 end
 
-local learned = ARGV[7] ~= ''
-if learned then
+local recorded = ARGV[7] ~= ''
+if recorded then
   local life, body = longest, ARGV[10]
   for hash in string.gmatch(ARGV[9], '%S+') do
     local lives = keepBody(hash, body)
@@ -90,7 +90,7 @@ local version = gates[8] or '0'
 if not (gates[1] or gates[2] or gates[3] or gates[4] or gates[5] or gates[6] or gates[7] == version) then call('HSET', key, 'p', '1') end
 
 if lane ~= '' then
-  local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(begun))
+  local ended = now - math.min(tonumber(ARGV[13]), now - tonumber(started))
   endLease(lane)
   -- the request that brought the rules owes what they ask, and no less than what was known before it
   local owed = math.max(tonumber(ARGV[12]), tonumber(demanded) or 0)
@@ -104,7 +104,7 @@ end
 for i = 17, #ARGV, 3 do
   local agent = ARGV[i]
   local before = call('HGET', key, 'g:' .. agent)
-  local gap = tonumber(ARGV[i + 1] ~= '' and ARGV[i + 1] or before or '0')
+  local delay = tonumber(ARGV[i + 1] ~= '' and ARGV[i + 1] or before or '0')
   if ARGV[i + 1] ~= '' then
     call('HSET', key, 'g:' .. agent, ARGV[i + 1])
     if ARGV[i + 2] ~= '' then
@@ -114,7 +114,7 @@ for i = 17, #ARGV, 3 do
   end
   local other = agent .. ' ' .. origin
   local opens = call('ZSCORE', DUE, other)
-  local longer = before and math.max(0, gap - tonumber(before)) or 0
+  local longer = before and math.max(0, delay - tonumber(before)) or 0
   if opens then
     local tries, list, clock, why, high = memOf(other)
     if clock ~= '' then
@@ -129,10 +129,10 @@ for i = 17, #ARGV, 3 do
     if owner and since == '' and longer > 0 then
       setLease(other, owner, list, clock + longer, '', owed, kind, failing, least, '', '')
     elseif owner and since ~= '' then
-      local more = ms(math.max(gap, tonumber(least) or 0)) -- what an operator's hand demands stays
+      local more = ms(math.max(delay, tonumber(least) or 0)) -- what an operator's hand demands stays
       setLease(other, owner, list, clock, since, owed, kind, failing, more, before, ends)
     end
   end
 end
 flush()
-return { epochId, ms(now), 'settled', version }
+return { epochId, ms(now), 'completed', version }

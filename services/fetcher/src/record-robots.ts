@@ -1,8 +1,8 @@
-/** A robots order from request to lesson: what the ledger is told of the origin's state, rules and gaps. */
-import { type Gap, gapAfter, gapFor, type Ledger, type Lesson } from '@decorum/ledger'
+/** A robots order from request to lesson: what the ledger is told of the origin's state, rules and delays. */
+import { type Delay, delayAfter, effectiveDelay, type Ledger, type RobotsRecord } from '@decorum/ledger'
 import type { Agent, Agents, Order } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
-import { crashPoint } from '@decorum/service'
+import { crashPoint } from '@decorum/runtime'
 import { fetchRobots, type HopTools, type RobotsAnswer } from './fetch-robots.ts'
 import type { Lease } from './lease.ts'
 import { requestHead } from './request-head.ts'
@@ -22,14 +22,14 @@ export type RobotsTools = HopTools & {
 
 export type Learned = {
   answer: RobotsAnswer /** undefined: there is nothing to teach */
-  lesson?: Omit<Lesson, 'restedMs'>
+  robotsRecord?: Omit<RobotsRecord, 'elapsedMs'>
   /** the same, when there was no room for the body: nobody may go by rules that nobody can read later */
-  withoutRoom?: Omit<Lesson, 'restedMs'>
+  withoutRoom?: Omit<RobotsRecord, 'elapsedMs'>
 }
 
 /** @throws LedgerUnavailableError before anything was sent, when the state cannot be read */
-export async function learnRobots(
-  order: Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'gapMs'>,
+export async function recordRobots(
+  order: Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs'>,
   agent: Agent,
   lease: Lease,
   tools: RobotsTools,
@@ -44,21 +44,21 @@ export async function learnRobots(
   const { event, octets } = answer
   if (event === undefined) return { answer }
   const state = tools.siteAnswers.toldTo(old.state, order.origin, event)
-  const lessonOf = (next: RobotsState, fetched: Uint8Array | undefined): Omit<Lesson, 'restedMs'> => {
-    const { agent: asker, origin, fence, gapMs } = order
-    const gaps = gapsOf(agents, next, fetched ?? old.body)
-    return { agent: asker, origin, fence, state: next, gaps, gapMs: gapAfter(agent, gapMs, answer.tookMs) }
+  const lessonOf = (next: RobotsState, fetched: Uint8Array | undefined): Omit<RobotsRecord, 'elapsedMs'> => {
+    const { agent: asker, origin, fence, delayMs } = order
+    const delays = delaysOf(agents, next, fetched ?? old.body)
+    return { agent: asker, origin, fence, state: next, delays, delayMs: delayAfter(agent, delayMs, answer.tookMs) }
   }
   const now = tools.now()
-  const lesson = lessonOf(step(state, event, now), octets)
-  const { copy } = lesson.state
+  const robotsRecord = lessonOf(step(state, event, now), octets)
+  const { copy } = robotsRecord.state
   const confirmed = event.kind === 'answered' && event.status === 304 && old.body instanceof Uint8Array
   const body = octets ?? (confirmed ? old.body : undefined)
-  if (copy === undefined || !(body instanceof Uint8Array)) return { answer, lesson }
-  lesson.body = { hash: copy.hash, octets: body }
+  if (copy === undefined || !(body instanceof Uint8Array)) return { answer, robotsRecord }
+  robotsRecord.body = { hash: copy.hash, octets: body }
   const noRoom = step(state, { kind: 'unanswered', reason: 'no-room', jitter: tools.jitter() }, now)
   // the delay that it asked for is known, whether or not it is kept
-  return { answer, lesson, withoutRoom: { ...lessonOf(noRoom, undefined), gaps: lesson.gaps } }
+  return { answer, robotsRecord, withoutRoom: { ...lessonOf(noRoom, undefined), delays: robotsRecord.delays } }
 }
 
 /** The body of the copy; undefined: there is none · 'lost': it should be there · 'unknown': the ledger does not say. */
@@ -85,16 +85,16 @@ async function atHand(
  * Each agent's delay under its own policy; one file is compiled once per profile. Through an outage the last copy's delay
  * holds, whether or not the copy's rules do, and without its body the delay that is known: slower, never ruder.
  */
-function gapsOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent: string } & Partial<Gap>)[] {
+function delaysOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent: string } & Partial<Delay>)[] {
   const compiled = new Map<string, RobotsTxt>()
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
     const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
-    if (isOpen) return { agent: agent.key, ...gapFor(agent, undefined) }
+    if (isOpen) return { agent: agent.key, ...effectiveDelay(agent, undefined) }
     if (!(body instanceof Uint8Array)) return { agent: agent.key } // what is known stays
     const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
     compiled.set(agent.profile, rules)
-    return { agent: agent.key, ...gapFor(agent, rules) }
+    return { agent: agent.key, ...effectiveDelay(agent, rules) }
   })
 }
 

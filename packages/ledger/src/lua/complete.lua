@@ -1,18 +1,18 @@
 --[[
-  settle: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
+  complete: the end of a lease, or a word on one: outcomes, the head, the next due time, all or nothing.
   ARGV[4] first back-off in ms, ARGV[5] longest, ARGV[6] quiet time after which incidents are forgotten
-  then per lane: lane, fence, 'done', value, rested, json, kind: what most settlements are, 'end' in mood 'fine' with one outcome
+  then per lane: lane, fence, 'done', value, rested, json, kind: what most completions are, 'end' in load 'normal' with one outcome
                  under an id that was not remembered
-         or      lane, fence, what, value, rested, mood, n, n × (json, kind, id)
+         or      lane, fence, what, value, rested, load, n, n × (json, kind, id)
     what    'keep' the lease goes on (an order follows) · 'release' to its clock (a visit that was not used, too) · 'unused' of
-            a lease that was begun, when nothing was sent: to its clock, and after its gap; no attempt is counted · 'defer' not before value (why in mood) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
+            a lease that was started, when nothing was sent: to its clock, and after its delay; no attempt is counted · 'defer' not before value (why in load) · 'end' the exchange is over: value = silence owed in ms, rested = silence kept
             already · 'again' the same, but the head stays and its attempt is counted
-    mood    with 'end' and 'again': 'fine', or 'too-fast' (429, 503) | 'no-answer' with jitter and Retry-After in ms or '':
+    load    with 'end' and 'again': 'normal', or 'asked-for-less' (429, 503) | 'no-answer' with jitter and Retry-After in ms or '':
             'too-fast 0.25 120000'; jitter in [0,1): back-off is only lengthened by it
     n × …   what leaves in this very call: heads of the lane with their outcomes, in order, id 'bucket:idNumber' or '' when it
             was not remembered; kind 'candidate': a redirect's target, for the outbox
-  Returns {epoch, now, then per lane 'settled' | 'stale'}
-  Keeps   'end' and 'unused' need a begun lease, the others one that nobody has begun. A stale fence changes nothing and is counted.
+  Returns {epoch, now, then per lane 'completed' | 'stale'}
+  Keeps   'end' and 'unused' need a started lease, the others one that nobody has started. A stale fence changes nothing and is counted.
 ]]
 if inDoubt then return inDoubt end
 local FIRST, LONGEST, QUIET = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -20,14 +20,14 @@ local out = { epochId, ms(now) }
 local stale, left = 0, 0
 
 -- one escalation per incident, however many agents see it: an exchange that was begun before the site was shut only extends
-local function backOff(origin, mood, retryAfter, jitter, began, ended)
+local function backOff(origin, load, retryAfter, jitter, began, ended)
   local key = P .. 'o:' .. origin
   local o = call('HMGET', key, 'bu', 'bf', 'nf')
   noteChange(origin)
   local til, incidents, failures = tonumber(o[1] or '0'), tonumber(o[2] or '0'), tonumber(o[3] or '0')
   local another = began >= til
   local length
-  if mood == 'no-answer' then
+  if load == 'no-answer' then
     if another then
       failures = failures + 1
       call('HSET', key, 'nf', failures)
@@ -100,13 +100,13 @@ while i <= #ARGV do
   local first = i + HEADER
   local done = what == 'done'
   local ends = done or what == 'end' or what == 'again'
-  local owner, list, notBefore, begun, gap, kind, failing, least, before = leaseOf(lane)
+  local owner, list, notBefore, started, delay, kind, failing, least, before = leaseOf(lane)
   local unused = what == 'release' and isVisit(kind)
-  if owner ~= fence or (not unused and (ends or what == 'unused') ~= (begun ~= '')) then
+  if owner ~= fence or (not unused and (ends or what == 'unused') ~= (started ~= '')) then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else
-    out[#out + 1] = 'settled'
+    out[#out + 1] = 'completed'
     local tries, of, clock, why, high = '', '', '', '', ''
     if memRead[lane] then tries, of, clock, why, high = memOf(lane) end
     local heads = 0
@@ -121,8 +121,8 @@ while i <= #ARGV do
       if of == list then tries, of = '', '' end
     end
     if ends then
-      local mood = done and 'fine' or ARGV[i + 5]
-      local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(begun))
+      local load = done and 'normal' or ARGV[i + 5]
+      local ended = now - math.min(tonumber(ARGV[i + 4]), now - tonumber(started))
       endLease(lane, kind)
       if what == 'again' then tries, of = tostring(tonumber(tries == '' and '0' or tries) + 1), list
       elseif not isVisit(kind) then why = '' end
@@ -134,9 +134,9 @@ while i <= #ARGV do
       elseif before ~= '' and hasWork(lane, high) then -- a visit: others are let in before the lane's own URLs
         giveBack(lane, ended + owed, ended + owed + tonumber(before) * math.max(owed, 50), 'pace-group')
       else setDue(lane, ended + owed) end
-      if mood ~= 'fine' then
-        local kind, jitter, retryAfter = string.match(mood, '^(%S+) (%S+) (.*)$')
-        backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(begun), ended)
+      if load ~= 'normal' then
+        local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
+        backOff(originOf(lane), kind, retryAfter, tonumber(jitter), tonumber(started), ended)
       elseif failing ~= '' then
         call('HDEL', P .. 'o:' .. originOf(lane), 'nf')
       end
@@ -145,12 +145,12 @@ while i <= #ARGV do
       if what == 'release' then
         endLease(lane, kind); giveBack(lane, tonumber(notBefore))
       elseif what == 'unused' then -- the site has seen a connection: it comes again no sooner than after a request
-        endLease(lane, kind); giveBack(lane, math.max(tonumber(notBefore), now + math.max(tonumber(gap), tonumber(least) or 0)))
+        endLease(lane, kind); giveBack(lane, math.max(tonumber(notBefore), now + math.max(tonumber(delay), tonumber(least) or 0)))
       elseif what == 'defer' then
         local why = ARGV[i + 5]
         endLease(lane)
         -- answered since the taking: the lanes have been woken, and this one was not among them
-        if why == 'robots-being-asked' and call('HEXISTS', P .. 'o:' .. originOf(lane), 'q') == 0 then giveBack(lane, tonumber(notBefore))
+        if why == 'robots-in-flight' and call('HEXISTS', P .. 'o:' .. originOf(lane), 'q') == 0 then giveBack(lane, tonumber(notBefore))
         else giveBack(lane, tonumber(notBefore), tonumber(ARGV[i + 3]), why) end
       end
     end

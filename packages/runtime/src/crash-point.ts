@@ -8,34 +8,34 @@ import { writeSync } from 'node:fs'
 export const CRASH_POINTS = {
   gateway: [
     'intake.before-park',
-    'intake.after-park', //    one chunk is stored, others may follow
+    'inreserve.after-park', //    one chunk is stored, others may follow
     'intake.done', //          all is stored, the job is not finished yet
-    'take.after',
+    'reserve.after',
     'resolve.after', //        heads have left, the order behind them is not handed out
     'orders.before-add',
     'orders.after-add',
     'reap.after', //           leases have ended
-    'reap.before-learn', //    an asker is known to be dead, its question is still open
+    'reap.before-record', //    an asker is known to be dead, its question is still open
     'outbox.after-park', //    the redirect's target is stored, its entry not cleared
     'outbox.after-clear',
   ],
   fetcher: [
     'orders.received',
     'orders.placed', //        every order has found a slot, the job is not finished yet
-    'begin.before',
-    'begin.after', //          the lease is ours, nothing is sent
+    'start.before',
+    'start.after', //          the lease is ours, nothing is sent
     'request.written',
     'answer.head',
     'body.mid',
-    'settle.before',
-    'settle.after',
+    'complete.before',
+    'complete.after',
     'robots.fetching', //      the question is ours, nothing is sent
-    'learn.before',
-    'learn.after',
-    'hop.entered', //          in the lane of the origin that a robots.txt has redirected to
-    'hop.left',
-    'clock.entered', //        a pace group's, and nothing else yet
-    'clock.left',
+    'record.before',
+    'record.after',
+    'hop.acquired', //          in the lane of the origin that a robots.txt has redirected to
+    'hop.completed',
+    'pace-group.acquired', //        a pace group's, and nothing else yet
+    'pace-group.completed',
   ],
 } as const
 export type CrashPoint = (typeof CRASH_POINTS)[keyof typeof CRASH_POINTS][number]

@@ -1,5 +1,5 @@
 --[[
-  take: reserve lanes that are due, or say how long to wait.
+  reserve: reserve lanes that are due, or say how long to wait.
   ARGV[4] limit          most lanes wanted (≤ 200)
   ARGV[5] aheadMs        lanes that open this soon are reserved too; begin keeps them waiting until they are open
   ARGV[6] reserveMs      a reservation that nobody begins ends after this
@@ -11,11 +11,11 @@
   A call gathers URLs up to MOST_BYTES, and one lane at least: what is left over is due as before, and `more` says so.
   Returns {epoch, now, 'taken', more, then per lane: lane, facts, state, n × url} or {epoch, now, why, waitMs or ''}
     facts  fence|notBefore|tries|list|version|n|delay known of the lane in ms or '', and only when one of them is not '':
-           |heldBy|shutUntil|questionFence|questionUntil|refetch|blocked ('.' and the reason)
+           |heldBy|closedUntil|questionFence|questionUntil|refetch|blocked ('.' and the reason)
   Keeps   a lane is in due or in inflight, never in both. An emptied lane stays in due as its cool-down and is dropped here.
 ]]
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, and no answer within any deadline
-if holdUntil > now then return { epochId, ms(now), 'held', ms(holdUntil - now) } end
+if holdUntil > now then return { epochId, ms(now), 'startup-hold', ms(holdUntil - now) } end
 if call('XLEN', P .. 'outcomes') >= tonumber(ARGV[8]) then return { epochId, ms(now), 'outcomes-full', '' } end
 local room = tonumber(ARGV[7]) - call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[4]), room, 200)

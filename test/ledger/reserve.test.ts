@@ -7,10 +7,10 @@ const redis = await redisForTest()
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
 
 test('a taken lane shows its head, a fence, its clock and what is known of its origin', async () => {
-  const { ledger, clock, takeOne } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   clock.pass(5)
-  expect(await takeOne()).toEqual({
+  expect(await reserveOne()).toEqual({
     agent: AGENT,
     origin: ORIGIN,
     fence: clock.now * 1_000 + 1,
@@ -25,62 +25,62 @@ test('a taken lane shows its head, a fence, its clock and what is known of its o
 })
 
 test('a reserved lane is not taken twice', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+  const { ledger, reserve } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  expect(await take()).toHaveLength(1)
-  expect(await take()).toHaveLength(0)
+  expect(await reserve()).toHaveLength(1)
+  expect(await reserve()).toHaveLength(0)
 })
 
 test('a reservation that nobody begins is given back by reap, and counts no attempt', async () => {
-  const { ledger, clock, take, takeOne } = await emptyLedger(redis)
+  const { ledger, clock, reserve, reserveOne } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const first = await takeOne()
+  const first = await reserveOne()
   clock.pass(RESERVE - 1)
-  expect(await ledger.reap(0)).toMatchObject({ unbegun: 0 })
-  expect(await take()).toEqual([])
+  expect(await ledger.reap(0)).toMatchObject({ unstarted: 0 })
+  expect(await reserve()).toEqual([])
   clock.pass(1)
-  expect(await ledger.reap(0)).toMatchObject({ unbegun: 1, begun: 0 })
-  const second = await takeOne()
+  expect(await ledger.reap(0)).toMatchObject({ unstarted: 1, started: 0 })
+  const second = await reserveOne()
   expect(second).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
   expect(second.fence).toBeGreaterThan(first.fence)
 })
 
 test('fences rise within one call, from call to call, and with a clock that stands still', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+  const { ledger, reserve } = await emptyLedger(redis)
   await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' })])
-  const both = await take()
+  const both = await reserve()
   await ledger.resolve(
     0,
     both.map((lane) => ({ ...lane, dropped: [], next: { kind: 'release' as const } })),
   )
-  const fences = [...both, ...(await take())].map(({ fence }) => fence)
+  const fences = [...both, ...(await reserve())].map(({ fence }) => fence)
   expect(fences).toHaveLength(4)
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
 })
 
 test('nothing due: the answer says in how many ms something is', async () => {
   const { ledger, clock, visit } = await emptyLedger(redis)
-  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: undefined })
+  expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: undefined })
   await visit('a', 7_000)
   await ledger.park(0, urls('b'))
   clock.pass(2_500)
-  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 4_500 })
+  expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 4_500 })
 })
 
 test('a lane that opens within aheadMs is reserved already, and says how far off it is', async () => {
-  const { ledger, clock, visit, takeOne } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne } = await emptyLedger(redis)
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
   clock.pass(900)
-  expect(await ledger.take(0, { ...ask, aheadMs: 99 })).toMatchObject({ kind: 'wait' })
-  const lane = await takeOne({ aheadMs: 100 })
+  expect(await ledger.reserve(0, { ...ask, aheadMs: 99 })).toMatchObject({ kind: 'wait' })
+  const lane = await reserveOne({ aheadMs: 100 })
   expect(lane).toMatchObject({ waitMs: 100, notBefore: clock.now + 100 })
 })
 
 test('peek shows the next URLs of the list that the head is in, oldest first', async () => {
-  const { ledger, takeOne } = await emptyLedger(redis)
+  const { ledger, reserveOne } = await emptyLedger(redis)
   await ledger.park(0, [...urls('a', 'b', 'c'), url('h', { priority: 'high' }), url('i', { priority: 'high' })])
-  expect((await takeOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['h', 'i'])
+  expect((await reserveOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['h', 'i'])
 })
 
 test('at most limit lanes are taken, the longest due first, and more says that others are due', async () => {
@@ -89,36 +89,36 @@ test('at most limit lanes are taken, the longest due first, and more says that o
     await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
     clock.pass(1)
   }
-  const first = await ledger.take(0, { ...ask, limit: 2 })
+  const first = await ledger.reserve(0, { ...ask, limit: 2 })
   expect(first).toMatchObject({
-    kind: 'taken',
+    kind: 'reserved',
     more: true,
     lanes: [{ heads: [{ id: 'a' }] }, { heads: [{ id: 'b' }] }],
   })
-  expect(await ledger.take(0, { ...ask, limit: 2 })).toMatchObject({
-    kind: 'taken',
+  expect(await ledger.reserve(0, { ...ask, limit: 2 })).toMatchObject({
+    kind: 'reserved',
     more: false,
     lanes: [{ heads: [{ id: 'c' }] }],
   })
 })
 
-test('reserved and begun lanes together never pass inFlightLimit', async () => {
+test('reserved and started lanes together never pass inFlightLimit', async () => {
   const { ledger, beginPage } = await emptyLedger(redis)
   await ledger.park(
     0,
     ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })),
   )
-  const first = await ledger.take(0, { ...ask, inFlightLimit: 2 })
-  if (first.kind !== 'taken') throw new Error('two lanes are due')
+  const first = await ledger.reserve(0, { ...ask, inFlightLimit: 2 })
+  if (first.kind !== 'reserved') throw new Error('two lanes are due')
   expect(first.lanes).toHaveLength(2)
   await beginPage(first.lanes[0]!)
-  expect(await ledger.take(0, { ...ask, inFlightLimit: 2 })).toEqual({
+  expect(await ledger.reserve(0, { ...ask, inFlightLimit: 2 })).toEqual({
     kind: 'wait',
     why: 'slots-full',
     waitMs: undefined,
   })
-  expect(await ledger.take(0, { ...ask, inFlightLimit: 3 })).toMatchObject({
-    kind: 'taken',
+  expect(await ledger.reserve(0, { ...ask, inFlightLimit: 3 })).toMatchObject({
+    kind: 'reserved',
     lanes: [{ heads: [{ id: 'c' }] }],
   })
 })
@@ -130,22 +130,22 @@ test('unread outcomes at their limit pause taking; reading and trimming resume i
     clock.pass(1)
   }
   await ledger.park(0, urls('next'))
-  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
+  expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
   await raw.xgroup('CREATE', `${TAG}:outcomes`, 'g', '0')
   const rows = await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', `${TAG}:outcomes`, '>')
   await raw.xack(`${TAG}:outcomes`, 'g', ...rows![0]![1].map(([id]) => id))
   await ledger.trimOutcomes(0)
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'taken' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'reserved' })
 })
 
 test('an emptied lane stays as its cool-down and vanishes when that is over', async () => {
   const { ledger, raw, clock, visit, dueOf } = await emptyLedger(redis)
   await visit('a', 3_000)
   clock.pass(2_999)
-  await ledger.take(0, ask)
+  await ledger.reserve(0, ask)
   expect(await dueOf()).toBe(clock.now + 1)
   clock.pass(1)
-  await ledger.take(0, ask)
+  await ledger.reserve(0, ask)
   expect(await dueOf()).toBeUndefined()
   expect(await raw.keys(`${TAG}:[qhm]:*`), 'and leaves nothing').toEqual([])
 })
@@ -154,7 +154,7 @@ test('looking ahead does not forget the cool-down of an emptied lane', async () 
   const { ledger, clock, visit, dueOf } = await emptyLedger(redis)
   await visit('a', 3_000)
   const due = clock.now + 3_000
-  await ledger.take(0, { ...ask, aheadMs: 10_000 })
+  await ledger.reserve(0, { ...ask, aheadMs: 10_000 })
   await ledger.park(0, urls('b'))
   expect(await dueOf()).toBe(due)
 })
@@ -163,7 +163,7 @@ test('emptied lanes alone are no reason to come again at once', async () => {
   const { ledger, clock, visit } = await emptyLedger(redis)
   await visit('a', 3_000)
   clock.pass(2_990)
-  expect(await ledger.take(0, { ...ask, limit: 1, aheadMs: 100 })).toEqual({
+  expect(await ledger.reserve(0, { ...ask, limit: 1, aheadMs: 100 })).toEqual({
     kind: 'wait',
     why: 'nothing-due',
     waitMs: 10,
@@ -171,51 +171,51 @@ test('emptied lanes alone are no reason to come again at once', async () => {
 })
 
 test('emptied lanes at the front do not hide a lane with work behind them', async () => {
-  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
   for (const name of ['a', 'b']) {
     await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
-    const lane = await takeOne()
+    const lane = await reserveOne()
     await beginPage(lane)
-    await finish(lane, { gapMs: 10 })
+    await finish(lane, { delayMs: 10 })
     clock.pass(1)
   }
   clock.pass(100)
   await ledger.park(0, urls('c'))
   const seen: string[] = []
   for (let calls = 0; calls < 3; calls++) {
-    const taken = await ledger.take(0, { ...ask, limit: 1 })
-    if (taken.kind === 'taken') seen.push(...taken.lanes.map(({ heads }) => heads[0]!.id))
+    const taken = await ledger.reserve(0, { ...ask, limit: 1 })
+    if (taken.kind === 'reserved') seen.push(...taken.lanes.map(({ heads }) => heads[0]!.id))
     else expect(taken.waitMs).toBe(0)
   }
   expect(seen).toEqual(['c'])
 })
 
 test('a lane of a site in back-off is put aside until then, with its reason, and its own clock is kept', async () => {
-  const { ledger, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [...urls('a'), url('b', { agent: 'other' })])
-  const lanes = await ledger.take(0, { ...ask, limit: 1 })
-  if (lanes.kind !== 'taken') throw new Error('a lane is due')
+  const lanes = await ledger.reserve(0, { ...ask, limit: 1 })
+  if (lanes.kind !== 'reserved') throw new Error('a lane is due')
   const [mine] = lanes.lanes
   await beginPage(mine!)
-  await ledger.settle({ ...mine!, gapMs: 0, restedMs: 0, mood: { kind: 'too-fast', retryAfterMs: 50_000 } })
+  await ledger.complete({ ...mine!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 50_000 } })
   const until = (await ledger.viewOrigin(ORIGIN, [])).backOff!.until
   expect(until).toBeGreaterThanOrEqual(clock.now + 50_000)
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', why: 'nothing-due' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', why: 'nothing-due' })
   const other = mine!.agent === AGENT ? 'other' : AGENT
   expect(await dueOf(other)).toBe(until)
   const [view] = (await ledger.viewOrigin(ORIGIN, [other])).lanes
   expect(view).toMatchObject({ state: 'waiting', heldBy: 'back-off', due: until })
   clock.now = until
-  const both = await ledger.take(0, ask)
-  expect(both).toMatchObject({ kind: 'taken', lanes: [{ heldBy: 'back-off' }, { heldBy: 'back-off' }] })
-  await expect(takeOne()).rejects.toThrow()
+  const both = await ledger.reserve(0, ask)
+  expect(both).toMatchObject({ kind: 'reserved', lanes: [{ heldBy: 'back-off' }, { heldBy: 'back-off' }] })
+  await expect(reserveOne()).rejects.toThrow()
 })
 
 test('a paused origin is put aside as paused', async () => {
   const { ledger, raw, clock, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'pu', String(clock.now + 9_000), 'pr', 'asked by mail')
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: 9_000 })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: 9_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
   expect(await ledger.viewOrigin(ORIGIN, [AGENT])).toMatchObject({
     paused: { until: clock.now + 9_000, reason: 'asked by mail' },
@@ -224,15 +224,15 @@ test('a paused origin is put aside as paused', async () => {
 })
 
 test('a head that expires while its site is shut comes out at its expiry, not at the end of the back-off', async () => {
-  const { ledger, raw, clock, takeOne } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne } = await emptyLedger(redis)
   const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
   await ledger.park(0, [url('a', { expiresAt })])
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 60_000))
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
   clock.now = expiresAt
-  expect(await takeOne()).toMatchObject({
+  expect(await reserveOne()).toMatchObject({
     heldBy: 'back-off',
-    shutUntil: clock.now - 5_000 + 60_000,
+    closedUntil: clock.now - 5_000 + 60_000,
     heads: [{ id: 'a' }],
   })
 })
@@ -242,9 +242,9 @@ test('a lane that opens after the back-off of its site is reserved ahead; one th
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 999))
-  expect(await ledger.take(0, { ...ask, aheadMs: 2_000 })).toMatchObject({
-    kind: 'taken',
-    lanes: [{ shutUntil: clock.now + 999 }],
+  expect(await ledger.reserve(0, { ...ask, aheadMs: 2_000 })).toMatchObject({
+    kind: 'reserved',
+    lanes: [{ closedUntil: clock.now + 999 }],
   })
 })
 
@@ -252,37 +252,37 @@ test('while grants are held nothing is taken, and the answer says for how long',
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   await ledger.park(0, urls('a'))
   clock.pass(400)
-  expect(await ledger.take(0, ask)).toEqual({ kind: 'wait', why: 'held', waitMs: 600 })
+  expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'startup-hold', waitMs: 600 })
   clock.pass(600)
-  expect(await ledger.take(0, ask)).toMatchObject({ kind: 'taken' })
+  expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'reserved' })
 })
 
 test('an expired candidate is shown even so: the gateway gives it its outcome', async () => {
-  const { ledger, takeOne, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, outcomes } = await emptyLedger(redis)
   await ledger.park(0, [url('a', { expiresAt: 1_000 }), url('b')])
-  const lane = await takeOne({ peek: 2 })
+  const lane = await reserveOne({ peek: 2 })
   expect(lane.heads).toMatchObject([{ id: 'a', expiresAt: 1_000 }, { id: 'b' }])
   const dropped = [outcomeOf('a', { kind: 'expired', reason: 'lane-busy' })]
-  expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'release' } }])).toEqual(['settled'])
+  expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'release' } }])).toEqual(['completed'])
   expect(await outcomes()).toMatchObject([{ id: 'a', kind: 'expired' }])
-  expect(await takeOne()).toMatchObject({ heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'b' }] })
 })
 
 test('a lane whose lease ended is taken only after reap, and then owes its quarantine', async () => {
-  const { ledger, clock, takeOne, take, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, reserve, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await takeOne(), { gapMs: 2_000 })
+  await beginPage(await reserveOne(), { delayMs: 2_000 })
   clock.pass(100_000)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   await ledger.reap(0)
   clock.pass(2_000 + QUARANTINE - 1)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   clock.pass(1)
-  expect(await takeOne()).toMatchObject({ tries: 1 })
+  expect(await reserveOne()).toMatchObject({ tries: 1 })
 })
 
 test('a call gathers about a megabyte of URLs at most; what is left over is due as before, and it says that there is more', async () => {
-  const { ledger, take } = await emptyLedger(redis)
+  const { ledger, reserve } = await emptyLedger(redis)
   const items = Array.from({ length: 200 }, (_, n) =>
     Array.from({ length: 10 }, (_unused, k) =>
       url(`${n}-${k}`, { origin: `http://s${n}.test`, path: `/${'x'.repeat(4_000)}` }),
@@ -290,15 +290,15 @@ test('a call gathers about a megabyte of URLs at most; what is left over is due 
   )
   for (const chunk of items) await ledger.park(0, chunk)
   const request = { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 10 }
-  const first = await ledger.take(0, request)
-  if (first.kind !== 'taken') throw new Error('nothing is taken')
+  const first = await ledger.reserve(0, request)
+  if (first.kind !== 'reserved') throw new Error('nothing is taken')
   const bytes = first.lanes.flatMap(({ heads }) => heads).reduce((sum, { path }) => sum + path.length, 0)
   expect(bytes).toBeLessThan(1.2 * 1024 * 1024)
   expect(first.more).toBe(true)
   let lanes = first.lanes.length
   for (let calls = 1; lanes < 200; calls++) {
     expect(calls).toBeLessThan(20)
-    lanes += (await take({ peek: 10, limit: 200 })).length
+    lanes += (await reserve({ peek: 10, limit: 200 })).length
   }
   expect(lanes).toBe(200)
 })

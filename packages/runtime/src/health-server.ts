@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
-export type DoorOptions = {
+export type HealthServerOptions = {
   port: number
   host?: string | undefined
   registry: Registry
@@ -11,10 +11,10 @@ export type DoorOptions = {
   ready: () => boolean
 }
 
-export type Door = { port: number; close(): Promise<void> }
+export type HealthServer = { port: number; close(): Promise<void> }
 
 /** @throws Error with a message for people when the port cannot be had (`code` kept) */
-export async function openDoor({ port, host = '127.0.0.1', registry, ready }: DoorOptions): Promise<Door> {
+export async function openHealthServer({ port, host = '127.0.0.1', registry, ready }: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const answer = (status: number, text: string, type = 'text/plain'): void => {
       response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)

@@ -1,7 +1,7 @@
 /** What every role process has around its work: its health and metrics door, its queue connection. */
 export { closeWithin } from './close-within.ts'
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
-export { type Door, type DoorOptions, openDoor } from './door.ts'
+export { type HealthServer, type HealthServerOptions, openHealthServer } from './health-server.ts'
 export { queueConnection } from './redis.ts'
 export { endIfUnfit } from './unfit.ts'
 

@@ -5,9 +5,9 @@
 import type { Agent } from '@decorum/protocol'
 import type { RobotsTxt } from '@decorum/robots'
 
-export type Gap = {
+export type Delay = {
   /** ms */
-  gapMs: number
+  delayMs: number
   /** crawl-delay as the site wrote it, seconds, when the cap cut it */
   clampedFrom?: number
 }
@@ -15,25 +15,25 @@ export type Gap = {
 /** Tokens that an agent answers to, most specific first. */
 export const tokensOf = (agent: Agent): string[] => [agent.name, ...agent.fallbacks]
 
-export function gapFor(agent: Agent, rules: RobotsTxt | undefined): Gap {
+export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined): Delay {
   const seconds = agent.honourCrawlDelay ? rules?.crawlDelay(tokensOf(agent)) : undefined
-  if (seconds === undefined) return { gapMs: agent.minGapMs }
+  if (seconds === undefined) return { delayMs: agent.minDelayMs }
   const askedMs = Math.ceil(seconds * 1_000) // fractions of a millisecond round up: slower, never ruder
-  const gapMs = Math.max(agent.minGapMs, Math.min(askedMs, agent.maxGapMs))
-  return askedMs > agent.maxGapMs ? { gapMs, clampedFrom: seconds } : { gapMs }
+  const delayMs = Math.max(agent.minDelayMs, Math.min(askedMs, agent.maxDelayMs))
+  return askedMs > agent.maxDelayMs ? { delayMs, clampedFrom: seconds } : { delayMs }
 }
 
 /**
- * What is owed after one exchange: `gapMs` as ever, or more when the answer was slow and the agent rests in proportion
+ * What is owed after one exchange: `delayMs` as ever, or more when the answer was slow and the agent rests in proportion
  * (as Heritrix does: a site that takes its time is busy). Never less.
  * @param tookMs  the exchange from its look-up to its last octet; undefined when nothing was sent
  */
-export function gapAfter(
-  { adaptiveGap }: Pick<Agent, 'adaptiveGap'>,
-  gapMs: number,
+export function delayAfter(
+  { adaptiveDelay }: Pick<Agent, 'adaptiveDelay'>,
+  delayMs: number,
   tookMs: number | undefined,
 ): number {
-  if (adaptiveGap === undefined || tookMs === undefined) return gapMs
-  const { factor, floorMs, capMs } = adaptiveGap
-  return Math.max(gapMs, Math.min(Math.max(Math.ceil(factor * tookMs), floorMs), capMs))
+  if (adaptiveDelay === undefined || tookMs === undefined) return delayMs
+  const { factor, floorMs, capMs } = adaptiveDelay
+  return Math.max(delayMs, Math.min(Math.max(Math.ceil(factor * tookMs), floorMs), capMs))
 }

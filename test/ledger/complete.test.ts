@@ -1,13 +1,13 @@
 /** settle: the end of an exchange, in one call or not at all. */
 import { expect, test } from 'vitest'
-import type { Mood } from '../../packages/ledger/src/index.ts'
+import type { SiteLoad } from '../../packages/ledger/src/index.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
   emptyLedger,
   LEASE,
-  learnGap,
+  recordDelay,
   ORIGIN,
   outcomeOf,
   QUARANTINE,
@@ -20,12 +20,12 @@ import {
 const redis = await redisForTest()
 
 test('the outcome is written, the URL leaves, its id is free and the silence runs', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, finish, outcomes, dueOf } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage, finish, outcomes, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   clock.pass(300)
-  expect(await finish(lane, { gapMs: 1_000 })).toBe('settled')
+  expect(await finish(lane, { delayMs: 1_000 })).toBe('completed')
   expect(await outcomes()).toEqual([outcomeOf('a')])
   expect(await laneUrls(raw, TAG, `${AGENT} ${ORIGIN}`)).toEqual([expect.stringMatching(/^\/b /)])
   expect(await dueOf()).toBe(clock.now + 1_000)
@@ -35,93 +35,93 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
 })
 
 test('a lane that owes nothing and holds nothing is forgotten at once; one with work is not', async () => {
-  const { ledger, raw, takeOne, beginPage, finish, dueOf, clock } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage, finish, dueOf, clock } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { priority: 'high' })])
   for (const left of [clock.now, undefined]) {
-    const lane = await takeOne()
-    await beginPage(lane, { gapMs: 0 })
-    await finish(lane, { gapMs: 0 })
+    const lane = await reserveOne()
+    await beginPage(lane, { delayMs: 0 })
+    await finish(lane, { delayMs: 0 })
     expect(await dueOf()).toBe(left)
   }
   expect(await raw.exists(`${TAG}:lanes`)).toBe(0)
 })
 
 test('the silence counts from the end of the exchange, not from its beginning', async () => {
-  const { ledger, clock, takeOne, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
-  await beginPage(lane, { gapMs: 1_000 })
+  const lane = await reserveOne()
+  await beginPage(lane, { delayMs: 1_000 })
   clock.pass(20_000)
-  await finish(lane, { gapMs: 1_000 })
+  await finish(lane, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
 test('silence that was kept already counts, but never more than the exchange could have left', async () => {
-  const { ledger, clock, takeOne, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  const first = await takeOne()
+  const first = await reserveOne()
   await beginPage(first)
   clock.pass(800)
-  await finish(first, { gapMs: 1_000, restedMs: 300 })
+  await finish(first, { delayMs: 1_000, elapsedMs: 300 })
   expect(await dueOf()).toBe(clock.now + 700)
   clock.pass(700)
-  const second = await takeOne()
-  const begunAt = clock.now
+  const second = await reserveOne()
+  const startedAt = clock.now
   await beginPage(second)
   clock.pass(50)
-  await finish(second, { gapMs: 1_000, restedMs: 900_000 })
-  expect(await dueOf(), 'a liar gains no more than the exchange itself').toBe(begunAt + 1_000)
+  await finish(second, { delayMs: 1_000, elapsedMs: 900_000 })
+  expect(await dueOf(), 'a liar gains no more than the exchange itself').toBe(startedAt + 1_000)
 })
 
 test('fractions of a millisecond are kept and never shorten a silence', async () => {
-  const { ledger, clock, takeOne, beginPage, finish, take, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish, reserve, dueOf } = await emptyLedger(redis)
   clock.pass(0.123)
   await ledger.park(0, urls('a', 'b'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   clock.pass(10.5)
-  await finish(lane, { gapMs: 100, restedMs: 0.25 })
+  await finish(lane, { delayMs: 100, elapsedMs: 0.25 })
   expect(await dueOf()).toBeGreaterThanOrEqual(clock.now + 99.75 - 0.001)
   clock.pass(99.7)
-  expect(await take()).toEqual([])
+  expect(await reserve()).toEqual([])
   clock.pass(0.06)
-  expect(await take()).toHaveLength(1)
+  expect(await reserve()).toHaveLength(1)
 })
 
 test('without an outcome the head stays and its attempt is counted', async () => {
-  const { ledger, clock, takeOne, beginPage, outcomes } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   for (let tries = 0; tries < 3; tries++) {
-    const lane = await takeOne()
+    const lane = await reserveOne()
     expect(lane).toMatchObject({ tries, heads: [{ id: 'a' }] })
     await beginPage(lane)
-    expect(await ledger.settle({ ...lane, gapMs: 5, restedMs: 0, mood: { kind: 'fine' } })).toBe('settled')
+    expect(await ledger.complete({ ...lane, delayMs: 5, elapsedMs: 0, load: { kind: 'normal' } })).toBe('completed')
     clock.pass(5)
   }
   expect(await outcomes()).toEqual([])
 })
 
 test('the attempts of one URL are not those of the next', async () => {
-  const { ledger, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  const first = await takeOne()
+  const first = await reserveOne()
   await beginPage(first)
-  await ledger.settle({ ...first, gapMs: 0, restedMs: 0, mood: { kind: 'fine' } })
-  const again = await takeOne()
+  await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
+  const again = await reserveOne()
   await beginPage(again)
-  await finish(again, { gapMs: 0 })
+  await finish(again, { delayMs: 0 })
   clock.pass(1)
-  expect(await takeOne()).toMatchObject({ tries: 0, heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 0, heads: [{ id: 'b' }] })
 })
 
 test("a redirect's target goes to the outbox in the same call", async () => {
-  const { ledger, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
   const candidate = { id: 'a>1', url: 'http://elsewhere.test/', hops: 1, meta: { n: 1 } }
   const outcome = outcomeOf('a', { kind: 'redirected', status: 301, to: candidate.url, candidate: 'a>1' })
-  await ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood: { kind: 'fine' }, outcome, candidate })
+  await ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' }, outcome, candidate })
   const [entry, ...others] = await ledger.outbox(0, 10)
   expect(entry?.candidate).toEqual(candidate)
   expect(others).toEqual([])
@@ -130,25 +130,25 @@ test("a redirect's target goes to the outbox in the same call", async () => {
 })
 
 test('a stale fence changes nothing at all, and is counted', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const zombie = await takeOne()
+  const zombie = await reserveOne()
   await beginPage(zombie)
   clock.pass(LEASE)
   await ledger.reap(0)
   clock.pass(1_000 + QUARANTINE)
-  const heir = await takeOne()
+  const heir = await reserveOne()
   await beginPage(heir)
   const before = await everything()
   const candidate = { id: 'x', url: 'http://elsewhere.test/' }
-  for (const mood of [{ kind: 'fine' }, { kind: 'too-fast' }, { kind: 'no-answer' }] as Mood[]) {
-    const late = { ...zombie, gapMs: 0, restedMs: 0, mood, candidate }
-    expect(await ledger.settle({ ...late, outcome: outcomeOf('a') })).toBe('stale')
-    expect(await ledger.settle(late)).toBe('stale')
+  for (const load of [{ kind: 'normal' }, { kind: 'asked-for-less' }, { kind: 'no-answer' }] as SiteLoad[]) {
+    const late = { ...zombie, delayMs: 0, elapsedMs: 0, load, candidate }
+    expect(await ledger.complete({ ...late, outcome: outcomeOf('a') })).toBe('stale')
+    expect(await ledger.complete(late)).toBe('stale')
   }
   expect(await everything()).toEqual(before)
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-settle': 6 })
-  expect(await finish(heir)).toBe('settled')
+  expect(await finish(heir)).toBe('completed')
 
   async function everything(): Promise<unknown> {
     const keys = (await raw.keys('*')).filter((key) => !key.endsWith(':counts')).sort()
@@ -157,32 +157,32 @@ test('a stale fence changes nothing at all, and is counted', async () => {
 })
 
 test('settling twice: the second is stale', async () => {
-  const { ledger, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await beginPage(lane)
-  expect(await Promise.all([finish(lane), finish(lane)])).toEqual(['settled', 'stale'])
+  expect(await Promise.all([finish(lane), finish(lane)])).toEqual(['completed', 'stale'])
   expect(await outcomes()).toHaveLength(1)
 })
 
-test('a lease that nobody has begun cannot be settled', async () => {
-  const { ledger, takeOne, finish, outcomes } = await emptyLedger(redis)
+test('a lease that nobody has started cannot be settled', async () => {
+  const { ledger, reserveOne, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   expect(await finish(lane)).toBe('stale')
   expect(await outcomes()).toEqual([])
 })
 
 test('in one batch a stale one does not spoil the others', async () => {
-  const { ledger, take, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserve, beginPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(
     0,
     ['a', 'b', 'c'].map((id) => url(id, { origin: `http://${id}.test` })),
   )
-  const lanes = await take()
+  const lanes = await reserve()
   await Promise.all(lanes.map((lane) => beginPage(lane)))
   const answers = await Promise.all(lanes.map((lane, i) => finish(i === 1 ? { ...lane, fence: 5 } : lane)))
-  expect(answers).toEqual(['settled', 'stale', 'settled'])
+  expect(answers).toEqual(['completed', 'stale', 'completed'])
   expect((await outcomes()).map(({ id }) => id).sort()).toEqual(
     lanes
       .filter((_, i) => i !== 1)
@@ -191,39 +191,39 @@ test('in one batch a stale one does not spoil the others', async () => {
   )
 })
 
-test('a longer gap that was learned meanwhile counts at once, a shorter one from the next request on', async () => {
+test('a longer delay that was recorded meanwhile counts at once, a shorter one from the next request on', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, takeOne, beginPage, finish, dueOf } = bench
+  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = bench
   await ledger.park(0, urls('a', 'b'))
-  const lane = await takeOne()
-  await beginPage(lane, { gapMs: 1_000 })
-  await learnGap(bench, 9_000)
-  await finish(lane, { gapMs: 1_000 })
+  const lane = await reserveOne()
+  await beginPage(lane, { delayMs: 1_000 })
+  await recordDelay(bench, 9_000)
+  await finish(lane, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
   clock.pass(9_000)
-  const next = await takeOne()
-  await beginPage(next, { gapMs: 1_000, version: 1 })
-  await learnGap(bench, 100)
-  await finish(next, { gapMs: 1_000 })
+  const next = await reserveOne()
+  await beginPage(next, { delayMs: 1_000, version: 1 })
+  await recordDelay(bench, 100)
+  await finish(next, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
-// --- the site's mood ---------------------------------------------------------------------------------------------
+// --- the site's load ---------------------------------------------------------------------------------------------
 
-/** One exchange of `agent` that ends in this mood after `ms`; the back-off that the site then has. */
-async function exchange(bench: Awaited<ReturnType<typeof emptyLedger>>, mood: Mood, agent = AGENT, ms = 0) {
-  const lane = (await bench.take()).find((one) => one.agent === agent)
+/** One exchange of `agent` that ends in this load after `ms`; the back-off that the site then has. */
+async function exchange(bench: Awaited<ReturnType<typeof emptyLedger>>, load: SiteLoad, agent = AGENT, ms = 0) {
+  const lane = (await bench.reserve()).find((one) => one.agent === agent)
   if (lane === undefined) throw new Error(`no lane of ${agent} is due`)
   expect(await bench.beginPage(lane)).toMatchObject({ kind: 'granted' })
   bench.clock.pass(ms)
-  await bench.ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood })
+  await bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load })
   return backOff(bench)
 }
 const backOff = async ({ ledger, clock }: Awaited<ReturnType<typeof emptyLedger>>) => {
   const { backOff: found } = await ledger.viewOrigin(ORIGIN, [])
   return found === undefined ? undefined : { ms: found.until - clock.now, incidents: found.incidents }
 }
-const TOO_FAST: Mood = { kind: 'too-fast' }
+const TOO_FAST: SiteLoad = { kind: 'asked-for-less' }
 const SCALED = { backOffMs: 60_000, backOffMaxMs: 200_000, backOffQuietMs: 600_000 }
 
 test('429 without Retry-After: 60 s, doubling per incident, bounded; jitter only lengthens, by a tenth at most', async () => {
@@ -245,9 +245,9 @@ test('jitter differs from one back-off to the next', async () => {
     0,
     origins.map((origin, i) => url(`u${i}`, { origin })),
   )
-  const lanes = await bench.take({ limit: 100 })
+  const lanes = await bench.reserve({ limit: 100 })
   await Promise.all(lanes.map((lane) => bench.beginPage(lane)))
-  await Promise.all(lanes.map((lane) => bench.ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood: TOO_FAST })))
+  await Promise.all(lanes.map((lane) => bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: TOO_FAST })))
   const ends = await Promise.all(
     origins.map(async (origin) => (await bench.ledger.viewOrigin(origin, [])).backOff?.until),
   )
@@ -257,7 +257,7 @@ test('jitter differs from one back-off to the next', async () => {
 test('Retry-After is a lower bound, and counts from the end of the exchange', async () => {
   const bench = await emptyLedger(redis, SCALED)
   await bench.ledger.park(0, urls('a'))
-  const found = await exchange(bench, { kind: 'too-fast', retryAfterMs: 7_000 }, AGENT, 2_000)
+  const found = await exchange(bench, { kind: 'asked-for-less', retryAfterMs: 7_000 }, AGENT, 2_000)
   expect(found?.ms).toBeGreaterThanOrEqual(7_000)
   expect(found?.ms).toBeLessThanOrEqual(7_700)
 })
@@ -269,10 +269,10 @@ test('a shorter Retry-After never shortens a back-off that is running', async ()
     0,
     agents.map((agent) => url(agent, { agent })),
   )
-  const lanes = await bench.take()
+  const lanes = await bench.reserve()
   for (const lane of lanes) await bench.beginPage(lane)
-  await bench.ledger.settle({ ...lanes[0]!, gapMs: 0, restedMs: 0, mood: { kind: 'too-fast', retryAfterMs: 50_000 } })
-  await bench.ledger.settle({ ...lanes[1]!, gapMs: 0, restedMs: 0, mood: { kind: 'too-fast', retryAfterMs: 10 } })
+  await bench.ledger.complete({ ...lanes[0]!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 50_000 } })
+  await bench.ledger.complete({ ...lanes[1]!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 10 } })
   expect((await backOff(bench))?.ms).toBeGreaterThanOrEqual(50_000)
 })
 
@@ -283,9 +283,9 @@ test('one escalation per incident, however many agents see it and however late t
     0,
     agents.map((agent) => url(agent, { agent })),
   )
-  const lanes = await bench.take()
+  const lanes = await bench.reserve()
   for (const lane of lanes) await bench.beginPage(lane)
-  const end = (index: number) => bench.ledger.settle({ ...lanes[index]!, gapMs: 0, restedMs: 0, mood: TOO_FAST })
+  const end = (index: number) => bench.ledger.complete({ ...lanes[index]!, delayMs: 0, elapsedMs: 0, load: TOO_FAST })
   await Promise.all([end(0), end(1)])
   await end(2)
   expect((await backOff(bench))?.incidents).toBe(1)
@@ -310,18 +310,18 @@ test('after a quiet time the incidents are forgotten', async () => {
   expect((await exchange(bench, TOO_FAST))?.incidents).toBe(1)
 })
 
-test('the back-off has its own clock: it does not change the gap', async () => {
+test('the back-off has its own clock: it does not change the delay', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, urls('a'))
-  const lane = await bench.takeOne()
+  const lane = await bench.reserveOne()
   await bench.beginPage(lane)
-  await bench.ledger.settle({ ...lane, gapMs: 1_234, restedMs: 0, mood: TOO_FAST })
+  await bench.ledger.complete({ ...lane, delayMs: 1_234, elapsedMs: 0, load: TOO_FAST })
   expect(await bench.dueOf()).toBe(bench.clock.now + 1_234)
 })
 
 test('one lost connection says nothing; two in a row close the site for 5 s, then 10 s; an answer ends the row', async () => {
   const bench = await emptyLedger(redis)
-  const NO_ANSWER: Mood = { kind: 'no-answer' }
+  const NO_ANSWER: SiteLoad = { kind: 'no-answer' }
   await bench.ledger.park(0, urls('a'))
   expect(await exchange(bench, NO_ANSWER)).toBeUndefined()
   for (const expected of [5_000, 10_000, 20_000]) {
@@ -330,7 +330,7 @@ test('one lost connection says nothing; two in a row close the site for 5 s, the
     expect(found?.ms).toBeLessThanOrEqual(expected * 1.1)
     bench.clock.pass(found!.ms)
   }
-  await exchange(bench, { kind: 'fine' })
+  await exchange(bench, { kind: 'normal' })
   expect(await exchange(bench, NO_ANSWER)).toBeUndefined()
 })
 
@@ -338,7 +338,7 @@ test('a 429 is an answer: it ends a row of lost connections', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, urls('a'))
   await exchange(bench, { kind: 'no-answer' })
-  const found = await exchange(bench, { kind: 'too-fast', retryAfterMs: 1_000 })
+  const found = await exchange(bench, { kind: 'asked-for-less', retryAfterMs: 1_000 })
   bench.clock.pass(found!.ms)
   expect(await exchange(bench, { kind: 'no-answer' })).toBeUndefined()
 })
@@ -350,17 +350,17 @@ test('connections lost by several agents at once are one incident', async () => 
     0,
     agents.map((agent) => url(agent, { agent })),
   )
-  const lanes = await bench.take()
+  const lanes = await bench.reserve()
   for (const lane of lanes) await bench.beginPage(lane)
   await Promise.all(
-    lanes.map((lane) => bench.ledger.settle({ ...lane, gapMs: 0, restedMs: 0, mood: { kind: 'no-answer' } })),
+    lanes.map((lane) => bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'no-answer' } })),
   )
   const found = await backOff(bench)
   expect(found?.ms).toBeGreaterThanOrEqual(5_000)
   expect(found?.ms).toBeLessThanOrEqual(5_500)
 })
 
-test('what is remembered of a mood is forgotten by itself', async () => {
+test('what is remembered of a load is forgotten by itself', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, urls('a'))
   await exchange(bench, { kind: 'no-answer' })
@@ -372,34 +372,34 @@ test('what is remembered of a mood is forgotten by itself', async () => {
 // --- the gateway's word ------------------------------------------------------------------------------------------
 
 test('keep: heads leave with their outcomes, in order, and the lease goes on', async () => {
-  const { ledger, takeOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b', 'c', 'd'))
-  const lane = await takeOne({ peek: 3 })
+  const lane = await reserveOne({ peek: 3 })
   const dropped = [outcomeOf('a', { kind: 'disallowed', rule: '/', line: 1, group: ['*'] }), outcomeOf('b')]
-  expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'keep' } }])).toEqual(['settled'])
+  expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'keep' } }])).toEqual(['completed'])
   expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
-  expect(await finish({ ...lane, heads: lane.heads.slice(2) }, { gapMs: 0 })).toBe('settled')
+  expect(await finish({ ...lane, heads: lane.heads.slice(2) }, { delayMs: 0 })).toBe('completed')
   expect((await outcomes()).map(({ id, kind }) => `${id} ${kind}`)).toEqual(['a disallowed', 'b failed', 'c failed'])
-  expect(await takeOne()).toMatchObject({ heads: [{ id: 'd' }] })
+  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'd' }] })
 })
 
 test('release: the lane goes back to its own clock, which may lie ahead', async () => {
-  const { ledger, clock, visit, takeOne, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
   await ledger.park(0, urls('b'))
   clock.pass(900)
-  const lane = await takeOne({ aheadMs: 500 })
+  const lane = await reserveOne({ aheadMs: 500 })
   await ledger.resolve(0, [{ ...lane, dropped: [], next: { kind: 'release' } }])
   expect(await dueOf()).toBe(due)
 })
 
 test('release of a lane that was emptied by its drops keeps its clock', async () => {
-  const { ledger, clock, visit, takeOne, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
   await ledger.park(0, urls('b'))
-  const lane = await takeOne({ aheadMs: 5_000 })
+  const lane = await reserveOne({ aheadMs: 5_000 })
   await ledger.resolve(0, [{ ...lane, dropped: [outcomeOf('b')], next: { kind: 'release' } }])
   clock.pass(500)
   await ledger.park(0, urls('c'))
@@ -407,35 +407,35 @@ test('release of a lane that was emptied by its drops keeps its clock', async ()
 })
 
 test('defer: not before an instant, with its reason; never before its own clock', async () => {
-  const { ledger, clock, visit, takeOne, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
   await ledger.park(0, urls('b'))
-  const lane = await takeOne({ aheadMs: 5_000 })
+  const lane = await reserveOne({ aheadMs: 5_000 })
   await ledger.resolve(0, [
     { ...lane, dropped: [], next: { kind: 'defer', until: due - 500, why: 'robots-unreachable' } },
   ])
   expect(await dueOf()).toBe(due)
-  const again = await takeOne({ aheadMs: 5_000 })
+  const again = await reserveOne({ aheadMs: 5_000 })
   await ledger.resolve(0, [
     { ...again, dropped: [], next: { kind: 'defer', until: due + 60_000, why: 'robots-unreachable' } },
   ])
   expect(await dueOf()).toBe(due + 60_000)
   clock.now = due + 60_000
-  expect(await takeOne()).toMatchObject({ heldBy: 'robots-unreachable', heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ heldBy: 'robots-unreachable', heads: [{ id: 'b' }] })
 })
 
-test('dropping needs a reservation: not after begin, not under another fence, not after reap', async () => {
-  const { ledger, clock, takeOne, beginPage, outcomes } = await emptyLedger(redis)
+test('dropping needs a reservation: not after start, not under another fence, not after reap', async () => {
+  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   const word = (fence: number) =>
     ledger.resolve(0, [{ ...lane, fence, dropped: [outcomeOf('a')], next: { kind: 'release' } }])
   expect(await word(lane.fence + 1)).toEqual(['stale'])
   clock.pass(RESERVE)
   await ledger.reap(0)
   expect(await word(lane.fence)).toEqual(['stale'])
-  const next = await takeOne()
+  const next = await reserveOne()
   await beginPage(next)
   expect(await word(next.fence)).toEqual(['stale'])
   expect(await outcomes()).toEqual([])

@@ -23,26 +23,26 @@ async function changeGate(raw: Redis, field: string, value: number): Promise<voi
   await raw.zadd(`${TAG}:changed`, (await raw.hget(`${TAG}:epoch`, 'fence')) ?? 0, ORIGIN)
 }
 
-test('a begun lease lasts leaseMs from then, however old the reservation', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+test('a started lease lasts leaseMs from then, however old the reservation', async () => {
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   clock.pass(RESERVE - 1)
   expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
   const ends = clock.now + LEASE
   clock.pass(1)
-  expect(await ledger.reap(0), 'the end of the reservation').toMatchObject({ begun: 0, unbegun: 0 })
+  expect(await ledger.reap(0), 'the end of the reservation').toMatchObject({ started: 0, unstarted: 0 })
   expect(Number(await raw.zscore(`${TAG}:inflight`, `${AGENT} ${ORIGIN}`))).toBe(ends)
   clock.pass(LEASE - 2)
-  expect(await ledger.reap(0)).toMatchObject({ begun: 0 })
+  expect(await ledger.reap(0)).toMatchObject({ started: 0 })
   clock.pass(1)
-  expect(await ledger.reap(0)).toMatchObject({ begun: 1 })
+  expect(await ledger.reap(0)).toMatchObject({ started: 1 })
 })
 
-test('stale: no lease, another fence, one that is begun already', async () => {
-  const { ledger, takeOne, beginPage } = await emptyLedger(redis)
+test('stale: no lease, another fence, one that is started already', async () => {
+  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   const stale = { kind: 'refused', why: 'stale' }
   expect(await beginPage({ ...lane, fence: lane.fence - 1 })).toEqual(stale)
   expect(await beginPage({ ...lane, fence: lane.fence + 1 })).toEqual(stale)
@@ -53,22 +53,22 @@ test('stale: no lease, another fence, one that is begun already', async () => {
 })
 
 test('stale: the reservation was reaped and taken by somebody else', async () => {
-  const { ledger, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const old = await takeOne()
+  const old = await reserveOne()
   clock.pass(RESERVE)
   await ledger.reap(0)
-  const next = await takeOne()
+  const next = await reserveOne()
   expect(await beginPage(old)).toEqual({ kind: 'refused', why: 'stale' })
   expect(await beginPage(next)).toMatchObject({ kind: 'granted' })
 })
 
 test('early: before the lane opens the answer is the time that is left, and the lease is kept', async () => {
-  const { ledger, clock, visit, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne, beginPage } = await emptyLedger(redis)
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
   clock.pass(995)
-  const lane = await takeOne({ aheadMs: 10 })
+  const lane = await reserveOne({ aheadMs: 10 })
   expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 5 })
   clock.pass(4.5)
   expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 0.5 })
@@ -77,11 +77,11 @@ test('early: before the lane opens the answer is the time that is left, and the 
 })
 
 test('shut: back-off that came after the taking; the lane goes back and waits for its end', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await changeGate(raw, 'bu', clock.now + 7_000)
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect(await dueOf()).toBe(clock.now + 7_000)
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([
     { state: 'waiting', heldBy: 'back-off', tries: 0 },
@@ -90,40 +90,40 @@ test('shut: back-off that came after the taking; the lane goes back and waits fo
 })
 
 test('shut: a pause that came after the taking', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await changeGate(raw, 'pu', clock.now + 7_000)
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
 
 test('back-off ends exactly at its instant', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await changeGate(raw, 'bu', clock.now)
   expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
 test('rules-changed: leave that rests on other rules is refused, both ways', async () => {
-  const { ledger, raw, takeOne, beginPage, dueOf, clock } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage, dueOf, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await changeGate(raw, 'v', 3)
   expect(await beginPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
   expect(await dueOf(), 'it may be taken again at once').toBe(clock.now)
-  const again = await takeOne()
+  const again = await reserveOne()
   expect(again.robots.version).toBe(3)
   expect(await beginPage(again, { version: 3 })).toMatchObject({ kind: 'granted' })
 })
 
-test('being-asked: one robots question per origin, whichever agent asks', async () => {
-  const { ledger, clock, take, beginPage, dueOf } = await emptyLedger(redis)
+test('robots-in-flight: one robots question per origin, whichever agent asks', async () => {
+  const { ledger, clock, reserve, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
-  const [first, second] = (await take()) as [Awaited<ReturnType<typeof take>>[0], Awaited<ReturnType<typeof take>>[0]]
+  const [first, second] = (await reserve()) as [Awaited<ReturnType<typeof reserve>>[0], Awaited<ReturnType<typeof reserve>>[0]]
   expect(await beginPage(first, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
-  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'being-asked' })
+  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   const { question } = (await ledger.viewOrigin(ORIGIN, [])).state
   expect(question?.fence).toBe(first.fence)
   expect(await dueOf(second.agent), 'the other waits until the question ends').toBe(question?.until)
@@ -132,36 +132,36 @@ test('being-asked: one robots question per origin, whichever agent asks', async 
 })
 
 test('a robots question whose asker is silent keeps others from asking for lease + quarantine', async () => {
-  const { ledger, clock, take, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserve, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
-  const [first] = await take({ limit: 1 })
+  const [first] = await reserve({ limit: 1 })
   await beginPage(first!, { kind: 'robots' })
   clock.pass(LEASE + QUARANTINE - 1)
-  const second = await takeOne()
-  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'being-asked' })
+  const second = await reserveOne()
+  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   clock.pass(1)
-  expect(await beginPage(await takeOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await beginPage(await reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
-test('a page may be begun while another agent asks for robots.txt', async () => {
-  const { ledger, take, beginPage } = await emptyLedger(redis)
+test('a page may be started while another agent asks for robots.txt', async () => {
+  const { ledger, reserve, beginPage } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
-  const [first, second] = await take()
+  const [first, second] = await reserve()
   await beginPage(first!, { kind: 'robots' })
   expect(await beginPage(second!)).toMatchObject({ kind: 'granted' })
 })
 
 test('held: an epoch that began after the taking holds the permit back too', async () => {
-  const { ledger, raw, clock, takeOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await raw.hset(`${TAG}:epoch`, 'run', 'another')
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'held' })
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'startup-hold' })
   expect(await dueOf()).toBe(clock.now + LEASE + QUARANTINE)
 })
 
 test('a URL that expired behind a hold names a gate of the closed list', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await raw.hset(`${TAG}:epoch`, 'run', 'another')
   const held = { hold: Number(await raw.hget(`${TAG}:epoch`, 'hold')) }
@@ -170,65 +170,65 @@ test('a URL that expired behind a hold names a gate of the closed list', async (
   await raw.hdel(`${TAG}:epoch`, 'none')
   await ledger.park(0, urls('b')) // sees the new epoch
   clock.pass(LEASE + QUARANTINE)
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await raw.hset(`${TAG}:epoch`, 'run', 'yet another')
   await beginPage(lane)
   clock.pass(LEASE + QUARANTINE)
-  expect((await takeOne()).heldBy).toBe('lane-busy')
+  expect((await reserveOne()).heldBy).toBe('lane-busy')
 })
 
 test('begins of one turn are answered each by its own, in order', async () => {
-  const { ledger, take, beginPage } = await emptyLedger(redis)
+  const { ledger, reserve, beginPage } = await emptyLedger(redis)
   await ledger.park(
     0,
     Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })),
   )
-  const lanes = await take({ limit: 200 })
+  const lanes = await reserve({ limit: 200 })
   const answers = await Promise.all(lanes.map((lane, i) => beginPage(i % 3 === 0 ? { ...lane, fence: 1 } : lane)))
   expect(answers.map(({ kind }) => kind)).toEqual(lanes.map((_, i) => (i % 3 === 0 ? 'refused' : 'granted')))
 })
 
 test('an origin that is only being asked is forgotten by itself', async () => {
-  const { ledger, raw, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await takeOne(), { kind: 'robots' })
+  await beginPage(await reserveOne(), { kind: 'robots' })
   expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE)
 })
 
 test('an origin that is about to be forgotten outlives the question asked of it', async () => {
-  const { ledger, raw, takeOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await raw.hset(`${TAG}:o:${ORIGIN}`, 'bf', '1')
   await raw.pexpire(`${TAG}:o:${ORIGIN}`, 5_000)
-  await beginPage(await takeOne(), { kind: 'robots' })
+  await beginPage(await reserveOne(), { kind: 'robots' })
   expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE + QUARANTINE)
 })
 
 test('what is remembered of changed gates ends; a reservation that is older looks for itself', async () => {
-  const { ledger, raw, clock, takeOne, beginPage } = await emptyLedger(redis, { leaseMs: 200_000, reserveMs: 100_000 })
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis, { leaseMs: 200_000, reserveMs: 100_000 })
   await ledger.park(0, urls('a'))
-  const lane = await takeOne()
+  const lane = await reserveOne()
   await ledger.operate({ origin: ORIGIN, action: 'pause', until: clock.now + 90_000, by: 'ann', reason: 'asked' }, [])
   clock.pass(70_000)
   await ledger.reap(0)
   expect(await raw.exists(`${TAG}:changed`)).toBe(0)
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'shut' })
+  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
 })
 
 test('nothing is granted in the first second of an empty Redis', async () => {
-  const { ledger, clock, takeOne } = await emptyLedger(redis, { hold: true })
+  const { ledger, clock, reserveOne } = await emptyLedger(redis, { hold: true })
   await ledger.park(0, urls('a'))
-  await expect(takeOne()).rejects.toThrow()
+  await expect(reserveOne()).rejects.toThrow()
   clock.pass(FIRST_HOLD)
-  await takeOne()
+  await reserveOne()
 })
 
-test('a lane that opens within grantAheadMs is begun already, and says how long nothing may be sent', async () => {
-  const { ledger, clock, takeOne, beginPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
+test('a lane that opens within grantAheadMs is started already, and says how long nothing may be sent', async () => {
+  const { ledger, clock, reserveOne, beginPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
   await visit('first', 1_000)
   await ledger.park(0, urls('a'))
   clock.pass(990)
-  const lane = await takeOne({ aheadMs: 15 })
+  const lane = await reserveOne({ aheadMs: 15 })
   expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 2 })
   clock.pass(2)
   expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE, waitMs: 8 })
