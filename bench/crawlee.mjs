@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
-import { spawnWeb } from '../packages/cli/src/demo/web-process.ts'
+import { spawnWeb } from '../packages/synthetic-web/src/web-process.ts'
 
 const [folder = ''] = process.argv.slice(2)
 const load = createRequire(join(resolve(folder), 'package.json'))

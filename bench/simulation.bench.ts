@@ -3,8 +3,9 @@
  * Redis and a gateway spend and hold, from the first tenth of the run to the last? `SIMULATION_ORIGINS` and
  * `SIMULATION_URLS` make it smaller or larger.
  */
+
+import { loadAgents } from '@decorum/config'
 import { type Ledger, openLedger } from '@decorum/ledger'
-import { loadAgents } from '@decorum/protocol'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'

@@ -55,7 +55,7 @@ export async function runSuite(project, env, { show }) {
 export function close(results) {
   const sum = (key) => results.reduce((total, result) => total + (result[key] ?? 0), 0)
   const unhappy = results.filter((result) => !result.ok).map((result) => result.name)
-  if (unhappy.length > 0) process.stdout.write(`\nnot well: ${unhappy.join(', ')}\n`)
+  if (unhappy.length > 0) process.stdout.write(`\nfailed: ${unhappy.join(', ')}\n`)
   const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : ''
   process.stdout.write(`\n${sum('passed')} passed, ${sum('failed')} failed${skipped}\n`)
   return unhappy.length === 0 ? 0 : 1

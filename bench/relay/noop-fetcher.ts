@@ -3,13 +3,15 @@
  * Each origin has a robots.txt of its own, of twenty lines, learned as a fetcher learns it.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { effectiveDelay, linkTo, openLedger } from '@decorum/ledger'
-import { loadAgents, type Order, type Outcome } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { linkTo, openLedger } from '@decorum/ledger'
+import { effectiveDelay } from '@decorum/politeness'
+import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import { startLease } from '../../services/fetcher/src/lease.ts'
-import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
-import { openSlots } from '../../services/fetcher/src/slots.ts'
-import { openStats } from '../../services/fetcher/src/stats.ts'
+import { startLease } from '../../services/fetcher/src/orders/lease.ts'
+import { openOrdersIn } from '../../services/fetcher/src/orders/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
+import { openStats } from '../../services/fetcher/src/process/stats.ts'
 import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
@@ -26,7 +28,15 @@ async function carryOut(order: Order): Promise<void> {
   if (started.kind === 'refused') return stats.refused(started.why)
   if (order.kind === 'robots') return record(order)
   const { agent, origin, fence, delayMs } = order
-  await ledger.complete({ agent, origin, fence, delayMs, load: { kind: 'normal' }, elapsedMs: 0, outcome: fetched(order) })
+  await ledger.complete({
+    agent,
+    origin,
+    fence,
+    delayMs,
+    load: { kind: 'normal' },
+    elapsedMs: 0,
+    outcome: fetched(order),
+  })
   counter.done()
 }
 

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { announceNew, linkTo, type RedisLink } from '@decorum/ledger'
-import { findRedis } from '../../packages/cli/src/redis-binary.ts'
-import { spawnRedis } from '../../packages/cli/src/redis-process.ts'
+import { findRedis } from '../../packages/local-redis/src/redis-binary.ts'
+import { spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 import { formCluster, nodeSettings } from '../../test/support/form-cluster.ts'
 
 export type Store = {

@@ -3,8 +3,10 @@
  * the network are left out. Time goes on in ticks while there is work, and leaps to the next event when there is none.
  */
 import { createHash } from 'node:crypto'
-import { effectiveDelay, type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
-import type { Agent, Order, Outcome } from '@decorum/protocol'
+import type { Agent } from '@decorum/config'
+import { type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
+import { effectiveDelay } from '@decorum/politeness'
+import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import { type Decision, decide } from '../../services/gateway/src/decide.ts'
 import { robotsGate } from '../../services/gateway/src/robots-gate.ts'

@@ -1,6 +1,7 @@
 /** Random records, as unlike a well-behaved log as can be, and close to every limit of docs/audit.md. */
 import { agentsOf, type JudgeOptions, type RequestLine } from '@decorum/audit'
-import { loadAgents, loadPaceGroups } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { loadPaceGroups } from '@decorum/politeness'
 import type { ProfileName } from '@decorum/robots'
 import type { Case, Clock, Who } from './second-judge.ts'
 

@@ -1,7 +1,7 @@
 /** `decorum origin`: one site looked at, and the operator's hand on it. */
 import { userInfo } from 'node:os'
+import { loadAgents } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
-import { loadAgents } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { printOrigin } from '../../packages/cli/src/commands/origin.ts'

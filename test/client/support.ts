@@ -1,8 +1,9 @@
 /** A reader of one stream, as a frontier runs it, with the patience that a test gives it. */
+
+import type { Delivery } from '@decorum/client'
 import { onTestFinished } from 'vitest'
 import { Acknowledger } from '../../packages/client/src/acknowledge.ts'
 import { connectTo } from '../../packages/client/src/connection.ts'
-import type { Delivery } from '../../packages/client/src/index.ts'
 import { OutcomeReader, type Patience } from '../../packages/client/src/outcomes.ts'
 
 export const STREAM = '{decorum:0}:outcomes'

@@ -1,8 +1,10 @@
 /** A console on a real Redis, and a ledger beside it in which a test makes things happen as a fleet would. */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { effectiveDelay, type Ledger, MAX_ITEMS, openLedger, type ParkItem, type ReservedLane } from '@decorum/ledger'
-import { loadAgents, type Outcome } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { type Ledger, MAX_ITEMS, openLedger, type ParkItem, type ReservedLane } from '@decorum/ledger'
+import { effectiveDelay } from '@decorum/politeness'
+import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import type { RunningService } from '@decorum/runtime'
 import { expect } from 'vitest'
@@ -101,7 +103,16 @@ export async function fleetForTest(
       const rules = status < 300 ? parseRobots(octets, { policy: policies.decorum }) : undefined
       const delays = agents.list.map((one) => ({ agent: one.key, ...effectiveDelay(one, rules) }))
       const body = status < 300 ? { body: { hash, octets } } : {}
-      const recorded = await ledger.record({ agent, origin, fence, state, ...body, delays, delayMs: 1_000, elapsedMs: 0 })
+      const recorded = await ledger.record({
+        agent,
+        origin,
+        fence,
+        state,
+        ...body,
+        delays,
+        delayMs: 1_000,
+        elapsedMs: 0,
+      })
       expect(recorded).toBe('completed')
     },
     async outcomes(ids, meta = {}) {

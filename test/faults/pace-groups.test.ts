@@ -4,7 +4,7 @@
  */
 import { judgeRecord } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
-import { loadPaceGroups } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
 import { afterEach, expect, test } from 'vitest'
 import { dnsServer } from '../fetcher/support/dns-server.ts'
 import { diceOf } from '../storm/dice.ts'

@@ -6,9 +6,9 @@ import {
   BlockedAddressError,
   BlockedPortError,
   NoContactError,
-} from '../../services/fetcher/src/address-guard.ts'
-import type { Address } from '../../services/fetcher/src/lookup.ts'
-import { failureOf } from '../../services/fetcher/src/read-answer.ts'
+} from '../../services/fetcher/src/http/address-guard.ts'
+import type { Address } from '../../services/fetcher/src/http/lookup.ts'
+import { failureOf } from '../../services/fetcher/src/http/read-answer.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { agentsOf, ask, nameless, testConnections } from './support/tools.ts'
 
@@ -168,7 +168,7 @@ describe('at the connection', () => {
     const site = await rawOrigin((socket) => void socket.end(answerOf(200, { connection: 'close' })))
     let asked = 0
     // Not kept: the guard judges every answer, whatever a cache in between does.
-    const { openConnections } = await import('../../services/fetcher/src/connections.ts')
+    const { openConnections } = await import('../../services/fetcher/src/http/connections.ts')
     const connections = openConnections({
       guard: addressGuard(['127.0.0.1']),
       lookup: async () => [{ address: ++asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
@@ -183,7 +183,7 @@ describe('at the connection', () => {
 
   test('the connected socket has the last word: a peer that the look-up did not name is refused before the request', async () => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))
-    const { openConnections } = await import('../../services/fetcher/src/connections.ts')
+    const { openConnections } = await import('../../services/fetcher/src/http/connections.ts')
     const real = addressGuard(['127.0.0.1'])
     let judged = 0
     // A guard that lets look-ups pass stands in for whatever might lead a socket elsewhere.

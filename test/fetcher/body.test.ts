@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { Body, DiscardedBodyError } from '../../services/fetcher/src/body.ts'
-import { base32, sha1 } from '../../services/fetcher/src/digest.ts'
+import { Body, DiscardedBodyError } from '../../services/fetcher/src/http/body.ts'
+import { base32, sha1 } from '../../services/fetcher/src/http/digest.ts'
 
 const joined = async (body: Body): Promise<Buffer> => {
   const chunks: Uint8Array[] = []

@@ -1,23 +1,25 @@
 /** One order against a ledger that says what the test wants; the origin is real. */
+
+import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import {
+  type Completion,
   LedgerUnavailableError,
-  type RobotsRecord,
-  type StartAnswer,
   type Resolution,
   type RobotsFetchEnd,
-  type Completion,
+  type RobotsRecord,
+  type StartAnswer,
 } from '@decorum/ledger'
-import { loadPaceGroups, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
-import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/carry-out.ts'
-import { startLease } from '../../services/fetcher/src/lease.ts'
+import type { Lookup } from '../../services/fetcher/src/http/lookup.ts'
 import { GRANT_AHEAD_MS } from '../../services/fetcher/src/limits.ts'
-import type { Lookup } from '../../services/fetcher/src/lookup.ts'
-import { openPace } from '../../services/fetcher/src/pace.ts'
-import { noSink } from '../../services/fetcher/src/sink.ts'
-import { siteAnswers } from '../../services/fetcher/src/site-answers.ts'
-import { openStats } from '../../services/fetcher/src/stats.ts'
+import { carryOut, type Fleet, type Tools } from '../../services/fetcher/src/orders/carry-out.ts'
+import { startLease } from '../../services/fetcher/src/orders/lease.ts'
+import { openPace } from '../../services/fetcher/src/orders/pace.ts'
+import { openStats } from '../../services/fetcher/src/process/stats.ts'
+import { siteAnswers } from '../../services/fetcher/src/robots/site-answers.ts'
+import { noSink } from '../../services/fetcher/src/sink/sink.ts'
 import { NOW, pageOrder } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { agentsOf, testConnections } from './support/tools.ts'

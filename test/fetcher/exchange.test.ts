@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureOf } from '../../services/fetcher/src/read-answer.ts'
+import { failureOf } from '../../services/fetcher/src/http/read-answer.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { ask, testConnections, textOf } from './support/tools.ts'
 

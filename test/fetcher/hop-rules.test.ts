@@ -1,7 +1,7 @@
 /** Where a redirected robots.txt may lead, fact by fact. */
 import { type ProfileName, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { hopRules } from '../../services/fetcher/src/hop-rules.ts'
+import { hopRules } from '../../services/fetcher/src/robots/hop-rules.ts'
 import { NOW } from './support/orders.ts'
 import { agentsOf } from './support/tools.ts'
 

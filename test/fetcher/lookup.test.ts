@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { openLookup } from '../../services/fetcher/src/lookup.ts'
+import { openLookup } from '../../services/fetcher/src/http/lookup.ts'
 import { dnsServer } from './support/dns-server.ts'
 import { page, pageOrder } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'

@@ -3,9 +3,9 @@ import { ORDERS, type Order, queueOptions, type UnreadableOrder } from '@decorum
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
-import { openSlots } from '../../services/fetcher/src/slots.ts'
-import { openStats } from '../../services/fetcher/src/stats.ts'
+import { openOrdersIn } from '../../services/fetcher/src/orders/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
+import { openStats } from '../../services/fetcher/src/process/stats.ts'
 import { redisForTest } from '../support/redis.ts'
 import { pageOrder } from './support/orders.ts'
 

@@ -1,9 +1,9 @@
 /** Clocks above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
 import { openLedger, type ReservedLane } from '@decorum/ledger'
-import { loadPaceGroups } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
-import { type Clocks, type AcquireHop, type Hop, openPace } from '../../services/fetcher/src/pace.ts'
+import { type AcquireHop, type Clocks, type Hop, openPace } from '../../services/fetcher/src/orders/pace.ts'
 import { redisForTest } from '../support/redis.ts'
 import { robots } from './support/orders.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
@@ -51,7 +51,8 @@ async function beginHost(clocks: Clocks, delayMs: number): Promise<void> {
   clocks.started(entry)
 }
 /** A visit to a lane by its name, as a stranger makes it. */
-const knock = (origin: string) => ledger.acquire({ lanes: [{ agent: polite.key, origin }], kind: 'clock', delayMs: DELAY })
+const knock = (origin: string) =>
+  ledger.acquire({ lanes: [{ agent: polite.key, origin }], kind: 'clock', delayMs: DELAY })
 
 test('a hop enters the lane of the origin it leads to, and leaves it owing the delay', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
@@ -80,7 +81,9 @@ test('while that lane is in flight no hop is sent; when it does not open in time
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   expect((await knock(there.origin)).kind).toBe('granted')
   const acquireHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
-  const { event } = await robots(connections, here.origin, { acquireHop: (hop) => acquireHop({ ...hop, deadlineMs: 200 }) })
+  const { event } = await robots(connections, here.origin, {
+    acquireHop: (hop) => acquireHop({ ...hop, deadlineMs: 200 }),
+  })
   expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
   expect(there.asked).toEqual([])
 })
@@ -237,7 +240,11 @@ test("'too fast' on any of its origins shuts the host, and no other clock", asyn
   const acquire = paced('{"domain":{"delayMs":100}}')
   const visit = held(await acquire('http://fast.host.example'))
   await beginHost(visit, 100)
-  await visit.leave({ endedAt: performance.now(), load: { kind: 'asked-for-less', retryAfterMs: 60_000 }, delayMs: 100 })
+  await visit.leave({
+    endedAt: performance.now(),
+    load: { kind: 'asked-for-less', retryAfterMs: 60_000 },
+    delayMs: 100,
+  })
   clock += 200
   const host = await knock('https://fast.host.example')
   expect(host.kind === 'wait' && host.waitMs).toBeGreaterThan(50_000)

@@ -145,7 +145,10 @@ test('a delay by hand is owed between a robots.txt and its redirect, and to all 
   const first = await site(movedTo('/rules.txt'))
   const second = await site(withRules, { host: first.host })
   const until = Date.now() + 3_600_000
-  await ledger.operate({ origin: first.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
+  await ledger.operate(
+    { origin: first.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' },
+    [],
+  )
   await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
   await expect.poll(() => first.heard.length, { timeout: 10_000 }).toBe(2)
   await enqueue({ id: 'other-port', url: `${second.origin}/1` })

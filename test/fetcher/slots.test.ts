@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openSlots } from '../../services/fetcher/src/slots.ts'
+import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
 
 /** Tasks that end when they are told to. */
 function rig(count: number) {

@@ -11,7 +11,7 @@ import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../services/fetcher/src/config.ts'
 import { main } from '../../services/fetcher/src/main.ts'
-import { supervise } from '../../services/fetcher/src/supervisor.ts'
+import { supervise } from '../../services/fetcher/src/process/supervisor.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()

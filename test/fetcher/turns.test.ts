@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openTurns } from '../../services/fetcher/src/turns.ts'
+import { openTurns } from '../../services/fetcher/src/sink/turns.ts'
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

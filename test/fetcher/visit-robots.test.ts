@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { visitRobots } from '../../services/fetcher/src/visit-robots.ts'
+import { visitRobots } from '../../services/fetcher/src/robots/visit-robots.ts'
 import { redisForTest } from '../support/redis.ts'
 import { answerOf, rawOrigin } from './support/raw-origin.ts'
 import { polite } from './support/tools.ts'
@@ -81,7 +81,10 @@ test.each([
     { host: host() },
   )
   const until = Date.now() + 3_600_000
-  await ledger.operate({ origin: site.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' }, [])
+  await ledger.operate(
+    { origin: site.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' },
+    [],
+  )
   const answer = await visit(site.origin, ledger, { PACE_GROUPS: groups })
   expect(answer?.event).toMatchObject({ status: 200 })
   const [moved, found] = heard

@@ -2,11 +2,12 @@
  * Whatever JSON comes as a candidate, it ends in exactly one outcome, and holds nothing else up. The whole way on a real
  * Redis: BullMQ, intake, lanes, dispatch, orders and their reading; only the exchange with the site is left out.
  */
+
+import { loadAgents } from '@decorum/config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import {
   assignedId,
   CANDIDATES,
-  loadAgents,
   ORDERS,
   type Order,
   type Outcome,
@@ -20,10 +21,10 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import { openOrdersIn } from '../../services/fetcher/src/orders-in.ts'
-import { openSlots } from '../../services/fetcher/src/slots.ts'
-import { openStats } from '../../services/fetcher/src/stats.ts'
-import { endUnreadable } from '../../services/fetcher/src/unreadable-order.ts'
+import { openOrdersIn } from '../../services/fetcher/src/orders/orders-in.ts'
+import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
+import { endUnreadable } from '../../services/fetcher/src/orders/unreadable-order.ts'
+import { openStats } from '../../services/fetcher/src/process/stats.ts'
 import { admitter } from '../../services/gateway/src/admit.ts'
 import { startIntake } from '../../services/gateway/src/candidates-in.ts'
 import { startDispatch } from '../../services/gateway/src/dispatch.ts'

@@ -1,6 +1,7 @@
 /** The chores of a gateway do not wait for each other: one that fails keeps none of the others from being done. */
+
+import { loadAgents } from '@decorum/config'
 import { makeGroup } from '@decorum/ledger'
-import { loadAgents } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'

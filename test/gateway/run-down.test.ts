@@ -1,5 +1,5 @@
 /** Lanes that have run empty are swept aside by whoever takes: they must not keep those behind them waiting. */
-import { MAX_ITEMS, type Resolution, type ReservedLane } from '@decorum/ledger'
+import { MAX_ITEMS, type ReservedLane, type Resolution } from '@decorum/ledger'
 import { expect, test, vi } from 'vitest'
 import { main } from '../../services/gateway/src/main.ts'
 import { redisForTest } from '../support/redis.ts'

@@ -1,6 +1,8 @@
 /** A link that cannot carry large answers in time: less is asked for, until what is asked for arrives. */
+
+import { loadAgents } from '@decorum/config'
 import { LedgerUnavailableError, openLedger } from '@decorum/ledger'
-import { loadAgents, ORDERS, type Order, ordersIn, partitionTags, queueOptions } from '@decorum/protocol'
+import { ORDERS, type Order, ordersIn, partitionTags, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'

@@ -2,7 +2,8 @@
 
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Frontier, openFrontier } from '@decorum/client'
-import { type Candidate, common, type Outcome } from '@decorum/protocol'
+import { common } from '@decorum/config'
+import type { Candidate, Outcome } from '@decorum/protocol'
 import { expect } from 'vitest'
 import { type Fleet, type RoleEvent, startFleet } from '../../packages/cli/src/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'

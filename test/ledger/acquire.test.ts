@@ -23,7 +23,10 @@ test('an idle lane is entered at once, and then owes its delay like after any re
     secondary: true,
   })
   expect(await dueOf()).toBe(clock.now - 100 + DELAY)
-  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: DELAY - 100 })
+  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({
+    kind: 'wait',
+    waitMs: DELAY - 100,
+  })
 })
 
 test('a lane in flight is not entered, and one that was entered is not taken', async () => {
@@ -73,7 +76,14 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
   clock.pass(100)
   const entry = await ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: DELAY })
   if (entry.kind !== 'granted') throw new Error('its own clock had long run out')
-  await ledger.complete({ ...lane, fence: entry.fence, delayMs: DELAY, load: { kind: 'normal' }, elapsedMs: 0, secondary: true })
+  await ledger.complete({
+    ...lane,
+    fence: entry.fence,
+    delayMs: DELAY,
+    load: { kind: 'normal' },
+    elapsedMs: 0,
+    secondary: true,
+  })
   const delays = [{ agent: AGENT, delayMs: DELAY }]
   await ledger.record({ ...asker, state: {}, delays, delayMs: DELAY, elapsedMs: 0 })
   expect(await dueOf()).toBe(clock.now + DELAY)
@@ -101,7 +111,14 @@ test('an entered lane that asks for robots.txt asks alone: nobody else asks mean
   expect(await ledger.record({ ...lane, fence, forAsker: true, state, delays: [], delayMs: DELAY, elapsedMs: 0 })).toBe(
     'completed',
   )
-  const end = { ...lane, fence, delayMs: DELAY, elapsedMs: 0, load: { kind: 'normal' as const }, secondary: true as const }
+  const end = {
+    ...lane,
+    fence,
+    delayMs: DELAY,
+    elapsedMs: 0,
+    load: { kind: 'normal' as const },
+    secondary: true as const,
+  }
   expect(await ledger.complete(end)).toBe('completed')
   expect((await ledger.viewOrigin(ORIGIN, [])).state).toMatchObject({ answer: { status: 404 } })
   expect((await ledger.viewOrigin(ORIGIN, [])).state.question).toBeUndefined()

@@ -2,8 +2,9 @@
  * Redis's clock leaps, ahead or back, for a moment or for good: no silence is cut short, no lane stands still for longer than
  * a hold, and it is said. Two clocks are moved here: Redis's own, and the processes' monotonic one.
  */
+
+import { type Ledger, openLedger, type ReservedLane } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Ledger, openLedger, type ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -67,7 +68,8 @@ async function visit(ledger: Ledger, more: { delayMs?: number; retryAfterMs?: nu
   const { delayMs = 1_000, retryAfterMs } = more
   const { fence, heads } = await reserveOne(ledger)
   expect(await ledger.start({ ...LANE, kind: 'page', fence, version: 0, delayMs })).toMatchObject({ kind: 'granted' })
-  const load = retryAfterMs === undefined ? { kind: 'normal' as const } : { kind: 'asked-for-less' as const, retryAfterMs }
+  const load =
+    retryAfterMs === undefined ? { kind: 'normal' as const } : { kind: 'asked-for-less' as const, retryAfterMs }
   await ledger.complete({ ...LANE, fence, delayMs, elapsedMs: 0, load, outcome: outcomeOf(heads[0]?.id ?? '') })
   return heads[0]?.id ?? ''
 }
@@ -85,7 +87,10 @@ test('ahead for one call and back: nothing comes early, nothing is ended, and af
   await pass(10_000)
   leap(DAY)
   expect(await ledger.reap(0), 'a lease that has not ended').toMatchObject({ started: 0 })
-  expect(await ledger.reserve(0, ask), 'a silence that is not over').toMatchObject({ kind: 'wait', why: 'startup-hold' })
+  expect(await ledger.reserve(0, ask), 'a silence that is not over').toMatchObject({
+    kind: 'wait',
+    why: 'startup-hold',
+  })
   leap(-DAY)
   expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
   await pass(HOLD - 1_000)
@@ -202,7 +207,9 @@ test('a Redis that stood still: a call from before it hangs on, and the next one
   const before = passed()
   const stuck = await fresh(() => START + before)
   silence(30_000)
-  expect(await stuck.reserve(0, ask), 'what it asked for is not granted on an old word').toMatchObject({ why: 'startup-hold' })
+  expect(await stuck.reserve(0, ask), 'what it asked for is not granted on an old word').toMatchObject({
+    why: 'startup-hold',
+  })
   expect(await ledgerNow()).toBe(passed())
   expect(await visit(ledger)).toBe('b')
   expect(notices).toEqual([])

@@ -1,17 +1,18 @@
 /** settle: the end of an exchange, in one call or not at all. */
+
+import type { SiteLoad } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import type { SiteLoad } from '../../packages/ledger/src/index.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
   emptyLedger,
   LEASE,
-  recordDelay,
   ORIGIN,
   outcomeOf,
   QUARANTINE,
   RESERVE,
+  recordDelay,
   TAG,
   url,
   urls,
@@ -271,8 +272,18 @@ test('a shorter Retry-After never shortens a back-off that is running', async ()
   )
   const lanes = await bench.reserve()
   for (const lane of lanes) await bench.beginPage(lane)
-  await bench.ledger.complete({ ...lanes[0]!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 50_000 } })
-  await bench.ledger.complete({ ...lanes[1]!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 10 } })
+  await bench.ledger.complete({
+    ...lanes[0]!,
+    delayMs: 0,
+    elapsedMs: 0,
+    load: { kind: 'asked-for-less', retryAfterMs: 50_000 },
+  })
+  await bench.ledger.complete({
+    ...lanes[1]!,
+    delayMs: 0,
+    elapsedMs: 0,
+    load: { kind: 'asked-for-less', retryAfterMs: 10 },
+  })
   expect((await backOff(bench))?.ms).toBeGreaterThanOrEqual(50_000)
 })
 

@@ -1,7 +1,7 @@
 /** confirm and unused: the permit asked for again before the bytes leave, and a lane given back when they did not. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, recordDelay, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, ORIGIN, outcomeOf, recordDelay, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }

@@ -2,15 +2,9 @@
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { announceNew, type Ledger, LedgerUnavailableError, openLedger, type ReservedLane } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  announceNew,
-  type Ledger,
-  LedgerUnavailableError,
-  openLedger,
-  type ReservedLane,
-} from '../../packages/ledger/src/index.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'

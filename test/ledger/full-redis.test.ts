@@ -1,6 +1,7 @@
 /** A Redis that has reached its maxmemory: nothing new is taken in or granted, what was granted ends, and readers make room. */
+
+import { openFrontier } from '@decorum/client'
 import { expect, onTestFinished, test } from 'vitest'
-import { openFrontier } from '../../packages/client/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, ORIGIN, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
 

@@ -1,15 +1,16 @@
 /** A ledger on virtual time and an emptied real Redis, and short ways to say what a test wants to happen in it. */
-import type { Outcome } from '@decorum/protocol'
-import { Redis } from 'ioredis'
-import { onTestFinished } from 'vitest'
+
 import {
-  type StartRequest,
   type Ledger,
   type LedgerOptions,
   openLedger,
   type ParkItem,
   type ReservedLane,
-} from '../../packages/ledger/src/index.ts'
+  type StartRequest,
+} from '@decorum/ledger'
+import type { Outcome } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
 import type { TestRedis } from '../support/redis.ts'
 
 /** Lengths that tests count with, ms. */

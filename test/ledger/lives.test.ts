@@ -1,6 +1,7 @@
 /** How long robots states and bodies live, and what bodies may take up. */
+
+import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import type { RobotsRecord, ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, type Bench, emptyLedger, TAG, url } from './ledger-for-test.ts'
 
@@ -32,7 +33,17 @@ async function learnBody(bench: Bench, origin: string, bytes: number, more: Part
   await ledger.start({ agent, origin, fence, kind: 'robots', version: robots.version, delayMs: 0 })
   const hash = more.body?.hash ?? `h-${origin}`
   const body = { hash, octets: noise(hash, bytes) }
-  const robotsRecord = { agent, origin, fence, state: stateWith(hash), body, delays: [], delayMs: 0, elapsedMs: 0, ...more }
+  const robotsRecord = {
+    agent,
+    origin,
+    fence,
+    state: stateWith(hash),
+    body,
+    delays: [],
+    delayMs: 0,
+    elapsedMs: 0,
+    ...more,
+  }
   return { told: await ledger.record(robotsRecord), life: await bench.raw.pttl(`${TAG}:b:${hash}`) }
 }
 const knows = async ({ ledger }: Bench, origin: string): Promise<boolean> => {

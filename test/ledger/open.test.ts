@@ -1,12 +1,8 @@
 /** openLedger: which Redis is fit, and how hosts are spread over partitions. */
+
+import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  LedgerUnavailableError,
-  LedgerUnfitError,
-  openLedger,
-  PARTITIONS_KEY,
-} from '../../packages/ledger/src/index.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 import { clockAt, FIRST_HOLD, outcomeOf, url } from './ledger-for-test.ts'
 
@@ -119,7 +115,8 @@ test('two partitions know nothing of each other', async () => {
       of(partition).map((origin) => url(`same id ${origin}`, { origin, path: '/' })),
     )
   }
-  const reserve = (partition: number) => ledger.reserve(partition, { limit: 100, aheadMs: 0, inFlightLimit: 100, peek: 1 })
+  const reserve = (partition: number) =>
+    ledger.reserve(partition, { limit: 100, aheadMs: 0, inFlightLimit: 100, peek: 1 })
   for (const partition of [0, 1]) {
     const taken = await reserve(partition)
     if (taken.kind !== 'reserved') throw new Error('all are due')

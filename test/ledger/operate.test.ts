@@ -1,7 +1,7 @@
 /** operate: the operator's hand on one origin, and what is written down of it. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, recordDelay, ORIGIN, RESERVE, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, ORIGIN, RESERVE, recordDelay, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
@@ -176,7 +176,9 @@ test.each([1e18, Number.POSITIVE_INFINITY, Number.MAX_VALUE])(
 test('an end or a delay that is no number does nothing at all', async () => {
   const { ledger } = await emptyLedger(redis)
   await expect(ledger.operate({ ...by, action: 'pause', until: Number.NaN }, [AGENT])).rejects.toThrow(/until/)
-  await expect(ledger.operate({ ...by, action: 'delay', delayMs: Number.NaN, until: 1 }, [AGENT])).rejects.toThrow(/delayMs/)
+  await expect(ledger.operate({ ...by, action: 'delay', delayMs: Number.NaN, until: 1 }, [AGENT])).rejects.toThrow(
+    /delayMs/,
+  )
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).paused).toBeUndefined()
   expect(await ledger.operations(0, 10)).toEqual([])
 })
@@ -211,7 +213,13 @@ test('rules that come in while a lane is in flight do not undo the delay set by 
   const [mine, asker] = [AGENT, 'asker'].map((agent) => lanes.find((one) => one.agent === agent)!)
   await beginPage(mine!)
   await beginPage(asker!, { kind: 'robots' })
-  await ledger.record({ ...asker!, state: {}, delays: [{ agent: AGENT, delayMs: 1_000 }], delayMs: 1_000, elapsedMs: 0 })
+  await ledger.record({
+    ...asker!,
+    state: {},
+    delays: [{ agent: AGENT, delayMs: 1_000 }],
+    delayMs: 1_000,
+    elapsedMs: 0,
+  })
   await finish(mine!)
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
@@ -221,7 +229,14 @@ test('the delay set by hand also counts after a visit by name', async () => {
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   const entry = await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: 1_000 })
   if (entry.kind !== 'granted') throw new Error('the lane is idle')
-  await ledger.complete({ ...lane, fence: entry.fence, delayMs: 1_000, elapsedMs: 0, load: { kind: 'normal' }, secondary: true })
+  await ledger.complete({
+    ...lane,
+    fence: entry.fence,
+    delayMs: 1_000,
+    elapsedMs: 0,
+    load: { kind: 'normal' },
+    secondary: true,
+  })
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 

@@ -1,8 +1,8 @@
 /** The stream of outcomes, read in groups and trimmed behind the slowest; and the outbox of redirects. */
 
+import { makeGroup, openLedger, repartition } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeGroup, openLedger, repartition } from '../../packages/ledger/src/index.ts'
 import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, outcomeOf, TAG } from './ledger-for-test.ts'

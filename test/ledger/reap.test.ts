@@ -1,7 +1,18 @@
 /** reap: leases that ended by themselves. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, recordDelay, ORIGIN, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  emptyLedger,
+  LEASE,
+  ORIGIN,
+  QUARANTINE,
+  RESERVE,
+  recordDelay,
+  TAG,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 

@@ -1,6 +1,7 @@
 /** learn: a robots answer, under the fence of who asked. */
+
+import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import type { RobotsRecord, ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
 
@@ -46,7 +47,9 @@ test('state, version and body are known to everybody from then on; the lease end
   const lane = await asking(bench)
   clock.pass(400)
   const state = { copy, answer: { kind: 'ok' as const, status: 200, at: 5, jitter: 0 } }
-  expect(await ledger.record(lessonOf(lane, { state: { ...state, question: { fence: 1, until: 2 } } }))).toBe('completed')
+  expect(await ledger.record(lessonOf(lane, { state: { ...state, question: { fence: 1, until: 2 } } }))).toBe(
+    'completed',
+  )
   expect(await ledger.robotsStates(0, [ORIGIN, 'http://unknown.test'])).toEqual([
     { version: 1, state },
     { version: 0, state: {} },

@@ -1,10 +1,11 @@
 /** Another number of partitions: everything of a host goes where it belongs then, and whoever knows the old number is refused. */
+
+import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '@decorum/ledger'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { holdingChange } from '../../packages/ledger/src/change-lock.ts'
 import { idSlot } from '../../packages/ledger/src/entry.ts'
-import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '../../packages/ledger/src/index.ts'
 import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { moveLane } from '../../packages/ledger/src/move-lane.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -63,7 +64,8 @@ const counted = async (ledger: Ledger) => {
 
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
 async function fill(ledger: Ledger): Promise<void> {
-  const reserve = (partition: number) => ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
+  const reserve = (partition: number) =>
+    ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
   await expect.poll(async () => (await reserve(0)).kind, { timeout: 90_000 }).toBe('wait')
   await expect.poll(async () => (await reserve(0)) as object, { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
   for (const [n, origin] of ORIGINS.entries()) {
@@ -90,7 +92,8 @@ async function fill(ledger: Ledger): Promise<void> {
         const delays = [{ agent, delayMs: 7_000 }]
         await ledger.record({ agent, origin, fence, state: state as never, body, delays, delayMs: 7_000, elapsedMs: 0 })
       } else {
-        const load = n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: 90_000 } : { kind: 'normal' as const }
+        const load =
+          n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: 90_000 } : { kind: 'normal' as const }
         const outcome = load.kind === 'normal' ? { outcome: outcomeOf(heads[0]!.id) } : {}
         await ledger.complete({ agent, origin, fence, delayMs: 9_000, elapsedMs: 0, load, ...outcome })
       }

@@ -1,8 +1,9 @@
 /** One robots fetch of an origin at a time, whichever request makes it: an order for its rules, a page, a hop. */
+
+import type { ReservedLane, SecondaryRequest } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import type { SecondaryRequest, ReservedLane } from '../../packages/ledger/src/index.ts'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, type Bench, emptyLedger, LEASE, recordDelay, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
+import { AGENT, type Bench, emptyLedger, LEASE, ORIGIN, QUARANTINE, recordDelay, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const DELAY = 1_000

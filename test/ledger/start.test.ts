@@ -121,7 +121,10 @@ test('rules-changed: leave that rests on other rules is refused, both ways', asy
 test('robots-in-flight: one robots question per origin, whichever agent asks', async () => {
   const { ledger, clock, reserve, beginPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
-  const [first, second] = (await reserve()) as [Awaited<ReturnType<typeof reserve>>[0], Awaited<ReturnType<typeof reserve>>[0]]
+  const [first, second] = (await reserve()) as [
+    Awaited<ReturnType<typeof reserve>>[0],
+    Awaited<ReturnType<typeof reserve>>[0],
+  ]
   expect(await beginPage(first, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
   expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   const { question } = (await ledger.viewOrigin(ORIGIN, [])).state
@@ -205,7 +208,10 @@ test('an origin that is about to be forgotten outlives the question asked of it'
 })
 
 test('what is remembered of changed gates ends; a reservation that is older looks for itself', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis, { leaseMs: 200_000, reserveMs: 100_000 })
+  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis, {
+    leaseMs: 200_000,
+    reserveMs: 100_000,
+  })
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await ledger.operate({ origin: ORIGIN, action: 'pause', until: clock.now + 90_000, by: 'ann', reason: 'asked' }, [])

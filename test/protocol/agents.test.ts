@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadAgents } from '@decorum/config'
 import { expect, onTestFinished, test } from 'vitest'
-import { loadAgents } from '../../packages/protocol/src/index.ts'
 
 const settings = { defaultDelayMs: 1_000, maxDelayMs: 10_000 }
 const bot = { name: 'My-Bot', userAgent: 'my-bot/1.0 (+https://example.com/bot)' }
@@ -40,7 +40,9 @@ test('floor and cap of the delay: own, or the common ones; a floor above the com
   expect(load({ ...bot, minDelayMs: 0, maxDelayMs: 0 }).default).toMatchObject({ minDelayMs: 0, maxDelayMs: 0 })
   expect(load({ ...bot, minDelayMs: 20_000 }).default).toMatchObject({ minDelayMs: 20_000, maxDelayMs: 20_000 })
   expect(() => load({ ...bot, minDelayMs: 5, maxDelayMs: 4 })).toThrow(/minDelayMs lies under maxDelayMs/)
-  expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(/floor of the delay \(1000 ms\) lies above its cap \(500 ms\)/)
+  expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(
+    /floor of the delay \(1000 ms\) lies above its cap \(500 ms\)/,
+  )
 })
 
 test('the adaptive delay is off unless asked for; its floor and cap are the agent’s own or none and the delay’s', () => {

@@ -1,6 +1,5 @@
 /** ① Candidates out of a stranger's JSON: what is accepted, and how a refusal names its reason. */
-import fc from 'fast-check'
-import { expect, test } from 'vitest'
+
 import {
   assignedId,
   candidatesOf,
@@ -11,7 +10,9 @@ import {
   MAX_ID_CHARS,
   MAX_META_BYTES,
   readCandidate,
-} from '../../packages/protocol/src/index.ts'
+} from '@decorum/protocol'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
 
 const good = { url: 'http://a.test/x' }
 /** JSON that is nested deeper than JSON.stringify can follow. */

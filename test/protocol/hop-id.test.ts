@@ -1,6 +1,7 @@
 /** Ids of redirects' targets: unique, short, and never a frontier's own. */
+
+import { hopId, readCandidate } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { hopId, readCandidate } from '../../packages/protocol/src/index.ts'
 
 const FENCE = 1_800_000_000_000_001
 

@@ -1,6 +1,5 @@
 /** ④ Orders and ⑥ outcomes: the shapes that processes of different versions must agree on. */
-import fc from 'fast-check'
-import { expect, test } from 'vitest'
+
 import {
   FAILURE_REASONS,
   LAST_INSTANT,
@@ -9,7 +8,9 @@ import {
   ordersIn,
   orderUrl,
   writtenOrder,
-} from '../../packages/protocol/src/index.ts'
+} from '@decorum/protocol'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
 
 const order: Order = {
   kind: 'page',

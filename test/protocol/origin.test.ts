@@ -1,14 +1,8 @@
 /** One reading of a URL for all. */
+
+import { hostOf, MAX_PATH_BYTES, namesRobotsTxt, printableUrl, readUrl, registrableDomain } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  hostOf,
-  MAX_PATH_BYTES,
-  namesRobotsTxt,
-  printableUrl,
-  readUrl,
-  registrableDomain,
-} from '../../packages/protocol/src/index.ts'
 
 test.each([
   ['HTTP://EXAMPLE.com:80/A?b#c', 'http://example.com', '/A?b'],

@@ -1,6 +1,8 @@
 /** Which clocks stand above a lane, and what an operator hears of a wrong file. */
+
+import { loadPaceGroups } from '@decorum/politeness'
+import { hostOf, partitionOf } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { hostOf, loadPaceGroups, partitionOf } from '../../packages/protocol/src/index.ts'
 
 const names = (text: string, origin: string, address?: string): string[] =>
   loadPaceGroups(text)
@@ -17,7 +19,9 @@ test('by default a host has one clock, and nothing else has', () => {
 
 test('an IPv6 literal is a host like any other', () => {
   expect(loadPaceGroups('').hostLane('ant', 'http://[2001:db8::1]:81')?.origin).toBe('https://[2001:db8::1]')
-  expect(names('{"address":{"delayMs":1}}', 'https://a.example', '2001:db8::1')).toEqual(['ant address://[2001:db8::1]'])
+  expect(names('{"address":{"delayMs":1}}', 'https://a.example', '2001:db8::1')).toEqual([
+    'ant address://[2001:db8::1]',
+  ])
 })
 
 test.each([

@@ -1,6 +1,7 @@
 /** Slices of all hosts: tags, slots and where a host belongs. */
+
+import { partitionOf, partitionTags, queueOptions, slotOf } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { partitionOf, partitionTags, queueOptions, slotOf } from '../../packages/protocol/src/index.ts'
 
 test('slots are those of Redis Cluster (specification: "123456789" → 0x31C3)', () => {
   expect(slotOf('123456789')).toBe(0x31c3)

@@ -1,8 +1,9 @@
 /** Text of strangers, on terminals and in logs. */
+
+import { printable, printableAll, printableJson, printableLog } from '@decorum/protocol'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { printable, printableAll, printableJson, printableLog } from '../../packages/protocol/src/index.ts'
 
 const OBEYED = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
 /** Anything, with much of what matters in it. */

@@ -1,6 +1,7 @@
 /** What REDIS_URL may say, and what a wrong one is told. */
+
+import { readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { readRedisAddress, redisPlaces } from '../../packages/protocol/src/index.ts'
 
 test('one address is one server, as it is written', () => {
   const url = 'rediss://user:secret@redis.example/3'

@@ -1,6 +1,8 @@
 /** Environment → values, once, with readable refusals. */
+
+import { checkRelations, common, readSettings, SettingsError } from '@decorum/config'
+import { Candidate } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { Candidate, checkRelations, common, readSettings, SettingsError } from '../../packages/protocol/src/index.ts'
 
 const Schema = Candidate.pick({}).extend(common) // an object of the package's own zod, which tests do not depend on
 const REDIS_URL = 'redis://127.0.0.1:6379'

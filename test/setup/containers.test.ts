@@ -10,8 +10,8 @@ import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
-import { redisEnvironment } from '../../packages/cli/src/redis-binary.ts'
-import { spawnRedis } from '../../packages/cli/src/redis-process.ts'
+import { redisEnvironment } from '../../packages/local-redis/src/redis-binary.ts'
+import { spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 
 type Service = {
   command?: string[]

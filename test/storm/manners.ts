@@ -1,6 +1,6 @@
 /** The times of a fleet under fire, and the environment that says them to its processes. */
 import { agentsOf, type JudgeOptions } from '@decorum/audit'
-import { common } from '@decorum/protocol'
+import { common } from '@decorum/config'
 
 export type Times = {
   delayMs: number

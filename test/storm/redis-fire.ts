@@ -4,8 +4,8 @@ import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { announceNew, linkTo } from '@decorum/ledger'
-import { findRedis } from '../../packages/cli/src/redis-binary.ts'
-import { type RedisProcess, spawnRedis } from '../../packages/cli/src/redis-process.ts'
+import { findRedis } from '../../packages/local-redis/src/redis-binary.ts'
+import { type RedisProcess, spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 import { clock } from './clock.ts'
 
 export type Outage = {

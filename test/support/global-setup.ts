@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { findRedis, type RedisBinary } from '../../packages/cli/src/redis-binary.ts'
+import { findRedis, type RedisBinary } from '../../packages/local-redis/src/redis-binary.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

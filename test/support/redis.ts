@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { announceNew } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
-import { type RedisProcess, spawnRedis } from '../../packages/cli/src/redis-process.ts'
+import { type RedisProcess, spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 
 export type TestRedis = {
   /** redis://127.0.0.1:<port>; stays the same over `restart`. */

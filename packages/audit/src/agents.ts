@@ -2,7 +2,7 @@
  * Who is who in a log. An agent is one crawler identity: with an origin it makes a lane. A party is whoever shares what
  * was learnt: the agents of one fleet read one robots.txt for all; strangers in the same log know nothing of each other.
  */
-import type { Agents } from '@decorum/protocol'
+import type { Agents } from '@decorum/config'
 import { type Policy, type ProfileName, policies, productToken } from '@decorum/robots'
 
 export type AuditedAgent = {

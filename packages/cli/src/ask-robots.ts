@@ -1,6 +1,7 @@
 /** One robots.txt for a person who asks: by the fleet that runs, in the turn of its lane, or by this command alone. */
+
+import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import type { Agent } from '@decorum/protocol'
 import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 
@@ -32,7 +33,7 @@ const TURN_MS = 60_000
  * @throws CommandError when the lane's turn does not come in time
  */
 export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
-  const { visitRobots } = await import('../../../services/fetcher/src/visit-robots.ts')
+  const { visitRobots } = await import('@decorum/fetcher/visit-robots')
   const started = performance.now()
   const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`

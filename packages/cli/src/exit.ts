@@ -1,5 +1,5 @@
 /** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is all that their reader needs. */
-import { SettingsError } from '@decorum/protocol'
+import { SettingsError } from '@decorum/config'
 
 export const DONE = 0
 export const FAILED = 1

@@ -1,9 +1,8 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { type Ledger, openLedger } from '@decorum/ledger'
+import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import { type Fleet, type RoleEvent, startFleet } from './fleet.ts'
-import { openMeetingPlace } from './meeting-place.ts'
-import { ensureRedis, type Meeting, type RunningRedis } from './redis-server.ts'
 import { type CliSettings, dataFolder, sharedSettings } from './settings.ts'
 
 export type LocalFleetOptions = {

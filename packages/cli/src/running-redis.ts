@@ -1,7 +1,8 @@
 /** The Redis of a fleet that runs already: what REDIS_URL names, else that of the fleet that runs for this user. */
+
+import { fleetAt } from '@decorum/local-redis'
 import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
-import { fleetAt } from './meeting-place.ts'
 import { type CliSettings, dataFolder } from './settings.ts'
 
 /** @throws CommandError when none is named and none runs */

@@ -9,7 +9,7 @@ import {
   readSettings,
   SettingsError,
   wholeNumber,
-} from '@decorum/protocol'
+} from '@decorum/config'
 import { z } from 'zod'
 import { messageOf } from './exit.ts'
 
@@ -64,7 +64,12 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
 
 function readAgents(c: z.output<typeof Settings>): Agents {
   try {
-    const { DECORUM_AGENTS: agents, DECORUM_CONTACT: contact, DEFAULT_DELAY_MS: defaultDelayMs, MAX_DELAY_MS: maxDelayMs } = c
+    const {
+      DECORUM_AGENTS: agents,
+      DECORUM_CONTACT: contact,
+      DEFAULT_DELAY_MS: defaultDelayMs,
+      MAX_DELAY_MS: maxDelayMs,
+    } = c
     return loadAgents({ agents, contact, defaultDelayMs, maxDelayMs })
   } catch (error) {
     throw new SettingsError(messageOf(error))

@@ -1,7 +1,6 @@
 /** What the fleet shares, in Redis: lanes, origins, outcomes, epoch. Start at `openLedger`. */
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, readTags } from './fit.ts'
-export { type Delay, delayAfter, effectiveDelay, tokensOf } from './delay.ts'
 export { keysOf, outboxMark, PARTITIONS_KEY } from './keys.ts'
 export { MAX_ITEMS } from './lanes.ts'
 export { type Ledger, type LedgerOptions, type Member, type OutboxEntry, openLedger } from './ledger.ts'
@@ -11,9 +10,9 @@ export { type Repartitioned, type RepartitionOptions, type RepartitionProgress, 
 export type { ReserveRequest } from './reserve.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
-  StartRequest,
+  CompleteResult,
+  Completion,
   Confirmation,
-  SecondaryRequest,
   Entry,
   HeldLane,
   LaneInOrigin,
@@ -21,8 +20,6 @@ export type {
   LaneRef,
   LaneView,
   LearnResult,
-  RobotsRecord,
-  SiteLoad,
   Operation,
   OperationRecord,
   OriginView,
@@ -31,12 +28,14 @@ export type {
   ParkMark,
   ParkResult,
   PartitionView,
-  StartAnswer,
   Reaped,
-  Resolution,
-  RobotsFetchEnd,
-  Completion,
-  CompleteResult,
   ReservedLane,
   ReserveResult,
+  Resolution,
+  RobotsFetchEnd,
+  RobotsRecord,
+  SecondaryRequest,
+  SiteLoad,
+  StartAnswer,
+  StartRequest,
 } from './types.ts'

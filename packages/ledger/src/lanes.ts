@@ -4,27 +4,27 @@ import { isAssigned, isFrontierJob, type Outcome } from '@decorum/protocol'
 import { type Batcher, batched } from './batch.ts'
 import { encodeEntry, idSlot } from './entry.ts'
 import { laneName, readLaneName } from './keys.ts'
+import { type ReserveRequest, reserve } from './reserve.ts'
 import type { Arg, Scripts } from './scripts.ts'
 import { readState } from './state-text.ts'
-import { type ReserveRequest, reserve } from './reserve.ts'
 import type {
-  StartRequest,
+  CompleteResult,
+  Completion,
   Confirmation,
-  SecondaryRequest,
   Entry,
   HeldLane,
   LaneRef,
-  SiteLoad,
   Parked,
   ParkItem,
   ParkMark,
   ParkResult,
-  StartAnswer,
   Reaped,
-  Resolution,
-  Completion,
-  CompleteResult,
   ReserveResult,
+  Resolution,
+  SecondaryRequest,
+  SiteLoad,
+  StartAnswer,
+  StartRequest,
 } from './types.ts'
 
 /** Items of one script call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */

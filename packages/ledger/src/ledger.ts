@@ -9,20 +9,19 @@ import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from '
 import { type Operations, operationsOf } from './operations.ts'
 import { type BodyBudget, bodyBudget, type Origins, originsOf } from './origins.ts'
 import { trimOutcomes } from './outcomes.ts'
-import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
 import type { ReserveRequest } from './reserve.ts'
+import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
 import { thatAnswer } from './that-answer.ts'
 import type {
-  StartRequest,
+  CompleteResult,
+  Completion,
   Confirmation,
-  SecondaryRequest,
   Entry,
   HeldLane,
   LaneInOrigin,
   LaneList,
   LaneRef,
   LearnResult,
-  RobotsRecord,
   Operation,
   OperationRecord,
   OriginView,
@@ -30,13 +29,14 @@ import type {
   ParkMark,
   ParkResult,
   PartitionView,
-  StartAnswer,
   Reaped,
+  ReserveResult,
   Resolution,
   RobotsFetchEnd,
-  Completion,
-  CompleteResult,
-  ReserveResult,
+  RobotsRecord,
+  SecondaryRequest,
+  StartAnswer,
+  StartRequest,
 } from './types.ts'
 import { whyHeld } from './why-held.ts'
 

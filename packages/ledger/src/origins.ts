@@ -4,21 +4,21 @@ import { hashesOf } from '@decorum/robots'
 import { decodeEntry } from './entry.ts'
 import { type Keys, laneName, readLaneName } from './keys.ts'
 import type { RedisLink } from './link.ts'
+import { withQuestion } from './reserve.ts'
 import { type Arg, type Scripts, withDeadline } from './scripts.ts'
 import { readState, writeState } from './state-text.ts'
 import { readBody, writeBody } from './stored-body.ts'
-import { withQuestion } from './reserve.ts'
 import type {
+  CompleteResult,
   Gate,
   LaneInOrigin,
   LaneList,
   LaneView,
   LearnResult,
-  RobotsRecord,
   OriginView,
   PartitionView,
   RobotsFetchEnd,
-  CompleteResult,
+  RobotsRecord,
 } from './types.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */

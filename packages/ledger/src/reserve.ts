@@ -18,7 +18,11 @@ export type ReserveRequest = {
   list?: 'q' | 'h'
 }
 
-export async function reserve(scripts: Scripts, settings: LaneSettings, request: ReserveRequest): Promise<ReserveResult> {
+export async function reserve(
+  scripts: Scripts,
+  settings: LaneSettings,
+  request: ReserveRequest,
+): Promise<ReserveResult> {
   const answer = await scripts.call(
     'reserve',
     Math.min(request.limit, MAX_ITEMS),

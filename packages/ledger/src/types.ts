@@ -40,7 +40,11 @@ export type ReserveResult =
   | { kind: 'reserved'; lanes: ReservedLane[] /** more lanes were due than asked for */; more: boolean }
   | {
       kind: 'wait'
-      why: 'nothing-due' | 'startup-hold' | 'outcomes-full' | 'slots-full' /** ms from now; undefined: nothing is waiting */
+      why:
+        | 'nothing-due'
+        | 'startup-hold'
+        | 'outcomes-full'
+        | 'slots-full' /** ms from now; undefined: nothing is waiting */
       waitMs: number | undefined
     }
 
@@ -123,7 +127,13 @@ export type SecondaryRequest = {
 export type Entry =
   /** of a hop: an operator has blocked the origin */
   | { kind: 'blocked' }
-  | { kind: 'granted'; lane: LaneRef; fence: number /** silence owed afterwards, ms */; delayMs: number; leaseMs: number }
+  | {
+      kind: 'granted'
+      lane: LaneRef
+      fence: number /** silence owed afterwards, ms */
+      delayMs: number
+      leaseMs: number
+    }
   | { kind: 'wait' /** ms; a turn of one's own, that may come to nothing: ask again then */; waitMs: number }
 
 /** What a page answer says about the site's load. */

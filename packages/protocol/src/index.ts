@@ -1,14 +1,6 @@
 /** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
 export { type AddressRange, addressRanges, entriesOf } from './address-ranges.ts'
 export {
-  type AdaptiveDelay,
-  type Agent,
-  type AgentSettings,
-  type Agents,
-  loadAgents,
-  UNKNOWN_AGENT_WAIT_MS,
-} from './agents.ts'
-export {
   assignedId,
   Candidate,
   type CandidateRefusal,
@@ -54,7 +46,6 @@ export {
   type OutcomeKind,
   type RuleRef,
 } from './outcome.ts'
-export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'
 export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
@@ -66,5 +57,4 @@ export {
   readRedisAddress,
   redisPlaces,
 } from './redis-address.ts'
-export { checkRelations, common, readingSettings, readSettings, SettingsError, wholeNumber } from './settings.ts'
 export { DAY, HOUR, type Instant, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

@@ -5,7 +5,7 @@
  * no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
  * Never throws, whatever the octets.
  */
-import { BEGINS_FIELD, isSitemapUrl, bytesOf, spellingAt, standsAt } from './fields.ts'
+import { BEGINS_FIELD, bytesOf, isSitemapUrl, spellingAt, standsAt } from './fields.ts'
 import { FileBuilder } from './file-builder.ts'
 import { MAX_LINE_OCTETS, ROBOTS_MAX_BYTES } from './limits.ts'
 import { type Grammar, isBlank, newLineParts, readLine } from './line.ts'

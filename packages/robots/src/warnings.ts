@@ -2,7 +2,7 @@
  * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its kind
  * and a few octets of the source. Its text is made when somebody asks, since most crawlers never do.
  */
-import { type Field, bytesOf, standsAt } from './fields.ts'
+import { bytesOf, type Field, standsAt } from './fields.ts'
 import { isBlank } from './line.ts'
 import { COLON, CR, HASH, LF, textOf } from './octets.ts'
 import { NOTE, type RobotsFile } from './robots-file.ts'

@@ -14,7 +14,12 @@ export type HealthServerOptions = {
 export type HealthServer = { port: number; close(): Promise<void> }
 
 /** @throws Error with a message for people when the port cannot be had (`code` kept) */
-export async function openHealthServer({ port, host = '127.0.0.1', registry, ready }: HealthServerOptions): Promise<HealthServer> {
+export async function openHealthServer({
+  port,
+  host = '127.0.0.1',
+  registry,
+  ready,
+}: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const answer = (status: number, text: string, type = 'text/plain'): void => {
       response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)

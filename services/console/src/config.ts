@@ -7,7 +7,7 @@ import {
   readSettings,
   SettingsError,
   wholeNumber,
-} from '@decorum/protocol'
+} from '@decorum/config'
 import { z } from 'zod'
 
 const Settings = z.object({

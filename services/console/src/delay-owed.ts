@@ -1,6 +1,7 @@
 /** The silence that a lane owes, and who decided it: site, floor, cap or operator. Pure. */
+
+import type { AdaptiveDelay, Agent } from '@decorum/config'
 import type { OriginView } from '@decorum/ledger'
-import type { AdaptiveDelay, Agent } from '@decorum/protocol'
 import { length } from './words.ts'
 
 export type DelayOwed = {

@@ -1,6 +1,6 @@
 /** Candidates that come in over HTTP: body → lines → candidates → the same BullMQ jobs that a frontier would add. */
+import type { Agents } from '@decorum/config'
 import {
-  type Agents,
   CANDIDATES,
   type Candidate,
   hostOf,

@@ -4,16 +4,15 @@ import {
   type Agents,
   checkRelations,
   common,
-  entriesOf,
   loadAgents,
-  loadPaceGroups,
-  type PaceGroups,
   readingSettings,
   readSettings,
   wholeNumber,
-} from '@decorum/protocol'
+} from '@decorum/config'
+import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+import { entriesOf } from '@decorum/protocol'
 import { z } from 'zod'
-import { type AddressGuard, addressGuard } from './address-guard.ts'
+import { type AddressGuard, addressGuard } from './http/address-guard.ts'
 
 const Config = z.object({
   REDIS_URL: common.REDIS_URL,

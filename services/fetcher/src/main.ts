@@ -3,8 +3,8 @@ import { printableLog } from '@decorum/protocol'
 import { openHealthServer, type RunningService } from '@decorum/runtime'
 import { type Logger, pino } from 'pino'
 import { type Config, readConfig } from './config.ts'
-import { startFetching } from './fetching.ts'
-import { supervise } from './supervisor.ts'
+import { startFetching } from './process/fetching.ts'
+import { supervise } from './process/supervisor.ts'
 
 /**
  * Starts the fetching processes under this one, or, with FETCH_PROCESSES=0, fetches in this process itself, without a

@@ -1,9 +1,8 @@
 /** A candidate becomes what park stores: a URL in its lane, or the outcome that is already known. */
 import { BlockList, isIP } from 'node:net'
+import type { Agent, Agents } from '@decorum/config'
 import type { ParkItem } from '@decorum/ledger'
 import {
-  type Agent,
-  type Agents,
   addressRanges,
   DAY,
   hostOf,

@@ -1,13 +1,7 @@
 /** What a gateway is told by its environment, read once. */
-import {
-  addressRanges,
-  checkRelations,
-  common,
-  loadAgents,
-  readingSettings,
-  readSettings,
-  wholeNumber,
-} from '@decorum/protocol'
+
+import { checkRelations, common, loadAgents, readingSettings, readSettings, wholeNumber } from '@decorum/config'
+import { addressRanges } from '@decorum/protocol'
 import { z } from 'zod'
 
 const Settings = z.object({

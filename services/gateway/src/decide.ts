@@ -3,16 +3,11 @@
  * what needs no request leaves with its outcome, the first that may be fetched becomes an order, and what must wait says
  * until when.
  */
-import { type Delay, effectiveDelay, type Resolution, type ReservedLane } from '@decorum/ledger'
-import {
-  type Agent,
-  type FailureReason,
-  type Gate,
-  type Order,
-  type Outcome,
-  type OutcomeBody,
-  UNKNOWN_AGENT_WAIT_MS,
-} from '@decorum/protocol'
+
+import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
+import type { ReservedLane, Resolution } from '@decorum/ledger'
+import { type Delay, effectiveDelay } from '@decorum/politeness'
+import type { FailureReason, Gate, Order, Outcome, OutcomeBody } from '@decorum/protocol'
 import type { Judgement, RobotsState, RobotsTxt } from '@decorum/robots'
 import { disallowed } from './robots-gate.ts'
 

@@ -2,8 +2,10 @@
  * ③④ The journey on one screen: lanes that are due → the gate → orders. One loop per partition; it sleeps until the next
  * lane opens, or until the ledger says that one has become due earlier.
  */
+
+import type { Agents } from '@decorum/config'
 import { type Ledger, MAX_ITEMS, type ReservedLane, type ReserveResult } from '@decorum/ledger'
-import { type Agents, JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
+import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
 import { crashPoint } from '@decorum/runtime'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'

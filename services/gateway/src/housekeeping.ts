@@ -1,8 +1,8 @@
 /** What has to happen whether or not anybody asks: ended leases, redirects' candidates, acknowledged outcomes, the fleet's roll. */
 
 import { randomInt } from 'node:crypto'
+import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
-import type { Agents } from '@decorum/protocol'
 import { step } from '@decorum/robots'
 import { crashPoint, endIfUnfit } from '@decorum/runtime'
 import type { Logger } from 'pino'

@@ -2,8 +2,11 @@
  * May we? Facts come with the lane, rules from a bounded cache by content hash; `judge` reads them under the agent's
  * policy. What is compiled is shared by all origins that serve the same octets.
  */
-import { type Ledger, tokensOf } from '@decorum/ledger'
-import { type Agent, namesRobotsTxt, type OutcomeBody } from '@decorum/protocol'
+
+import type { Agent } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { tokensOf } from '@decorum/politeness'
+import { namesRobotsTxt, type OutcomeBody } from '@decorum/protocol'
 import {
   type Judgement,
   judge,

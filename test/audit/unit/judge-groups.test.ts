@@ -1,4 +1,4 @@
-import { loadPaceGroups } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { found, Scene } from './scene.ts'
 

@@ -1,6 +1,6 @@
 /** The work of the judge grows with the log and no faster: counted, for a test must not measure time. */
 import { agentsOf, openAudit, type RequestLine } from '@decorum/audit'
-import { loadPaceGroups } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { MIXES } from '../../../bench/audit/mixes.ts'
 

@@ -1,6 +1,7 @@
 /** Polite records are never convicted; one violation put into a polite record is found, of each kind. */
 import { agentsOf, judgeRecord, type Offence, type Report, type RequestLine } from '@decorum/audit'
-import { loadAgents, loadPaceGroups } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { loadPaceGroups } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { type PoliteRecord, politeAgent, politeRecord } from '../polite-record.ts'
 import { type Dice, diceOf } from '../random-record.ts'

@@ -31,7 +31,12 @@ test('an agent that rests in proportion says so beside it', () => {
 test.for([
   ['nothing known yet', { state: {} }, { delayMs: 1_000, from: 'floor' }, "1 s, the agent's own until there are rules"],
   ['rules that ask for none', { delays: rules(1_000) }, { delayMs: 1_000, from: 'floor' }, "1 s, the agent's own"],
-  ['the site’s delay', { delays: rules(3_000) }, { delayMs: 3_000, from: 'crawl-delay' }, "3 s, the site's crawl-delay"],
+  [
+    'the site’s delay',
+    { delays: rules(3_000) },
+    { delayMs: 3_000, from: 'crawl-delay' },
+    "3 s, the site's crawl-delay",
+  ],
   [
     'a delay above the cap',
     { delays: rules(10_000, 60) },

@@ -1,5 +1,5 @@
 /** Bodies of POST /v1/candidates: all of them or nothing, and the line that is wrong. */
-import { loadAgents } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
 import { expect, test } from 'vitest'
 import { readBody } from '../../../services/console/src/intake.ts'
 

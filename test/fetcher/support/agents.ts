@@ -1,5 +1,5 @@
 /** Agents for tests, without anything of the test runner. */
-import { type Agents, loadAgents } from '@decorum/protocol'
+import { type Agents, loadAgents } from '@decorum/config'
 
 export const agentsOf = (
   settings: { contact?: string; agents?: string } = { contact: 'https://example.com/bot' },

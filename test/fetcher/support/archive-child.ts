@@ -1,8 +1,8 @@
 /** Writes pages into an archive until it is killed; says each place that it was given. argv: folder */
 
-import { openArchive } from '../../../services/fetcher/src/archive.ts'
-import { Body } from '../../../services/fetcher/src/body.ts'
-import type { Page } from '../../../services/fetcher/src/sink.ts'
+import { Body } from '../../../services/fetcher/src/http/body.ts'
+import { openArchive } from '../../../services/fetcher/src/sink/archive.ts'
+import type { Page } from '../../../services/fetcher/src/sink/sink.ts'
 import { agentsOf } from './agents.ts'
 
 const [folder = ''] = process.argv.slice(2)

@@ -1,9 +1,9 @@
 /** One exchange whose look-up waits for the parent's word, so that the parent may freeze this process meanwhile. */
-import { addressGuard } from '../../../services/fetcher/src/address-guard.ts'
-import { openConnections } from '../../../services/fetcher/src/connections.ts'
-import { exchange } from '../../../services/fetcher/src/exchange.ts'
-import { startLease } from '../../../services/fetcher/src/lease.ts'
-import { headersOf } from '../../../services/fetcher/src/request-head.ts'
+import { addressGuard } from '../../../services/fetcher/src/http/address-guard.ts'
+import { openConnections } from '../../../services/fetcher/src/http/connections.ts'
+import { exchange } from '../../../services/fetcher/src/http/exchange.ts'
+import { headersOf } from '../../../services/fetcher/src/http/request-head.ts'
+import { startLease } from '../../../services/fetcher/src/orders/lease.ts'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 

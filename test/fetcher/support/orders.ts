@@ -1,11 +1,12 @@
 /** Orders and leases as a gateway and the ledger would give them. */
-import type { Agent, Order } from '@decorum/protocol'
+import type { Agent } from '@decorum/config'
+import type { Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/fetch-page.ts'
-import { fetchRobots, type HopTools, type RobotsAnswer } from '../../../services/fetcher/src/fetch-robots.ts'
-import type { Lease } from '../../../services/fetcher/src/lease.ts'
-import type { HopLane } from '../../../services/fetcher/src/pace.ts'
-import { noSink } from '../../../services/fetcher/src/sink.ts'
+import type { Lease } from '../../../services/fetcher/src/orders/lease.ts'
+import type { HopLane } from '../../../services/fetcher/src/orders/pace.ts'
+import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/page/fetch-page.ts'
+import { fetchRobots, type HopTools, type RobotsAnswer } from '../../../services/fetcher/src/robots/fetch-robots.ts'
+import { noSink } from '../../../services/fetcher/src/sink/sink.ts'
 import { polite, type testConnections } from './tools.ts'
 
 /** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */

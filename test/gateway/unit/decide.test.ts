@@ -1,6 +1,7 @@
 /** What becomes of a lane that was taken, case by case. */
+
+import { loadAgents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane } from '@decorum/ledger'
-import { loadAgents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/protocol'
 import { judge, parseRobots, policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { decide, decideUnknown } from '../../../services/gateway/src/decide.ts'

@@ -1,6 +1,7 @@
 /** What the gate says of lost rules, and of a robots.txt that somebody wants as a page. */
+
+import { loadAgents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { loadAgents } from '@decorum/protocol'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { robotsGate } from '../../../services/gateway/src/robots-gate.ts'

@@ -25,7 +25,15 @@ export const record: Act = async (play, dice) => {
   same(
     'record',
     real,
-    rules.record(play.model, call, { lane: asker.lane, fence: asker.fence, forAsker, notBefore, delays, delayMs, elapsedMs }),
+    rules.record(play.model, call, {
+      lane: asker.lane,
+      fence: asker.fence,
+      forAsker,
+      notBefore,
+      delays,
+      delayMs,
+      elapsedMs,
+    }),
   )
   if (real === 'doubt') {
     if (!('state' in asker)) play.questions.push(asker)

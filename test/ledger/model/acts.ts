@@ -1,12 +1,12 @@
 /** What gateways and fetchers do to lanes, done by the real ledger and by the model. */
-import type { ParkItem, Completion } from '../../../packages/ledger/src/index.ts'
+import type { Completion, ParkItem } from '@decorum/ledger'
 import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
 import {
   type Act,
   caller,
   clockOf,
-  forgetOldest,
   DELAYS,
+  forgetOldest,
   holderOf,
   IDS,
   isConnecting,

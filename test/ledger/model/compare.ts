@@ -35,7 +35,8 @@ export const view: Act = async (play, dice) => {
       backOff: expected.closedUntil > now ? { until: expected.closedUntil, incidents: expected.incidents } : undefined,
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
       blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
-      override: expected.override !== undefined && expected.override.until > now ? expected.override.delayMs : undefined,
+      override:
+        expected.override !== undefined && expected.override.until > now ? expected.override.delayMs : undefined,
       delays: Object.fromEntries(rules.AGENTS.map((name) => [name, expected.delays.get(name)])),
       lanes: rules.AGENTS.map((agent) => rules.look(play.model, laneName(agent, origin))),
     },

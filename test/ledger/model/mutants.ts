@@ -492,7 +492,12 @@ export const MUTANTS: Mutant[] = [
     find: 'til = math.max(til, ended',
     put: 'til = math.max(0, ended',
   },
-  { name: 'incidents are never forgotten', file: 'complete', find: '(til > 0 and now - til > QUIET) and 1 or', put: '' },
+  {
+    name: 'incidents are never forgotten',
+    file: 'complete',
+    find: '(til > 0 and now - til > QUIET) and 1 or',
+    put: '',
+  },
   // URLs
   {
     name: 'the wrong list loses its head',

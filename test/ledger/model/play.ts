@@ -113,7 +113,8 @@ export async function unlessInDoubt<T>(asked: Promise<T>): Promise<T | 'doubt'> 
 
 export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'started' && kind !== 'robots'
-export const isUnused = ({ state, kind }: Holder): boolean => state === 'started' && (kind === 'hop' || kind === 'clock')
+export const isUnused = ({ state, kind }: Holder): boolean =>
+  state === 'started' && (kind === 'hop' || kind === 'clock')
 export const isAsking = ({ state, kind }: Holder): boolean => state === 'started' && kind === 'robots'
 
 /** A page or a hop that was a robots fetch, and is over. */

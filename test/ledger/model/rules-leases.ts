@@ -317,7 +317,8 @@ function backOff(
     origin.failures = 0
     lengthMs = retryAfterMs ?? Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
   }
-  if (lengthMs !== undefined) origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))
+  if (lengthMs !== undefined)
+    origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))
 }
 
 export type Word = {

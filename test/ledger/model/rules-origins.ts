@@ -74,7 +74,8 @@ export function endRobotsFetch(m: Model, call: Call, name: string, fence: number
     if (lane?.clock !== undefined && lane.due !== undefined) {
       lane.due = lane.clock
       delete lane.clock
-    } else if (lane?.lease?.started !== undefined) lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
+    } else if (lane?.lease?.started !== undefined)
+      lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
   }
   return 'completed'
 }

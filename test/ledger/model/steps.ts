@@ -1,6 +1,6 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { beginOrders, confirm, acquire, park, release, resolve, complete, reserve } from './acts.ts'
-import { endRobotsFetch, record, operate, reap } from './acts-origins.ts'
+import { acquire, beginOrders, complete, confirm, park, release, reserve, resolve } from './acts.ts'
+import { endRobotsFetch, operate, reap, record } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'

@@ -1,8 +1,8 @@
 /** The silence a lane owes. */
-import type { Agent } from '@decorum/protocol'
+import type { Agent } from '@decorum/config'
 import type { RobotsTxt } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { delayAfter, effectiveDelay, tokensOf } from '../../../packages/ledger/src/delay.ts'
+import { delayAfter, effectiveDelay, tokensOf } from '../../../packages/politeness/src/effective-delay.ts'
 
 const agent: Agent = {
   name: 'Bot-Web',

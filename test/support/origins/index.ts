@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Evidence, readLogs } from '@decorum/audit'
-import type { Site } from '../../../packages/cli/src/demo/behaviour.ts'
-import { spawnWeb, type WebProcess } from '../../../packages/cli/src/demo/web-process.ts'
+import type { Site } from '../../../packages/synthetic-web/src/behaviour.ts'
+import { spawnWeb, type WebProcess } from '../../../packages/synthetic-web/src/web-process.ts'
 
-export type { Answer, Script, Site } from '../../../packages/cli/src/demo/behaviour.ts'
+export type { Answer, Script, Site } from '../../../packages/synthetic-web/src/behaviour.ts'
 
 export type RecordedWeb = WebProcess & {
   /** file of the record */

@@ -3,7 +3,7 @@
  * sites saw it: from the end of one exchange to the start of the next. Lines may come in any order; each costs some 60
  * bytes and its path until the report is asked for.
  */
-import type { PaceGroups } from '@decorum/protocol'
+import type { PaceGroups } from '@decorum/politeness'
 import type { AgentFinder } from '../agents.ts'
 import { originOf } from '../origin.ts'
 import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'

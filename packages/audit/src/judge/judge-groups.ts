@@ -2,7 +2,7 @@
  * Pace groups: lanes that share a delay, or a number of places, as the operator's PACE_GROUPS says. From the start of a
  * request until its delay is over it takes one of the places.
  */
-import type { PaceGroups } from '@decorum/protocol'
+import type { PaceGroups } from '@decorum/politeness'
 import type { AuditedAgent } from '../agents.ts'
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'

@@ -12,7 +12,9 @@ import {
   textReport,
   UnreadableLogError,
 } from '@decorum/audit'
-import { loadAgents, loadPaceGroups, type PaceGroups, printable } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+import { printable } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { writeLines } from '../terminal.ts'

@@ -1,6 +1,7 @@
 /** `decorum enqueue FILE|-`: candidates into a running fleet, and back. */
 import { type Candidate, openFrontier } from '@decorum/client'
-import { type Agents, readUrl } from '@decorum/protocol'
+import type { Agents } from '@decorum/config'
+import { readUrl } from '@decorum/protocol'
 import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'

@@ -1,7 +1,7 @@
 /** `decorum origin ORIGIN --pause …`: the operator's hand, as typed. Done through the ledger, and written down there. */
 import { userInfo } from 'node:os'
+import type { Agents } from '@decorum/config'
 import type { Ledger, Operation } from '@decorum/ledger'
-import type { Agents } from '@decorum/protocol'
 import { UsageError } from '../exit.ts'
 
 export type ActionOptions = {

@@ -1,6 +1,8 @@
 /** `decorum origin ORIGIN`: what the fleet knows of one site, and the operator's hand on it. */
+
+import type { Agent, Agents } from '@decorum/config'
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
-import { type Agent, type Agents, printable, printableAll, readUrl } from '@decorum/protocol'
+import { printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
@@ -114,7 +116,8 @@ function fixedDelayWord(view: OriginView, agent: Agent): string {
   const byHand = view.override?.delayMs ?? 0
   if (byHand > (delay?.delayMs ?? agent.minDelayMs)) return `${duration(byHand)} (by hand)`
   if (delay === undefined) return `${duration(agent.minDelayMs)} (the agent's own; no rules yet)`
-  if (delay.clampedFrom !== undefined) return `${duration(delay.delayMs)} (clamped: the site asks for ${delay.clampedFrom} s)`
+  if (delay.clampedFrom !== undefined)
+    return `${duration(delay.delayMs)} (clamped: the site asks for ${delay.clampedFrom} s)`
   return `${duration(delay.delayMs)} (${delay.delayMs > agent.minDelayMs ? "the site's crawl-delay" : "the agent's own"})`
 }
 

@@ -1,7 +1,7 @@
 /** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { cacheFolder } from '../cache-folder.ts'
+import { cacheFolder } from '@decorum/local-redis'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
@@ -57,11 +57,11 @@ function longestStopMs(role: Role): number {
 async function start(role: Role): Promise<RunningService> {
   switch (role) {
     case 'gateway':
-      return (await import('../../../../services/gateway/src/main.ts')).main()
+      return (await import('@decorum/gateway')).main()
     case 'fetcher':
-      return (await import('../../../../services/fetcher/src/main.ts')).main()
+      return (await import('@decorum/fetcher')).main()
     case 'console':
-      return (await import('../../../../services/console/src/main.ts')).main()
+      return (await import('@decorum/console')).main()
     default:
       return role satisfies never
   }

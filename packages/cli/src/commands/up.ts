@@ -1,12 +1,12 @@
 /** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { privateFolder } from '@decorum/local-redis'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { privateFolder } from '../make-folder.ts'
 import { called, troubleTeller, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
 

@@ -6,10 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
-import { makeFolder, safeFolder } from '../make-folder.ts'
-import { placeOf } from '../redis-note.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */

@@ -7,18 +7,19 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { agentsOf, judgeRecord, type Report, readLogs, textReport } from '@decorum/audit'
-import { loadAgents, printable, printableAll } from '@decorum/protocol'
+import { loadAgents } from '@decorum/config'
+import { ensureRedis } from '@decorum/local-redis'
+import { printable, printableAll } from '@decorum/protocol'
+import { spawnWeb, type WebProcess } from '@decorum/synthetic-web'
 import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { ensureRedis } from '../redis-server.ts'
 import { tellJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
 import { DEMO, demoEnv } from './settings.ts'
 import { DEMO_AGENTS, demoSites, demoUrls, kindOf } from './sites.ts'
-import { spawnWeb, type WebProcess } from './web-process.ts'
 
 export type DemoOptions = {
   /** folder for the sites' record and the agents file */
@@ -134,7 +135,11 @@ function waitingFor(web: WebProcess, urls: string[]): string {
 }
 
 async function auditOf(folder: string): Promise<Report> {
-  const agents = loadAgents({ agents: JSON.stringify(DEMO_AGENTS), defaultDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs })
+  const agents = loadAgents({
+    agents: JSON.stringify(DEMO_AGENTS),
+    defaultDelayMs: DEMO.delayMs,
+    maxDelayMs: DEMO.capMs,
+  })
   return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
     agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs }),
     robotsRetryMs: DEMO.robotsRetryMs,

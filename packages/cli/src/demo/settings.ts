@@ -1,5 +1,5 @@
 /** The demo's settings: those of a real fleet, with its times scaled so that an outage fits into half a minute. */
-import { common } from '@decorum/protocol'
+import { common } from '@decorum/config'
 import { DEMO_AGENTS } from './sites.ts'
 
 export const DEMO = {

@@ -1,6 +1,7 @@
 /** The operator's hand over HTTP: what was asked becomes an operation of the ledger, which alone decides what it means. */
+
+import type { Agents } from '@decorum/config'
 import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
-import type { Agents } from '@decorum/protocol'
 import { isForever } from '../words.ts'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
@@ -38,7 +39,10 @@ export async function act(
     }
     case 'restore-delay':
       // A delay of nothing that has ended already: the ledger keeps one word for both
-      await ledger.operate({ ...base, action: 'delay', delayMs: 0, until: (await ledger.viewOrigin(origin, [])).now }, keys)
+      await ledger.operate(
+        { ...base, action: 'delay', delayMs: 0, until: (await ledger.viewOrigin(origin, [])).now },
+        keys,
+      )
       return {}
     case 'resume':
     case 'unblock':

@@ -1,6 +1,9 @@
 /** May this URL be fetched now? Answered from what the fleet knows at this moment; nothing is fetched, nothing is changed. */
-import { type Ledger, type OriginView, tokensOf } from '@decorum/ledger'
-import type { Agent, CrawlUrl } from '@decorum/protocol'
+
+import type { Agent } from '@decorum/config'
+import type { Ledger, OriginView } from '@decorum/ledger'
+import { tokensOf } from '@decorum/politeness'
+import type { CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
 import { delayOwed } from '../delay-owed.ts'
 import { robotsWord, whyItWaits } from '../why.ts'
@@ -30,7 +33,12 @@ export async function check(ledger: Ledger, agent: Agent, { origin, path }: Craw
     ...verdictOf(judgement, now),
     ...explained(rules, url, agent),
     ...inForce(judgement, view, hash),
-    delay: { ...delayOwed(view, agent), floorMs: agent.minDelayMs, capMs: agent.maxDelayMs, ...siteDelay(rules, agent) },
+    delay: {
+      ...delayOwed(view, agent),
+      floorMs: agent.minDelayMs,
+      capMs: agent.maxDelayMs,
+      ...siteDelay(rules, agent),
+    },
     lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), delay: delayOwed(view, agent) },
     robots: robotsWord(state),
     state,

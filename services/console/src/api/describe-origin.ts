@@ -1,6 +1,7 @@
 /** An origin as the API and its page tell it: the ledger's view, with the reason behind each lane. Pure. */
+
+import type { Agents } from '@decorum/config'
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
-import type { Agents } from '@decorum/protocol'
 import { type DelayOwed, delayOwed } from '../delay-owed.ts'
 import { robotsWord, type Why, whyItWaits } from '../why.ts'
 

@@ -1,6 +1,7 @@
 /** Origins by their lanes: as they open, or as their leases end; those alone that wait for one reason, if wanted. */
+
+import type { Agents } from '@decorum/config'
 import { type LaneList, type Ledger, type PartitionView, thatAnswer } from '@decorum/ledger'
-import type { Agents } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { describeOrigin, type ToldLane, type ToldOrigin } from './describe-origin.ts'
 

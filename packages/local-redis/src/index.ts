@@ -1,0 +1,10 @@
+/** A Redis for a machine that has none running: found, fetched, started, guarded. Start at `ensureRedis`. */
+export * from './cache-folder.ts'
+export * from './keep-redis.ts'
+export * from './kernel-name.ts'
+export * from './make-folder.ts'
+export * from './meeting-place.ts'
+export * from './redis-errors.ts'
+export * from './redis-line.ts'
+export * from './redis-note.ts'
+export * from './redis-server.ts'

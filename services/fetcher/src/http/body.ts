@@ -1,0 +1,185 @@
+/**
+ * The body of one answer while it comes in: counted, digested, and kept only when somebody wants it. What is kept
+ * stays in memory up to a bound and continues in a temporary file, so that a hundred endless bodies cost little.
+ */
+import { createHash, type Hash, randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SPOOL_MEMORY_BYTES } from '../limits.ts'
+import { giveBack } from '../orders/give-back.ts'
+import { sha1 } from './digest.ts'
+
+/** Chunks below this are gathered: each costs as much as a large one, in time and in memory. */
+const SMALL_BYTES = 2_048
+const GATHER_BYTES = 16_384
+
+/** Somebody reads a body that was let go: nothing that is made of it would be true. */
+export class DiscardedBodyError extends Error {
+  override readonly name = 'DiscardedBodyError'
+  readonly code = 'ERR_BODY_DISCARDED'
+  constructor() {
+    super('the body was let go before it was read')
+  }
+}
+
+export class Body {
+  /** octets so far, as they came over the wire */
+  bytes = 0
+  #kept: Uint8Array[] = []
+  #keptBytes = 0
+  #gathered: Buffer | undefined
+  #gatheredBytes = 0
+  #hash: Hash | undefined
+  #digest: Uint8Array | Promise<Uint8Array> | undefined
+  #file: FileHandle | undefined
+  #spooled = 0
+  #writing: Promise<void> | undefined
+  #failed: Error | undefined
+  #isDiscarded = false
+  /** false: only counted and digested */
+  readonly isKept: boolean
+
+  constructor(isKept: boolean) {
+    this.isKept = isKept
+  }
+
+  /**
+   * Takes a chunk, which is the body's own from then on. @returns a promise when the sender should pause until it resolves; it
+   * never rejects.
+   */
+  write(chunk: Uint8Array): Promise<void> | undefined {
+    const isFirst = this.bytes === 0
+    this.bytes += chunk.length
+    if (isFirst || chunk.length >= SMALL_BYTES) {
+      void this.#gather()
+      return this.#reserve(chunk)
+    }
+    this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
+    this.#gathered.set(chunk, this.#gatheredBytes)
+    this.#gatheredBytes += chunk.length
+    return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
+  }
+
+  /** SHA-1 of all octets; the body is complete by then. @throws DiscardedBodyError */
+  digest(): Uint8Array | Promise<Uint8Array> {
+    this.#assertThere()
+    if (this.#digest === undefined) {
+      void this.#gather()
+      this.#digest = this.#hash === undefined ? sha1(this.#kept) : this.#hash.digest()
+      if (!this.isKept) this.#forget()
+    }
+    return this.#digest
+  }
+
+  /**
+   * The octets in order: all of them, or an error; never fewer without a word.
+   * @throws DiscardedBodyError, also in the midst of reading; what the temporary file threw (disk full …)
+   */
+  async *read(): AsyncGenerator<Uint8Array> {
+    void this.#gather()
+    await this.#writing
+    if (this.#failed !== undefined) throw this.#failed
+    this.#assertThere()
+    let bytes = 0
+    if (this.#file !== undefined) {
+      while (bytes < this.#spooled) {
+        const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(65_536), 0, 65_536, bytes)
+        if (bytesRead === 0) throw new Error('the temporary file of a body was cut')
+        bytes += bytesRead
+        yield buffer.subarray(0, bytesRead)
+        this.#assertThere()
+      }
+    }
+    for (const chunk of this.#kept) {
+      bytes += chunk.length
+      yield chunk
+      this.#assertThere()
+    }
+    if (bytes !== this.bytes) throw new Error(`${bytes} of ${this.bytes} octets of a body can be read`)
+  }
+
+  /** All octets when they are in memory: no copying for the common small page. @throws DiscardedBodyError */
+  inMemory(): Uint8Array[] | undefined {
+    this.#assertThere()
+    void this.#gather()
+    const isElsewhere = this.#file !== undefined || this.#failed !== undefined || this.#writing !== undefined
+    return this.isKept && !isElsewhere ? this.#kept : undefined
+  }
+
+  /** Frees what was kept; from then on it cannot be read. */
+  async discard(): Promise<void> {
+    this.#isDiscarded = true
+    this.#kept = []
+    this.#gathered = undefined
+    this.#gatheredBytes = 0
+    await this.#writing
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  #assertThere(): void {
+    if (this.#isDiscarded) throw new DiscardedBodyError()
+  }
+
+  #gather(): Promise<void> | undefined {
+    if (this.#gathered === undefined || this.#gatheredBytes === 0) return undefined
+    const chunk = this.#gathered.subarray(0, this.#gatheredBytes)
+    this.#gathered = undefined
+    this.#gatheredBytes = 0
+    return this.#reserve(chunk)
+  }
+
+  #reserve(chunk: Uint8Array): Promise<void> | undefined {
+    this.#kept.push(chunk)
+    this.#keptBytes += chunk.length
+    if (this.bytes <= SPOOL_MEMORY_BYTES) return undefined // digested at its end, as a whole
+    if (this.#hash === undefined) {
+      this.#hash = createHash('sha1')
+      for (const before of this.#kept) this.#hash.update(before)
+    } else this.#hash.update(chunk)
+    if (!this.isKept) {
+      this.#forget()
+      return undefined
+    }
+    if (this.#keptBytes <= SPOOL_MEMORY_BYTES || this.#failed !== undefined) return undefined
+    this.#writing ??= this.#spool().finally(() => {
+      this.#writing = undefined
+    })
+    return this.#writing
+  }
+
+  /** What nobody will read: it came in here alone, so nobody else holds it. */
+  #forget(): void {
+    for (const chunk of this.#kept) giveBack(chunk)
+    this.#kept = []
+  }
+
+  async #spool(): Promise<void> {
+    try {
+      while (this.#keptBytes > SPOOL_MEMORY_BYTES) {
+        const chunks = this.#kept
+        this.#kept = []
+        this.#keptBytes = 0
+        this.#file ??= await anonymousFile()
+        for (let rest = Buffer.concat(chunks); rest.length > 0; ) {
+          const { bytesWritten } = await this.#file.write(rest, 0, rest.length, this.#spooled)
+          this.#spooled += bytesWritten
+          rest = rest.subarray(bytesWritten)
+        }
+      }
+    } catch (error) {
+      this.#failed = error as Error
+      this.#kept = []
+      this.#keptBytes = 0
+    }
+  }
+}
+
+/** A file without a name: gone with its descriptor, also when the process is killed. */
+async function anonymousFile(): Promise<FileHandle> {
+  const path = join(tmpdir(), `decorum-body-${randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
+  await unlink(path)
+  return file
+}

@@ -1,0 +1,25 @@
+/** What we say to a site: few headers, the same every time, no cookies, no referrer. */
+import type { Agent } from '@decorum/config'
+
+/** Codings that decode.ts reads; nothing else is asked for. */
+export const ACCEPTED_CODINGS = 'gzip, deflate, br, zstd'
+
+const known = new WeakMap<Agent, string[]>()
+
+/** Header list of an agent, as undici takes it: name, value, … */
+export function headersOf(agent: Agent): string[] {
+  let list = known.get(agent)
+  if (list === undefined) {
+    list = ['user-agent', agent.userAgent, 'accept', '*/*', 'accept-encoding', ACCEPTED_CODINGS]
+    known.set(agent, list)
+  }
+  return list
+}
+
+/** The head as undici writes it to the socket (undici/lib/dispatcher/client-h1.js, writeH1), for the archive. */
+export function requestHead(origin: string, path: string, headers: readonly string[]): string {
+  const host = origin.slice(origin.indexOf('//') + 2)
+  let head = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+  for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return `${head}\r\n`
+}

@@ -1,0 +1,84 @@
+/**
+ * ④ Orders out of the queue into slots. A job ends as soon as each of its orders has found a slot: from there on the
+ * lease is the authority, and BullMQ neither retries nor repeats anything. While all slots are taken the job waits,
+ * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
+ */
+import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
+import { closeWithin, crashPoint } from '@decorum/runtime'
+import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
+import type { Stats } from '../process/stats.ts'
+import type { Slots } from './slots.ts'
+
+/** `stop`: no more jobs; resolves when every order that was placed has ended. */
+export type OrdersIn = { stop(): Promise<void> }
+
+export type OrdersInOptions = {
+  /** hash tags of the partitions, braces included */
+  tags: readonly string[]
+  connection: ConnectionOptions
+  slots: Slots
+  stats: Stats
+  /** never rejects */
+  carryOut: (order: Order) => Promise<void>
+  /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
+  endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
+  log: { warn(fields: object, message: string): void }
+}
+
+/**
+ * Jobs of one partition that may be in hand at once: while one is being placed the next are on their way. More where there
+ * are many slots to keep busy over the time that a job takes to come; never more orders than two slots in five would take.
+ */
+const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
+
+export function openOrdersIn(options: OrdersInOptions): OrdersIn {
+  const { tags, connection, slots, stats, carryOut, endUnreadable, log } = options
+  const workers = tags.map((tag) => {
+    const worker = new Worker(
+      ORDERS,
+      async (job) => {
+        const orders = ordersIn(job.data)
+        if (orders === undefined) {
+          stats.badJobs++
+          throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
+        }
+        crashPoint('orders.received')
+        worker.concurrency = jobsAtOnce(slots.size) // the slots may have become more or fewer
+        const placed = orders.map((read) => {
+          if (read.ok) return slots.place(() => carryOut(read.order))
+          stats.badOrders++
+          const { why, lane } = read
+          log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')
+          return lane === undefined ? undefined : endUnreadable(lane, why)
+        })
+        await Promise.all(placed.filter((placing) => placing !== undefined))
+        crashPoint('orders.placed')
+      },
+      {
+        ...queueOptions(tag),
+        connection,
+        concurrency: jobsAtOnce(slots.size),
+        runRetryDelay: 1_000, // Redis was away
+        lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
+        maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      },
+    )
+    worker.on('failed', (job, error) =>
+      log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
+    )
+    let said = '' // an outage is tried again every second
+    worker.on('error', ({ message }) => {
+      if (message !== said) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
+      said = message
+    })
+    return worker
+  })
+  return {
+    async stop() {
+      await closeWithin(workers.map((worker) => worker.close()))
+      await slots.empty()
+    },
+  }
+}

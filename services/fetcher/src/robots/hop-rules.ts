@@ -1,0 +1,61 @@
+/**
+ * Where a redirected robots.txt may lead (docs/robots.md): a URL that the rules of its origin forbid is not requested, nor is
+ * one of another origin that its last known rules forbade, or whose robots.txt is unreachable. An origin of which nothing is
+ * known may be visited: a site may keep its robots.txt elsewhere.
+ */
+
+import type { Agent } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { tokensOf } from '@decorum/politeness'
+import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
+
+/** Why a hop to this URL is not made, or undefined. */
+export type ForbidsHop = (origin: string, path: string) => Promise<string | undefined>
+
+/**
+ * @param asking  the origin whose robots.txt is asked for. It has just answered, so an outage of it has ended; and where it
+ *                sends us on its own ground it overrules what it said in a file that has expired.
+ * @param now     Redis's clock, ms
+ */
+export function hopRules(
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>,
+  agent: Agent,
+  asking: string,
+  now: () => number,
+): ForbidsHop {
+  return async (origin, path) => {
+    if (path === '/robots.txt') return undefined // it may always be asked for (RFC 9309 §2.2.2)
+    const partition = ledger.partitionOf(origin)
+    const body = (hash: string) => ledger.body(partition, hash)
+    try {
+      const [known] = await ledger.robotsStates(partition, [origin])
+      const { question: _, ...state } = known?.state ?? {}
+      const at = (instant: number) => verdictOf(state, origin + path, agent, instant, body)
+      const own = origin === asking
+      let verdict = await at(now())
+      if (!own && verdict !== 'unreadable' && verdict.kind === 'ask' && state.answer !== undefined)
+        verdict = await at(state.answer.at)
+      if (verdict === 'unreadable') return `the rules of ${origin} cannot be read`
+      if (verdict.kind === 'refused') return `${origin} forbids ${path} (line ${verdict.rule.line} of its robots.txt)`
+      if (verdict.kind === 'wait' && !own) return `the robots.txt of ${origin} is unreachable`
+      return undefined
+    } catch {
+      return `the rules of ${origin} could not be asked for`
+    }
+  }
+}
+
+async function verdictOf(
+  state: RobotsState,
+  url: string,
+  agent: Agent,
+  now: number,
+  body: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<Judgement | 'unreadable'> {
+  const policy = policies[agent.profile]
+  const hash = needsRules(state, policy, now)
+  if (hash === undefined) return judge(state, url, tokensOf(agent), policy, now)
+  const octets = await body(hash)
+  if (octets === undefined) return 'unreadable'
+  return judge({ ...state, rules: parseRobots(octets, { policy }) }, url, tokensOf(agent), policy, now)
+}

@@ -1,0 +1,38 @@
+/**
+ * When pages of an origin last answered well, as far as this process has seen. Told with the next failure of its
+ * robots.txt: after a month of failures a profile may let in who finds the site otherwise accessible (docs/spec/robots.md §6,
+ * `google`). What is forgotten here, or seen by another process alone, leaves the origin shut: slower, never ruder.
+ */
+import type { Agents } from '@decorum/config'
+import { type Instant, policies, type RobotsEvent, type RobotsState, step } from '@decorum/robots'
+
+export type SiteAnswers = {
+  /** A page of the origin answered with this status. */
+  heard(origin: string, status: number, at: Instant): void
+  /** The state before `event` is told to it: with the news, when the event is a failure and there is any. */
+  toldTo(state: RobotsState, origin: string, event: RobotsEvent): RobotsState
+}
+
+/** Origins remembered at once, the latest ones. */
+const REMEMBERED = 10_000
+
+/** Remembers nothing when no agent's profile would read it. */
+export function siteAnswers({ list }: Agents): SiteAnswers {
+  const isRead = list.some(({ profile }) => policies[profile].afterwards === 'open-if-site-answers')
+  const latest = new Map<string, Instant>()
+  return {
+    heard(origin, status, at) {
+      if (!isRead || status >= 500) return
+      latest.delete(origin)
+      latest.set(origin, at)
+      const [oldest] = latest.size > REMEMBERED ? latest.keys() : []
+      if (oldest !== undefined) latest.delete(oldest)
+    },
+    toldTo(state, origin, event) {
+      const at = latest.get(origin)
+      const isFailure =
+        event.kind === 'unanswered' || (event.kind === 'answered' && (event.status === 429 || event.status >= 500))
+      return at === undefined || !isFailure ? state : step(state, { kind: 'site-answered' }, at)
+    },
+  }
+}

@@ -1,0 +1,105 @@
+/** Pages as files: for each URL its decoded body and a JSON beside it, in a folder per host. The latest visit stays. */
+import { hash } from 'node:crypto'
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '../http/decode.ts'
+import { base32 } from '../http/digest.ts'
+import { single } from '../http/read-answer.ts'
+import { DECODED_MAX_BYTES } from '../limits.ts'
+import type { Page, Sink } from './sink.ts'
+
+/**
+ * Bodies pass piece by piece from the wire's octets to the file, in turn with all others that are unpacked in this
+ * process (decode.ts says how many); none is in memory as a whole.
+ */
+export async function openFolder(folder: string): Promise<Sink> {
+  await mkdir(folder, { recursive: true })
+  let serial = 0
+  return {
+    keepsBodies: true,
+    async store(page, signal) {
+      const { host } = new URL(page.url)
+      const place = join(safe(host), hash('sha256', page.url, 'hex').slice(0, 32))
+      const path = join(folder, place)
+      const part = `${path}.${process.pid}-${serial++}.part` // nobody reads half a file
+      const { body } = page.answer
+      const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
+      return inTurn(async () => {
+        await mkdir(join(folder, safe(host)), { recursive: true })
+        try {
+          const { bytes, ...note } = await writeBody(part, page, signal)
+          const digest = `sha1:${base32(await body.digest())}`
+          const said = JSON.stringify(describe(page, { digest, ...note }))
+          signal.throwIfAborted() // later than this the body may be gone, and both files are written or none
+          await rename(part, `${path}.body`)
+          await writeFile(part, `${said}\n`, { flag: 'wx' })
+          await rename(part, `${path}.json`)
+          return { file: `${place}.body`, offset: 0, length: bytes }
+        } finally {
+          await rm(part, { force: true })
+        }
+      }, signal)
+    },
+    close: async () => {},
+  }
+}
+
+/** Host names are letters, digits, dots and dashes; the brackets and colons of IPv6 and ports are not for every file system. */
+const safe = (host: string): string => host.replace(/[^a-z0-9.-]/gi, '_').replace(/^\.+/, '_')
+
+type Note = { coding: Coding; cut: Decoded['cut']; undecodable?: string }
+type Written = Note & { bytes: number }
+
+/** A body that does not decode is kept as it came: it is what the site said. */
+async function writeBody(path: string, { answer }: Page, signal: AbortSignal): Promise<Written> {
+  const file = await open(path, 'wx')
+  try {
+    const write = async (coding: Coding, complete: boolean): Promise<Written> => {
+      let at = 0
+      const reserve = async (chunk: Uint8Array): Promise<void> => {
+        signal.throwIfAborted()
+        await writeAll(file, chunk, at)
+        at += chunk.length
+      }
+      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, reserve)
+      const kept = Math.min(bytes, DECODED_MAX_BYTES)
+      await file.truncate(kept)
+      return { coding, cut, bytes: kept }
+    }
+    try {
+      return await write(codingOf(single(answer.headers, 'content-encoding')), answer.truncated === false)
+    } catch (error) {
+      if (!(error instanceof DecodingError)) throw error
+      return { ...(await write('identity', true)), undecodable: error.message }
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) {
+    done += (await file.write(chunk, done, chunk.length - done, at + done)).bytesWritten
+  }
+}
+
+function describe({ kind, url, agent, id, meta, answer }: Page, note: Note & { digest: string }): object {
+  const { status, statusText, headers, body, truncated, startedAt, timing, address, tls } = answer
+  return {
+    kind,
+    url,
+    agent,
+    id,
+    meta,
+    status,
+    statusText,
+    headers,
+    bytes: body.bytes,
+    truncated,
+    ...note,
+    startedAt,
+    timing,
+    address,
+    tls,
+  }
+}
