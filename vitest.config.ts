@@ -1,14 +1,12 @@
 /**
- * The five kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
+ * The four kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
  * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
 
 const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
-const faults = ['test/{faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
-// The pace is a fact of these, or the machine is busy with them anyway.
-const journeys = ['test/journey/**/*.test.ts', 'test/faults/storm.test.ts']
+const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
 /** Waiting is for an event; only what hangs is ended. */
 const expect = { poll: { timeout: 90_000 } }
@@ -26,7 +24,7 @@ export default defineConfig({
           name: 'redis',
           expect,
           include: ['test/**/*.test.ts'],
-          exclude: [...pure, ...fetcher, ...faults, ...journeys],
+          exclude: [...pure, ...fetcher, ...faults],
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -49,31 +47,17 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes that die, freeze and wait for leases to end: two files at a time.
+        // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting, so more files than cores.
         test: {
           name: 'faults',
           expect,
           include: faults,
-          exclude: [...pure, ...journeys],
+          exclude: [...pure],
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
           sequence: { groupOrder: 3 },
-        },
-      },
-      {
-        // Whole fleets, one file at a time.
-        test: {
-          name: 'journey',
-          expect,
-          include: journeys,
-          exclude: pure,
-          globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
-          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -7,7 +7,7 @@ await main(async () => {
   const { env } = await prepare()
   const results = await runJudges(env)
   // One after the other: what a suite measures, another must not disturb.
-  for (const project of ['unit', 'redis', 'fetcher', 'faults', 'journey']) {
+  for (const project of ['unit', 'redis', 'fetcher', 'faults']) {
     results.push(await runSuite(project, env, { show: true }))
   }
   return close(results)

@@ -7,10 +7,9 @@ import { redisForTest } from '../support/redis.ts'
 const first = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const only = process.env.DECORUM_POINT
 const servers = { gateway: await redisForTest(), fetcher: await redisForTest() }
-const seedsOf = {
-  kill: process.env.DECORUM_SEED === undefined ? [first, first + 1, first + 2] : [first],
-  freeze: [first],
-}
+/** Each run has a seed of its own, and so other moments; DECORUM_SEEDS=3 kills three times at each point. */
+const count = Number(process.env.DECORUM_SEEDS ?? 1)
+const seedsOf = { kill: Array.from({ length: count }, (_, n) => first + n), freeze: [first] }
 
 // Side by side with one another, each deed after the other: two fleets at a time are enough for a small machine.
 test.concurrent.each(['gateway', 'fetcher'] as Role[])(

@@ -147,7 +147,7 @@ export const KINDS: Kind[] = [
     urls: [...pages(5), ['/elsewhere/page', 'disallowed']],
   },
   {
-    name: 'back-off',
+    name: 'forbidden',
     title: 'everything disallowed',
     count: 3,
     site: () => ({ robots: rules('User-agent: *', 'Disallow: /') }),
@@ -194,7 +194,7 @@ export const KINDS: Kind[] = [
     site: (n) => ({
       robots: rules('User-agent: *', 'Disallow: /hidden'),
       paths: {
-        '/to-forbidden': { status: 302, location: `{origin:shut-${n}}/welcome` },
+        '/to-forbidden': { status: 302, location: `{origin:forbidden-${n}}/welcome` },
         '/to-page': { status: 301, location: `{origin:plain-${n}}/landing` },
         '/to-hidden': { status: 307, location: '/hidden' },
       },
