@@ -4,7 +4,7 @@
  */
 import { defineConfig } from 'vitest/config'
 
-const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
+const pure = ['test/robots/**/*.test.ts', 'test/{config,politeness,protocol}/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
 const faults = ['test/{faults,setup,readme}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 // The pace is a fact of these, or the machine is busy with them anyway.

@@ -52,8 +52,11 @@ export function readBody(
       const message = `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`
       return { error: 'unknown-agent', message: place(line, message), ...at(line) }
     }
-    const { hops: _, ...candidate } = read.candidate // only the fetcher knows of redirects
-    candidates.push({ candidate, host: hostOf(read.at.origin) })
+    if (read.candidate.hops !== undefined) {
+      const message = 'hops: only the fleet itself counts redirects; leave it out'
+      return { error: 'bad-candidate', message: place(line, message), ...at(line) }
+    }
+    candidates.push({ candidate: read.candidate, host: hostOf(read.at.origin) })
   }
   if (candidates.length === 0) return { error: 'nothing-to-do', message: 'the body holds no candidate' }
   return { candidates }

@@ -1,8 +1,8 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
+import { delaySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from './api/answers.ts'
 import type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
 import type { Problem } from './api/route.ts'
-import { delaySentence } from './delay-owed.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
@@ -49,7 +49,7 @@ function known(origin: ToldOrigin): Html {
   const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
   const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
   const delay = delays.length === 0 ? '–' : delays.map(length).join(' · ')
-  const from = first === undefined ? '' : delays.length > 1 ? 'by agent, below' : delaySentence(first, origin)
+  const from = first === undefined ? '' : delays.length > 1 ? 'by agent, below' : delaySentence(first, origin, length)
   const hand = [
     blocked && { word: 'blocked', long: `blocked ${lasting(blocked.until, now)}` },
     paused && { word: 'paused', long: `paused ${lasting(paused.until, now)}` },
@@ -97,7 +97,7 @@ function laneRow(lane: ToldLane, origin: ToldOrigin): Html {
     head === undefined
       ? '–'
       : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` <span class="chip">high</span>`}${tries}`
-  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${delay === undefined ? '–' : delaySentence(delay, origin)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
+  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${delay === undefined ? '–' : delaySentence(delay, origin, length)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
 }
 
 function operationsTable(operations: Operation[]): Html {

@@ -1,9 +1,9 @@
 /** Why a lane waits: the one gate that holds it, in words. Pure: reads what the ledger says, decides nothing. */
 
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
-import type { Gate, Instant } from '@decorum/protocol'
+import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import { count, isForever, length } from './words.ts'
+import { count, length } from './words.ts'
 
 export const WAIT_STATES = [
   'in flight',

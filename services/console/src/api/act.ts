@@ -2,7 +2,7 @@
 
 import type { Agents } from '@decorum/config'
 import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
-import { isForever } from '../words.ts'
+import { isForever } from '@decorum/protocol'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
 import { Refusal } from './route.ts'

@@ -1,8 +1,7 @@
 /** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
-import { Candidate, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { Candidate, FOREVER, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
-import { FOREVER } from '../words.ts'
 import { complain } from './route.ts'
 
 const DAY = 86_400_000

@@ -1,8 +1,9 @@
-/** How long a lane keeps silent, and who decided it. */
+/** The delay of a lane as the ledger knows it, and what decided it. */
 import type { OriginView } from '@decorum/ledger'
+import { delayOwed, delaySentence } from '@decorum/politeness'
 import { expect, test } from 'vitest'
-import { delayOwed, delaySentence } from '../../../services/console/src/delay-owed.ts'
 
+const length = (ms: number): string => (ms < 60_000 ? `${ms / 1_000} s` : `${ms / 60_000} min`)
 const agent = { key: 'bot', minDelayMs: 1_000 }
 const origin = (more: Partial<OriginView>): OriginView => ({
   origin: 'http://a.example',
@@ -23,7 +24,7 @@ test('an agent that rests in proportion says so beside it', () => {
   const adaptive = { factor: 5, floorMs: 0, capMs: 10_000 }
   const delay = delayOwed(origin({ delays: rules(3_000) }), { ...agent, adaptiveDelay: adaptive })
   expect(delay).toEqual({ delayMs: 3_000, from: 'crawl-delay', adaptive })
-  expect(delaySentence(delay, origin({}))).toBe(
+  expect(delaySentence(delay, origin({}), length)).toBe(
     "3 s, the site's crawl-delay; 5 × the answer when that is longer, up to 10 s",
   )
 })
@@ -58,5 +59,5 @@ test.for([
 ] as const)('%s', ([, more, owed, sentence]) => {
   const view = origin(more)
   expect(delayOwed(view, agent)).toEqual(owed)
-  expect(delaySentence(delayOwed(view, agent), view)).toBe(sentence)
+  expect(delaySentence(delayOwed(view, agent), view, length)).toBe(sentence)
 })

@@ -1,8 +1,8 @@
-/** The silence a lane owes. */
+/** The delay that an agent owes under given rules. */
 import type { Agent } from '@decorum/config'
+import { delayAfter, effectiveDelay, tokensOf } from '@decorum/politeness'
 import type { RobotsTxt } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { delayAfter, effectiveDelay, tokensOf } from '../../../packages/politeness/src/effective-delay.ts'
 
 const agent: Agent = {
   name: 'Bot-Web',
@@ -56,4 +56,9 @@ test.each([
 
 test('tokens go from most to least specific', () => {
   expect(tokensOf(agent)).toEqual(['Bot-Web', 'bot'])
+})
+
+test('what was recorded of earlier rules still counts when the rules are not in force', () => {
+  expect(effectiveDelay(agent, undefined, 5_000)).toEqual({ delayMs: 5_000 })
+  expect(effectiveDelay(agent, asking(3), 500)).toEqual({ delayMs: 3_000 })
 })
