@@ -274,13 +274,13 @@ describe('/openapi.json', () => {
     )
     expect(described.sort()).toEqual(
       Object.values(routes)
-        .map(({ method, path }) => `${method} ${path}`)
+        .map(({ method, url }) => `${method.toLowerCase()} ${url.replace(':origin', '{origin}')}`)
         .sort(),
     )
-    for (const { method, path } of Object.values(routes)) {
-      const at = fleet.base + path.replace('{origin}', 'x')
-      const { status } = await fetch(at, { method: method.toUpperCase(), signal: AbortSignal.timeout(2_000) })
-      expect([method, path, status]).not.toEqual([method, path, 404])
+    for (const { method, url } of Object.values(routes)) {
+      const at = fleet.base + url.replace(':origin', 'x')
+      const { status } = await fetch(at, { method, signal: AbortSignal.timeout(2_000) })
+      expect([method, url, status]).not.toEqual([method, url, 404])
     }
   })
 
@@ -296,7 +296,17 @@ describe('/openapi.json', () => {
     expect(text).not.toContain('$defs')
   })
 
-  test('the overview leads to it', async () => {
-    expect(await (await fetch(fleet.base)).text()).toContain('href="/openapi.json"')
+  test('answers may gain members, bodies may not', async () => {
+    const { paths, components } = await document()
+    const { post } = paths['/v1/candidates'] as { post: { requestBody: { content: Record<string, unknown> } } }
+    expect(Object.keys(post.requestBody.content)).toEqual(['application/json', 'application/x-ndjson', 'text/plain'])
+    expect(components.schemas.CandidateInput).toMatchObject({ additionalProperties: false, required: ['url'] })
+    expect(components.schemas.Origin).not.toHaveProperty('additionalProperties')
+  })
+
+  test('the overview leads to its rendered page', async () => {
+    expect(await (await fetch(fleet.base)).text()).toContain('href="/reference"')
+    const page = await fetch(`${fleet.base}/reference`)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 })

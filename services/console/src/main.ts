@@ -6,9 +6,9 @@ import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
-import { totalsOf } from './headline.ts'
-import { type Look, looker } from './looks.ts'
-import { Pace, SAMPLE_MS } from './pace.ts'
+import { totalsOf } from './pages/headline.ts'
+import { type Look, looker } from './watch/looks.ts'
+import { Pace, SAMPLE_MS } from './watch/pace.ts'
 import { buildServer } from './server.ts'
 
 /** A Redis that has not answered by then is away, ms. */

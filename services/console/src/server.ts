@@ -2,15 +2,17 @@
 import { printableUrl } from '@decorum/protocol'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { collectRoutes, type KnownRoute } from './access.ts'
-import { type ApiParts, addApi, unavailable } from './api/mount.ts'
+import { collectRoutes, type KnownRoute } from './access/route-access.ts'
+import { addApi } from './api/mount.ts'
+import type { ApiParts } from './api/parts.ts'
+import { RefusedRequest, refuse, unavailable } from './api/route.ts'
 import { addBoard } from './board.ts'
-import { doorkeeper } from './door.ts'
-import type { Guesses } from './guesses.ts'
-import type { Look } from './looks.ts'
-import { buildMetrics } from './metrics.ts'
-import type { Pace } from './pace.ts'
-import { addPages } from './pages.ts'
+import { doorkeeper } from './access/guard.ts'
+import type { Guesses } from './access/guesses.ts'
+import type { Look } from './watch/looks.ts'
+import { buildMetrics } from './watch/metrics.ts'
+import type { Pace } from './watch/pace.ts'
+import { addPages } from './pages/pages.ts'
 
 /** Of an operator's action; POST /v1/candidates has a bound of its own (body-room.ts). */
 const USUAL_BODY_MAX_BYTES = 64 * 1024
@@ -54,6 +56,7 @@ export async function buildServer(
       .send({ error: 'not-found', message: `there is no ${request.method} ${printableUrl(request.url, 200)}` }),
   )
   server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof RefusedRequest) return refuse(reply, error.refusal)
     if (AWAY.has(error.code)) return reply.code(503).send(unavailable(error))
     const status = error.statusCode ?? 500
     if (status < 500) return reply.code(status).send({ error: 'bad-request', message: error.message })

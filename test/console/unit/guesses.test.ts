@@ -1,6 +1,6 @@
 /** Wrong passwords are slowed per address; the clock is the test's. */
 import { describe, expect, test } from 'vitest'
-import { countGuesses, type Guesses } from '../../../services/console/src/guesses.ts'
+import { countGuesses, type Guesses } from '../../../services/console/src/access/guesses.ts'
 
 const SECOND = 1_000
 

@@ -2,8 +2,8 @@
 import type { Member, PartitionView } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { headline, totalsOf } from '../../../services/console/src/headline.ts'
-import type { Look } from '../../../services/console/src/looks.ts'
+import { headline, totalsOf } from '../../../services/console/src/pages/headline.ts'
+import type { Look } from '../../../services/console/src/watch/looks.ts'
 
 const now = 1_800_000_000_000
 const fleet: Member[] = [

@@ -1,7 +1,7 @@
 /** The one sentence about an origin. */
 import { expect, test } from 'vitest'
 import type { ToldLane, ToldOrigin } from '../../../services/console/src/api/describe-origin.ts'
-import { originHeadline } from '../../../services/console/src/origin-headline.ts'
+import { originHeadline } from '../../../services/console/src/pages/origin-headline.ts'
 import type { Why } from '../../../services/console/src/why.ts'
 
 const now = 1_800_000_000_000

@@ -1,7 +1,7 @@
 /** The one sentence about an origin: the strongest reason among its lanes. Pure. */
-import type { ToldOrigin } from './api/describe-origin.ts'
-import type { WaitState, Why } from './why.ts'
-import { count, length } from './words.ts'
+import type { ToldOrigin } from '../api/describe-origin.ts'
+import type { WaitState, Why } from '../why.ts'
+import { count, length } from '../words.ts'
 
 export type OriginHeadline = {
   load: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'

@@ -1,8 +1,8 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
 import type { Member, PartitionView } from '@decorum/ledger'
-import type { Look } from './looks.ts'
-import { LATE_MS } from './why.ts'
-import { length, some } from './words.ts'
+import type { Look } from '../watch/looks.ts'
+import { LATE_MS } from '../why.ts'
+import { length, some } from '../words.ts'
 
 /** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
 export type SiteLoad = 'calm' | 'moving' | 'polite' | 'trouble'

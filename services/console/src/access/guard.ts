@@ -4,8 +4,8 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Access, refusePage } from './access.ts'
-import { isLoopback } from './config.ts'
+import { type Access, refusePage } from './route-access.ts'
+import { isLoopback } from '../config.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */

@@ -1,8 +1,8 @@
 /** The operator's hand as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
-import type { ToldOrigin } from './api/describe-origin.ts'
-import type { Problem } from './api/route.ts'
+import type { ToldOrigin } from '../api/describe-origin.ts'
+import type { Problem } from '../api/route.ts'
 import { type Html, html } from './html.ts'
-import { lasting, length } from './words.ts'
+import { lasting, length } from '../words.ts'
 
 /** What a form sends: text by name. */
 export type FormFields = Record<string, string>

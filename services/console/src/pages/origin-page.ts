@@ -1,14 +1,14 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
 import { delaySentence } from '@decorum/politeness'
-import type { CheckAnswer, Operation } from './api/answers.ts'
-import type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
-import type { Problem } from './api/route.ts'
+import type { CheckAnswer, Operation } from '../api/answers.ts'
+import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
+import type { Problem } from '../api/route.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
 import { originHeadline } from './origin-headline.ts'
-import { opensIn } from './why.ts'
-import { clock, count, day, lasting, length, some } from './words.ts'
+import { opensIn } from '../why.ts'
+import { clock, count, day, lasting, length, some } from '../words.ts'
 
 export type OriginFacts = { origin: ToldOrigin; operations: Operation[] }
 export type OriginPageFacts = OriginFacts & {

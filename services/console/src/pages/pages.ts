@@ -2,17 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { printableUrl, readUrl } from '@decorum/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { act, listOperations, unknownAgent } from './api/act.ts'
-import { OPERATIONS } from './api/answers.ts'
-import { check } from './api/check.ts'
-import { type ApiParts, defaultBy, tellOrigin } from './api/mount.ts'
-import { ActionBody, OriginPath } from './api/questions.ts'
-import { Refusal, read } from './api/route.ts'
-import type { Look } from './looks.ts'
+import { act, listOperations, unknownAgent } from '../api/act.ts'
+import { OPERATIONS } from '../api/answers.ts'
+import { check } from '../api/check.ts'
+import { defaultBy, tellOrigin } from '../api/mount.ts'
+import type { ApiParts } from '../api/parts.ts'
+import { ActionBody, OriginPath } from '../api/questions.ts'
+import { Refusal, read, refuse } from '../api/route.ts'
+import type { Look } from '../watch/looks.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
-import type { Pace } from './pace.ts'
+import type { Pace } from '../watch/pace.ts'
 
 export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace }
 
@@ -69,7 +70,6 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     const asked = read(OriginPath, request.params)
     return asked instanceof Refusal ? asked : asked.origin
   }
-  const refuse = (reply: FastifyReply, { status, problem }: Refusal): FastifyReply => reply.code(status).send(problem)
 
   // Whatever address is typed or pasted: its origin's page
   scope.get('/origins', READ, async (request: FastifyRequest<{ Querystring: { origin?: unknown } }>, reply) => {
