@@ -1,8 +1,6 @@
 /** DECORUM_ALLOW_ADDRESSES and its like: read in one place, so gateway and fetcher cannot understand a list differently. */
-import { addressSet, dnsServers, entriesOf, portNumber } from '@decorum/config'
+import { addressSet, dnsServers, entriesOf, portNumber, readSettings, schemaOf } from '@decorum/config'
 import { expect, test } from 'vitest'
-import { readConfig as fetcherConfig } from '../../services/fetcher/src/config.ts'
-import { readConfig as gatewayConfig } from '../../services/gateway/src/config.ts'
 
 const has = (list: string, address: string): boolean => addressSet(entriesOf(list)).has(address)
 
@@ -37,8 +35,8 @@ test.for([
 ])('%s is refused by gateway and fetcher alike', (entry) => {
   const env = { REDIS_URL: 'redis://127.0.0.1:6379', DECORUM_ALLOW_ADDRESSES: `127.0.0.1, ${entry}` }
   const message = `DECORUM_ALLOW_ADDRESSES: '${entry}' is neither an address nor a range such as 127.0.0.0/8`
-  expect(() => gatewayConfig({ ...env })).toThrow(message)
-  expect(() => fetcherConfig({ ...env })).toThrow(message)
+  expect(() => readSettings(schemaOf('gateway'), env)).toThrow(message)
+  expect(() => readSettings(schemaOf('fetcher'), env)).toThrow(message)
 })
 
 test('ports and DNS servers: what is wrong is named', () => {

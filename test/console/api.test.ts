@@ -1,6 +1,5 @@
 /** The HTTP contract on a real ledger: origins, the operator's hand, operations, checks. Answers fit their schemas. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   CheckAnswer,
   ListAnswer,
@@ -8,8 +7,9 @@ import {
   OriginAnswer,
   PartitionsAnswer,
   ProblemAnswer,
-} from '../../services/console/src/api/answers.ts'
-import { routes } from '../../services/console/src/api/contract.ts'
+  routes,
+} from '@decorum/console/inside'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
 
@@ -50,7 +50,7 @@ describe('one origin', () => {
         agent: 'bot-web',
         waiting: 2,
         head: { path: '/a' },
-        why: { state: 'silence' },
+        why: { state: 'delay' },
         delay: { delayMs: 10_000, from: 'cap', clampedFrom: 60 },
       },
       { agent: 'slow', waiting: 0, why: { state: 'idle' }, delay: { delayMs: 5_000, from: 'floor' } },
@@ -67,7 +67,7 @@ describe('one origin', () => {
       group: { agents: ['bot'], line: 1 },
       token: 'bot',
       delay: { delayMs: 10_000, from: 'cap', capMs: 10_000, site: { seconds: 60, line: 4, honoured: true } },
-      lane: { waiting: 2, why: { state: 'silence' } },
+      lane: { waiting: 2, why: { state: 'delay' } },
       rules: { stale: false, refresh: false },
     })
     const allowed = await ask(CheckAnswer, `/v1/check?url=${enc(`${origin}/private/press`)}&agent=BOT-WEB`)
@@ -100,7 +100,7 @@ describe('the operator’s hand', () => {
     expect(paused.lanes[0]?.why).toMatchObject({ state: 'paused', until: paused.paused?.until })
     const resumed = await act(origin, { action: 'resume' })
     expect(resumed.paused).toBeUndefined()
-    expect(resumed.lanes[0]?.why.state).toBe('open')
+    expect(resumed.lanes[0]?.why.state).toBe('due')
     const { operations } = await ask(OperationsAnswer, `/v1/operations?origin=${enc(origin)}`)
     expect(operations).toMatchObject([
       { action: 'resume', by: 'console', reason: '' },

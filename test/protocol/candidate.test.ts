@@ -170,7 +170,7 @@ test('members of a job with an endless name have ids of their own, none too long
   for (const id of ids) expect(id.length).toBeLessThanOrEqual(MAX_ID_CHARS)
 })
 
-test('meta of exactly 4096 octets is kept, one more is not, whatever the characters', () => {
+test('meta of exactly 4096 bytes is kept, one more is not, whatever the characters', () => {
   const meta = { a: 'x'.repeat(MAX_META_BYTES - '{"a":""}'.length) }
   expect(readCandidate({ ...good, meta })).toMatchObject({ ok: true, candidate: { meta } })
   const wide = { a: 'é'.repeat(MAX_META_BYTES / 2) }

@@ -15,7 +15,7 @@ export const UNKNOWN_AGENT_WAIT_MS = 10_000
 export const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
-/** Printable ASCII: header values of other octets are read differently by every server. */
+/** Printable ASCII: servers differ in how they read other bytes of a header value. */
 const headerValue = z
   .string()
   .min(1)

@@ -35,7 +35,7 @@ function delayByRules(agent: Agent, rules: RobotsTxt | undefined): Delay {
 /**
  * The delay after one exchange: `delayMs`, or more when the answer was slow and the agent has an adaptive delay (as Heritrix
  * has: a site that takes its time is busy). Never less.
- * @param tookMs  the exchange from its look-up to its last octet; undefined when nothing was sent
+ * @param tookMs  the exchange from its look-up to its last byte; undefined when nothing was sent
  */
 export function delayAfter(
   { adaptiveDelay }: Pick<Agent, 'adaptiveDelay'>,

@@ -14,7 +14,7 @@ import { LAST_INSTANT } from './time.ts'
 export const MAX_BATCH = 1_000
 /** Longest id, in characters. */
 export const MAX_ID_CHARS = 128
-/** Largest meta, as JSON in UTF-8, octets. */
+/** Largest meta, as JSON in UTF-8, bytes. */
 export const MAX_META_BYTES = 4_096
 
 /** What ids begin with that a gateway has assigned. Each is given once, so nobody needs to look whether it is stored. */
@@ -82,7 +82,7 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   if (candidate.meta !== undefined && !isSmall(candidate.meta))
-    return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} octets` })
+    return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} bytes` })
   const lost = lostInJson(candidate.meta)
   if (lost !== undefined) return refuse(data, { reason: 'bad-candidate', detail: `meta: ${lost}` })
   const at = readUrl(candidate.url)

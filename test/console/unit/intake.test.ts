@@ -1,7 +1,7 @@
 /** Bodies of POST /v1/candidates: all of them or nothing, and the line that is wrong. */
 import { loadAgents } from '@decorum/config'
+import { readBody } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
-import { readBody } from '../../../services/console/src/api/intake.ts'
 
 const agents = loadAgents({
   agents: JSON.stringify([

@@ -46,5 +46,5 @@ export function textThat(read: (text: string) => unknown, missing = 'a text is n
 /** The default as a variable would hold it; undefined: there is none. An empty text counts as none, as it does in the environment. */
 export function defaultOf({ schema }: Setting): string | undefined {
   const { success, data } = schema.safeParse(undefined)
-  return success && data !== undefined && data !== '' ? String(data) : undefined
+  return success && (typeof data === 'number' || (typeof data === 'string' && data !== '')) ? String(data) : undefined
 }

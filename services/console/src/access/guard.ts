@@ -1,12 +1,14 @@
 /**
- * Who may come in. Without a password the console answers to loopback names alone, so that no web page can reach it
- * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, basic auth. Health stays open either way.
+ * Which requests are answered. Without a password only those to loopback names, so that no web page can reach the console
+ * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, those that bring it (HTTP basic authentication).
+ * Health is answered to everybody. @fastify/basic-auth 6.3 was read and not taken: it would replace the four lines that decode
+ * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Access, refusePage } from './route-access.ts'
 import { isLoopback } from '../config.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
+import { type Access, refusePage } from './route-access.ts'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
@@ -14,9 +16,9 @@ export const PAGE_POLICY =
 
 export type Login = { user: string; password: string }
 
-/** The hook that stands before every route. */
-export function doorkeeper(login: Login | undefined, guesses: Guesses = countGuesses()) {
-  return async function door(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+/** The hook that runs before every route. */
+export function requestGuard(login: Login | undefined, guesses: Guesses = countGuesses()) {
+  return async function guard(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     reply.headers({
       'content-security-policy': PAGE_POLICY,
       'x-content-type-options': 'nosniff',
@@ -41,7 +43,7 @@ export function doorkeeper(login: Login | undefined, guesses: Guesses = countGue
   }
 }
 
-/** Of the matched route. What matches none changes nothing; what declares nothing is trusted least. */
+/** Of the matched route. A request that matches none changes nothing; a route that declares nothing counts as `write`. */
 function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
@@ -53,7 +55,7 @@ function askPassword(
   guesses: Guesses,
 ): FastifyReply | undefined {
   const waitMs = authorization === undefined ? 0 : guesses.waitMs(ip)
-  // The right password is not looked at either: an answer to it would be what a guesser wants to hear
+  // The right password is refused as well while the limit holds: otherwise an answer would tell a guesser that it was right
   if (waitMs > 0) {
     return reply
       .code(429)

@@ -1,4 +1,4 @@
-/** The operator's hand over HTTP: what was asked becomes an operation of the ledger, which alone decides what it means. */
+/** What an operator asked over HTTP becomes an operation of the ledger, which alone decides what it means. */
 
 import type { Agents } from '@decorum/config'
 import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'

@@ -1,4 +1,4 @@
-/** Memory for bodies of POST /v1/candidates: so many octets at once, whoever sends them and however slowly they come. */
+/** Memory for bodies of POST /v1/candidates: bounded over all of them, however slowly they come in. */
 import type { ServerResponse } from 'node:http'
 
 /** Largest body: about 150,000 URLs of 100 characters. */

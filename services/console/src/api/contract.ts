@@ -16,6 +16,7 @@ type Operation = {
   exposeHeadRoute?: boolean
   schema: {
     operationId: string
+    tags: ['for frontiers' | 'for operators']
     summary: string
     description?: string
     params?: z.ZodType
@@ -44,8 +45,10 @@ export const routes = {
     config: WRITE,
     schema: {
       operationId: 'addCandidates',
+      tags: ['for frontiers'],
       summary: 'Add URLs to be fetched',
-      description: 'All of a body or nothing of it. NDJSON: one candidate per line; text: one URL per line, # comments.',
+      description:
+        'All of a body or nothing of it. NDJSON: one candidate per line; text: one URL per line, # comments.',
       querystring: ask.IntakeQuery,
       consumes: ['application/json', 'application/x-ndjson', 'text/plain'],
       body: ask.IntakeBody,
@@ -63,6 +66,7 @@ export const routes = {
     config: READ,
     schema: {
       operationId: 'check',
+      tags: ['for frontiers'],
       summary: 'May this URL be fetched now, and why',
       description: "Judged by what the fleet knows at this moment, under the agent's policy. Nothing is fetched.",
       querystring: ask.CheckQuery,
@@ -75,6 +79,7 @@ export const routes = {
     config: READ,
     schema: {
       operationId: 'listOrigins',
+      tags: ['for operators'],
       summary: 'Origins by their lanes, and why each waits',
       description: 'Bounded: at most 1,000 lanes per partition are looked at; `complete` says whether those were all.',
       querystring: ask.ListQuery,
@@ -87,6 +92,7 @@ export const routes = {
     config: READ,
     schema: {
       operationId: 'viewOrigin',
+      tags: ['for operators'],
       summary: 'What the fleet knows of one origin: robots state, delay, back-off, lanes',
       params: ask.OriginPath,
       response: { 200: answer('the origin', answers.OriginAnswer), 400: wrong, 503: away },
@@ -98,6 +104,7 @@ export const routes = {
     config: WRITE,
     schema: {
       operationId: 'actOnOrigin',
+      tags: ['for operators'],
       summary: 'What an operator can do: pause, resume, block, unblock, delay, restore-delay, refetch, drop',
       description: 'Recorded in /v1/operations. It holds for the whole fleet at once, for delays under way too.',
       params: ask.OriginPath,
@@ -115,6 +122,7 @@ export const routes = {
     config: READ,
     schema: {
       operationId: 'listOperations',
+      tags: ['for operators'],
       summary: 'What operators did, newest first',
       description: 'The last 10,000 per partition are kept; of one origin, among the last 1,000 of its partition.',
       querystring: ask.OperationsQuery,
@@ -128,6 +136,7 @@ export const routes = {
     exposeHeadRoute: false, // a HEAD would read outcomes and send them to nobody
     schema: {
       operationId: 'streamOutcomes',
+      tags: ['for frontiers'],
       summary: 'What became of candidates, as server-sent events',
       description:
         'Events `outcome` with JSON data, through a consumer group. One counts as read once it is written to the ' +
@@ -152,6 +161,7 @@ export const routes = {
     config: READ,
     schema: {
       operationId: 'viewPartitions',
+      tags: ['for operators'],
       summary: 'Each partition as a whole: lanes, due, in flight, waiting, unread, counts',
       response: { 200: answer('partitions, in order', answers.PartitionsAnswer), 503: away },
     },

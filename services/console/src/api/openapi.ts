@@ -2,10 +2,10 @@
  * /openapi.json and its rendered page /reference, printed by @fastify/swagger from the routes of the scope that it is
  * registered in. The page comes from this server alone: nothing is loaded from elsewhere.
  */
-import { fastifySwagger, type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { type FastifyDynamicSwaggerOptions, fastifySwagger } from '@fastify/swagger'
 import { fastifySwaggerUi } from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { PAGE_POLICY } from '../access/guard.ts'
 
 type Json = Record<string, unknown>
@@ -42,16 +42,26 @@ export async function describeApi(scope: FastifyInstance, version: string): Prom
     await page.register(fastifySwaggerUi, {
       routePrefix: REFERENCE_PATH,
       // The validator badge would send the document to a server of a third party.
-      uiConfig: { layout: 'BaseLayout', validatorUrl: null },
+      uiConfig: { layout: 'BaseLayout', operationsSorter: 'alpha', validatorUrl: null },
       theme: { title: 'Decorum HTTP API' },
       staticCSP: REFERENCE_POLICY,
     })
   })
 }
 
+/** Zod bounds every integer by what JavaScript can count; to a reader of the API that is noise. */
+const zodToJsonConfig = {
+  override({ jsonSchema }: { jsonSchema: { minimum?: unknown; maximum?: unknown } }) {
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  },
+}
+const printRoute = createJsonSchemaTransform({ zodToJsonConfig })
+const printNamed = createJsonSchemaTransformObject({ zodToJsonConfig })
+
 /** Zod → JSON Schema; of a body with several media types only JSON has a structure. */
 const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = (route) => {
-  const printed = jsonSchemaTransform(route)
+  const printed = printRoute(route)
   const { body, consumes = [] } = (printed.schema ?? {}) as { body?: Json; consumes?: string[] }
   if (body === undefined || consumes.length === 0) return printed
   const content = Object.fromEntries(
@@ -62,14 +72,16 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = (route
 
 /** Adds the named schemas. Answers may gain members later, so their schemas allow others: a strict reader must not break. */
 const transformObject: NonNullable<FastifyDynamicSwaggerOptions['transformObject']> = (document) => {
-  const printed = jsonSchemaTransformObject(document)
+  const printed = printNamed(document)
   const { paths = {}, components } = printed as { paths?: Json; components?: { schemas?: Json } }
   const schemas = components?.schemas ?? {}
-  const used = (name: string): boolean => JSON.stringify(printed).includes(`"#/components/schemas/${name}"`)
-  for (const name of Object.keys(schemas)) {
-    if (!used(name)) delete schemas[name]
-    else if (!name.endsWith('Input')) allowMore(schemas[name])
+  const isUsed = (name: string): boolean => JSON.stringify(printed).includes(`"#/components/schemas/${name}"`)
+  // Each named schema is printed for bodies and for answers. One that is not used may be the only user of another.
+  for (let unused = [''] as string[]; unused.length > 0; ) {
+    unused = Object.keys(schemas).filter((name) => !isUsed(name))
+    for (const name of unused) delete schemas[name]
   }
+  for (const [name, schema] of Object.entries(schemas)) if (!name.endsWith('Input')) allowMore(schema)
   for (const methods of Object.values(paths) as Json[])
     for (const operation of Object.values(methods) as Json[]) allowMore(operation.responses)
   return printed

@@ -66,9 +66,7 @@ const byZod: FastifySchemaCompiler<z.ZodType> =
  * @param bodies  false: handlers read the raw body themselves
  */
 export function readBySchemas(scope: FastifyInstance, bodies = true): void {
-  scope.setValidatorCompiler<z.ZodType>((route) =>
-    bodies || route.httpPart !== 'body' ? byZod(route) : () => true,
-  )
+  scope.setValidatorCompiler<z.ZodType>((route) => (bodies || route.httpPart !== 'body' ? byZod(route) : () => true))
   scope.setSerializerCompiler(() => JSON.stringify)
   scope.addHook('preSerialization', async (_request, reply, payload) => {
     if (!(payload instanceof Refusal)) return payload

@@ -94,13 +94,13 @@ export function headline(
   const behind =
     totals.lagMs > LATE_MS
       ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.`
-      : ' No lane is late: what waits keeps the silence it owes.'
+      : ' No lane is late: what waits is waiting for its delay.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
     return { load: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
-  const sentence = `${waits(totals)}, each in the silence it owes.${next}${rate}`
+  const sentence = `${waits(totals)}, each for its delay.${next}${rate}`
   return { load: 'polite', title: 'Polite, not stalled', sentence }
 }
 

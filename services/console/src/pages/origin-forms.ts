@@ -1,15 +1,15 @@
 /** The operator's hand as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
 import type { ToldOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
-import { type Html, html } from './html.ts'
 import { lasting, length } from '../words.ts'
+import { type Html, html } from './html.ts'
 
 /** What a form sends: text by name. */
 export type FormFields = Record<string, string>
 
 const CHOICES = [
   ['pause', 'Pause', 'Nothing is fetched; URLs wait.'],
-  ['delay', 'Slow down', 'A longer silence after each request; never shorter than its rules ask.'],
+  ['delay', 'Slow down', 'A longer delay after each request; never shorter than its rules ask.'],
   ['block', 'Block', 'Nothing is fetched; URLs end as refused.'],
   ['refetch', 'Ask robots.txt again', 'Before anything else is fetched.'],
   ['drop', 'Drop the backlog', 'What waits now ends as refused; what comes later is kept.'],

@@ -18,8 +18,8 @@ const RANKED: [state: WaitState, load: OriginHeadline['load'], title: string][] 
   ['late', 'trouble', 'Late'],
   ['robots', 'halted', 'Waiting for its robots.txt'],
   ['in flight', 'moving', 'In flight'],
-  ['open', 'moving', 'Open'],
-  ['silence', 'polite', 'Keeping its silence'],
+  ['due', 'moving', 'Due'],
+  ['delay', 'polite', 'Waiting for its delay'],
   ['idle', 'calm', 'Nothing waits'],
 ]
 

@@ -3,12 +3,12 @@ import { delaySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
+import { opensIn } from '../why.ts'
+import { clock, count, day, lasting, length, some } from '../words.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
 import { originHeadline } from './origin-headline.ts'
-import { opensIn } from '../why.ts'
-import { clock, count, day, lasting, length, some } from '../words.ts'
 
 export type OriginFacts = { origin: ToldOrigin; operations: Operation[] }
 export type OriginPageFacts = OriginFacts & {
@@ -84,7 +84,7 @@ function robotsNote({ origin, state, now }: ToldOrigin): Piece {
 }
 
 function lanesTable(origin: ToldOrigin): Html {
-  return html`<section><h2>Lanes<small>one request at a time each, then silence</small></h2>
+  return html`<section><h2>Lanes<small>one request at a time each, then its delay</small></h2>
 <table class="lanes"><thead><tr><th>Agent</th><th>State</th><th>Why</th><th>Delay</th><th class="n">Opens in</th><th class="n">URLs</th><th>Next</th></tr></thead><tbody>
 ${origin.lanes.map((lane) => laneRow(lane, origin))}
 </tbody></table></section>`

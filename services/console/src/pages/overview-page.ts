@@ -2,13 +2,13 @@
 
 import type { Member, PartitionView } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
-import { headline, type Totals, totalsOf } from './headline.ts'
-import { type Html, html, type Piece } from './html.ts'
-import { layout } from './layout.ts'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
 import { opensIn, robotsWord, whyItWaits } from '../why.ts'
 import { clock, count, length, some } from '../words.ts'
+import { headline, type Totals, totalsOf } from './headline.ts'
+import { type Html, html, type Piece } from './html.ts'
+import { layout } from './layout.ts'
 
 export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; version: string }
 

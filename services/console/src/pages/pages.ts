@@ -10,10 +10,10 @@ import type { ApiParts } from '../api/parts.ts'
 import { ActionBody, OriginPath } from '../api/questions.ts'
 import { Refusal, read, refuse } from '../api/route.ts'
 import type { Look } from '../watch/looks.ts'
+import type { Pace } from '../watch/pace.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
-import type { Pace } from '../watch/pace.ts'
 
 export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace }
 
@@ -103,7 +103,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     const { state } = await ledger.viewOrigin(origin, [])
     const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
     if (body === undefined) return refuse(reply, new Refusal(404, 'no-copy', 'no copy of its robots.txt is stored'))
-    return reply.type('text/plain; charset=utf-8').send(body) // a stranger's octets: never sniffed as anything else
+    return reply.type('text/plain; charset=utf-8').send(body) // written by a stranger: browsers must not take it for anything else
   })
   scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
     const origin = originOf(request)

@@ -12,7 +12,7 @@ import type { Eyes } from './looks.ts'
 type Read = (part: PartitionView) => number
 
 const GAUGES: [name: string, help: string, read: Read][] = [
-  ['decorum_urls_waiting', 'URLs parked in lanes, in flight included', (part) => part.waiting],
+  ['decorum_urls_waiting', 'URLs pending in lanes, in flight included', (part) => part.waiting],
   ['decorum_lanes', 'Lanes that have work or a running clock', (part) => part.lanes],
   ['decorum_lanes_due', 'Lanes that could be visited now', (part) => part.due],
   ['decorum_leases_in_flight', 'Leases out: requests in flight and orders on their way', (part) => part.inFlight],
@@ -74,7 +74,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
   })
   new Counter({
     name: 'decorum_ledger_events_total',
-    help: 'What else the ledger counts: parked, absorbed, stale writes refused, …',
+    help: 'What else the ledger counts: pending, absorbed, stale writes refused, …',
     labelNames: ['partition', 'event'],
     registers: [register],
     async collect() {
