@@ -4,7 +4,7 @@
  */
 import { defineConfig } from 'vitest/config'
 
-const pure = ['test/robots/**/*.test.ts', 'test/protocol/**/*.test.ts', 'test/*/unit/**/*.test.ts']
+const pure = ['test/robots/**/*.test.ts', 'test/{config,politeness,protocol}/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
 const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { agentsOf, judgeRecord, type RequestLine, readLogs } from '@decorum/audit'
 import { openFrontier } from '@decorum/client'
-import { common } from '@decorum/config'
+import { isSetting } from '@decorum/config'
 import { startFleet } from '../packages/cli/src/fleet.ts'
 import { spawnWeb, type WebProcess } from '../packages/synthetic-web/src/web-process.ts'
 import { median, round, table } from './frame/figures.ts'
@@ -150,7 +150,7 @@ function urls(web: WebProcess, pages: number): string[] {
 }
 
 function env(redisUrl: string | undefined, delayMs: number): NodeJS.ProcessEnv {
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in common)))
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
   return {
     ...own,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),

@@ -115,7 +115,7 @@ test('what a dead consumer held goes to a living one; what a slow one holds stay
   await client.xgroup('CREATE', STREAM, 'g', '0')
   await client.xreadgroup('GROUP', 'g', 'dead', 'COUNT', 1, 'STREAMS', STREAM, '>')
   await client.xreadgroup('GROUP', 'g', 'slow', 'COUNT', 1, 'STREAMS', STREAM, '>')
-  const { claimFromDead } = await import('../../packages/client/src/stream-group.ts')
+  const { claimFromDead } = await import('@decorum/client/inside')
   // `dead` is silent until the threshold is passed; `slow` asks again (its own history counts) in the meantime
   const silentMs = 200
   await expect

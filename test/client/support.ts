@@ -1,10 +1,8 @@
 /** A reader of one stream, as a frontier runs it, with the patience that a test gives it. */
 
 import type { Delivery } from '@decorum/client'
+import { Acknowledger, connectTo, OutcomeReader, type Patience } from '@decorum/client/inside'
 import { onTestFinished } from 'vitest'
-import { Acknowledger } from '../../packages/client/src/acknowledge.ts'
-import { connectTo } from '../../packages/client/src/connection.ts'
-import { OutcomeReader, type Patience } from '../../packages/client/src/outcomes.ts'
 
 export const STREAM = '{decorum:0}:outcomes'
 

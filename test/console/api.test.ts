@@ -1,6 +1,5 @@
 /** The HTTP contract on a real ledger: origins, the operator's hand, operations, checks. Answers fit their schemas. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   CheckAnswer,
   ListAnswer,
@@ -8,8 +7,9 @@ import {
   OriginAnswer,
   PartitionsAnswer,
   ProblemAnswer,
-} from '../../services/console/src/api/answers.ts'
-import { routes } from '../../services/console/src/api/contract.ts'
+  routes,
+} from '@decorum/console/inside'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
 
@@ -50,7 +50,7 @@ describe('one origin', () => {
         agent: 'bot-web',
         waiting: 2,
         head: { path: '/a' },
-        why: { state: 'silence' },
+        why: { state: 'delay' },
         delay: { delayMs: 10_000, from: 'cap', clampedFrom: 60 },
       },
       { agent: 'slow', waiting: 0, why: { state: 'idle' }, delay: { delayMs: 5_000, from: 'floor' } },
@@ -67,7 +67,7 @@ describe('one origin', () => {
       group: { agents: ['bot'], line: 1 },
       token: 'bot',
       delay: { delayMs: 10_000, from: 'cap', capMs: 10_000, site: { seconds: 60, line: 4, honoured: true } },
-      lane: { waiting: 2, why: { state: 'silence' } },
+      lane: { waiting: 2, why: { state: 'delay' } },
       rules: { stale: false, refresh: false },
     })
     const allowed = await ask(CheckAnswer, `/v1/check?url=${enc(`${origin}/private/press`)}&agent=BOT-WEB`)
@@ -100,7 +100,7 @@ describe('the operator’s hand', () => {
     expect(paused.lanes[0]?.why).toMatchObject({ state: 'paused', until: paused.paused?.until })
     const resumed = await act(origin, { action: 'resume' })
     expect(resumed.paused).toBeUndefined()
-    expect(resumed.lanes[0]?.why.state).toBe('open')
+    expect(resumed.lanes[0]?.why.state).toBe('due')
     const { operations } = await ask(OperationsAnswer, `/v1/operations?origin=${enc(origin)}`)
     expect(operations).toMatchObject([
       { action: 'resume', by: 'console', reason: '' },
@@ -274,13 +274,13 @@ describe('/openapi.json', () => {
     )
     expect(described.sort()).toEqual(
       Object.values(routes)
-        .map(({ method, path }) => `${method} ${path}`)
+        .map(({ method, url }) => `${method.toLowerCase()} ${url.replace(':origin', '{origin}')}`)
         .sort(),
     )
-    for (const { method, path } of Object.values(routes)) {
-      const at = fleet.base + path.replace('{origin}', 'x')
-      const { status } = await fetch(at, { method: method.toUpperCase(), signal: AbortSignal.timeout(2_000) })
-      expect([method, path, status]).not.toEqual([method, path, 404])
+    for (const { method, url } of Object.values(routes)) {
+      const at = fleet.base + url.replace(':origin', 'x')
+      const { status } = await fetch(at, { method, signal: AbortSignal.timeout(2_000) })
+      expect([method, url, status]).not.toEqual([method, url, 404])
     }
   })
 
@@ -296,7 +296,17 @@ describe('/openapi.json', () => {
     expect(text).not.toContain('$defs')
   })
 
-  test('the overview leads to it', async () => {
-    expect(await (await fetch(fleet.base)).text()).toContain('href="/openapi.json"')
+  test('answers may gain members, bodies may not', async () => {
+    const { paths, components } = await document()
+    const { post } = paths['/v1/candidates'] as { post: { requestBody: { content: Record<string, unknown> } } }
+    expect(Object.keys(post.requestBody.content)).toEqual(['application/json', 'application/x-ndjson', 'text/plain'])
+    expect(components.schemas.CandidateInput).toMatchObject({ additionalProperties: false, required: ['url'] })
+    expect(components.schemas.Origin).not.toHaveProperty('additionalProperties')
+  })
+
+  test('the overview leads to its rendered page', async () => {
+    expect(await (await fetch(fleet.base)).text()).toContain('href="/reference"')
+    const page = await fetch(`${fleet.base}/reference`)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 })

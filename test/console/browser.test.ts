@@ -1,8 +1,9 @@
 /** The overview and the board in a real browser: they render, follow the fleet, and break no content policy. */
+
+import { main } from '@decorum/console'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import type { RunningService } from '@decorum/runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { main } from '../../services/console/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
 import { type BrowserForTest, browserForTest, chromiumPath } from './browser-for-test.ts'
 
@@ -55,6 +56,18 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await page.goto('/queues')
     await page.getByText('{decorum:0} candidates').first().waitFor()
     await page.getByText('{decorum:0} orders').first().waitFor()
+    expect(chrome.complaints).toEqual([])
+  })
+
+  test('the API reference renders every operation, from this server alone and under its policy', async () => {
+    const page = await chrome.browser.newPage()
+    await page.goto('/reference')
+    await page.getByText('Add URLs to be fetched').waitFor()
+    expect(await page.locator('.opblock').count()).toBe(8)
+    await page.getByText('May this URL be fetched now, and why').click()
+    await page.getByText('Judged by what the fleet knows at this moment').waitFor()
+    const shot = process.env.SCREENSHOT
+    if (shot !== undefined) await page.screenshot({ path: shot, fullPage: true })
     expect(chrome.complaints).toEqual([])
   })
 })

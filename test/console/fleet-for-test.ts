@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAgents } from '@decorum/config'
+import { main } from '@decorum/console'
 import { type Ledger, MAX_ITEMS, openLedger, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import type { RunningService } from '@decorum/runtime'
 import { expect } from 'vitest'
-import { main } from '../../services/console/src/main.ts'
 
 export const AGENTS = JSON.stringify([
   { name: 'Bot-Web', fallbacks: ['bot'], userAgent: 'Bot-Web/1.0 (+https://example.com/bot)' },

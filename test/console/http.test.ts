@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
+import { main } from '@decorum/console'
 import { openLedger, type PartitionView } from '@decorum/ledger'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
 import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { main } from '../../services/console/src/main.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()

@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
+import { OutcomeEvent } from '@decorum/console/inside'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { OutcomeEvent } from '../../services/console/src/api/outcome-event.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
 

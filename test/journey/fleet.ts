@@ -2,7 +2,7 @@
 
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Frontier, openFrontier } from '@decorum/client'
-import { common } from '@decorum/config'
+import { isSetting } from '@decorum/config'
 import type { Candidate, Outcome } from '@decorum/protocol'
 import { expect } from 'vitest'
 import { type Fleet, type RoleEvent, startFleet } from '../../packages/cli/src/fleet.ts'
@@ -118,7 +118,7 @@ const auditOptions = {
 
 /** The environment of role processes: scaled times, loopback open, and nothing of the user's own settings. */
 export function fleetEnv(redisUrl: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in common)))
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
   return {
     ...own,
     REDIS_URL: redisUrl,

@@ -131,7 +131,7 @@ test('an item with a mark of its own is parked once per mark, whatever became of
   await beginPage(lane)
   await finish(lane)
   expect(await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])).toMatchObject({ parked: 0, absorbed: 1 })
-  const known = { outcome: outcomeOf('b', { kind: 'invalid', reason: 'x' }), mark: 'outbox:0:1-2' }
+  const known = { outcome: outcomeOf('b', { kind: 'invalid', reason: 'bad-candidate' }), mark: 'outbox:0:1-2' }
   expect(await ledger.park(0, [known])).toMatchObject({ outcomes: 1 })
   expect(await ledger.park(0, [known])).toMatchObject({ outcomes: 0, absorbed: 1 })
   expect(await outcomes()).toHaveLength(2)

@@ -28,8 +28,36 @@ test('a URL is enough; everything else is kept as it was given', () => {
   expect(readCandidate(full)).toMatchObject({ ok: true, candidate: full })
 })
 
-test('unknown fields are dropped, not refused: producers may be newer', () => {
-  expect(readCandidate({ ...good, colour: 'red' })).toMatchObject({ ok: true, candidate: good })
+test.for([
+  ['colour', 'colour: there is no such member; there are url, id, agent, priority, expiresAt, meta'],
+  ['expriesAt', 'expriesAt: there is no such member; did you mean expiresAt?'],
+  ['expires_at', 'expires_at: there is no such member; did you mean expiresAt?'],
+  ['URL', 'URL: there is no such member; did you mean url?'],
+  ['Priority', 'Priority: there is no such member; did you mean priority?'],
+] as const)('an unknown member %s makes it invalid, and is named', ([name, detail]) => {
+  const read = readCandidate({ ...good, id: 'a', [name]: 'red' })
+  expect(read).toMatchObject({ ok: false, id: 'a', refusal: { reason: 'bad-candidate', detail } })
+})
+
+test('a misspelt member is named rather than the missing one', () => {
+  expect(readCandidate({ ulr: 'http://a.test/' })).toMatchObject({
+    refusal: { detail: 'ulr: there is no such member; did you mean url?' },
+  })
+})
+
+test('whatever a stranger calls a member, its name is cut and cannot steer a terminal', () => {
+  const read = readCandidate({ ...good, [`\u001b[2J\ud800${'x'.repeat(9_999)}`]: 1 })
+  const detail = read.ok ? '' : (read.refusal.detail ?? '')
+  expect(detail).toContain('there is no such member')
+  expect(detail.length).toBeLessThan(300)
+  expect(detail).toMatch(/^[\x20-\ufffd]*$/)
+})
+
+test('a job of candidates has no other member: a default for all of them would be dropped silently', () => {
+  expect(candidatesOf({ candidates: [good], priority: 'high' })).toEqual({
+    reason: 'bad-job',
+    detail: 'priority: a job with candidates has no other member',
+  })
 })
 
 test.each([
@@ -142,7 +170,7 @@ test('members of a job with an endless name have ids of their own, none too long
   for (const id of ids) expect(id.length).toBeLessThanOrEqual(MAX_ID_CHARS)
 })
 
-test('meta of exactly 4096 octets is kept, one more is not, whatever the characters', () => {
+test('meta of exactly 4096 bytes is kept, one more is not, whatever the characters', () => {
   const meta = { a: 'x'.repeat(MAX_META_BYTES - '{"a":""}'.length) }
   expect(readCandidate({ ...good, meta })).toMatchObject({ ok: true, candidate: { meta } })
   const wide = { a: 'é'.repeat(MAX_META_BYTES / 2) }
@@ -184,9 +212,9 @@ test('whatever a stranger sends, reading it never throws and every refusal has a
 })
 
 test('keys that mean something to JavaScript do no harm', () => {
-  const data = JSON.parse('{"url":"http://a.test/","__proto__":{"id":"x"},"meta":{"__proto__":{"evil":1}}}') as unknown
-  const read = readCandidate(data)
-  expect(read.ok && read.candidate.id).toBeUndefined()
+  const own = JSON.parse('{"url":"http://a.test/","__proto__":{"id":"x"}}') as unknown
+  expect(readCandidate(own)).toMatchObject({ ok: false, refusal: { detail: expect.stringMatching(/^__proto__: /) } })
+  const read = readCandidate(JSON.parse('{"url":"http://a.test/","meta":{"__proto__":{"evil":1}}}'))
   expect(JSON.stringify(read.ok && read.candidate.meta), 'and meta is echoed whole').toBe('{"__proto__":{"evil":1}}')
   expect(({} as Record<string, unknown>).evil).toBeUndefined()
 })

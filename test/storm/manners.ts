@@ -1,6 +1,6 @@
 /** The times of a fleet under fire, and the environment that says them to its processes. */
 import { agentsOf, type JudgeOptions } from '@decorum/audit'
-import { common } from '@decorum/config'
+import { isSetting } from '@decorum/config'
 
 export type Times = {
   delayMs: number
@@ -46,12 +46,9 @@ export const DEFAULTS: Times = {
 }
 
 const AGENT = { name: 'stormbot', userAgent: 'Mozilla/5.0 (compatible; stormbot/1.0; +https://example.com/bot)' }
-/** Settings that single services read beside the common ones. */
-const OTHERS = ['HOST', 'FETCH_CONCURRENCY', 'PAGE_MAX_BYTES', 'ARCHIVE_DIR', 'PAGE_SINK', 'DNS_SERVERS', 'PACE_GROUPS']
-
 /** Loopback open, and nothing of the user's own settings. */
 export function environment(redisUrl: string, times: Times, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !(name in common) && !OTHERS.includes(name))
+  const own = Object.entries(process.env).filter(([name]) => !isSetting(name))
   return {
     ...Object.fromEntries(own),
     REDIS_URL: redisUrl,

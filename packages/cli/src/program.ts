@@ -2,11 +2,10 @@
  * What can be typed, on one screen. Each command's work is loaded when it is asked for, so `--help` loads none of it.
  * Every action ends in an exit code; errors fly to main.ts.
  */
+import { PROFILES, settingsHelp } from '@decorum/config'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
 import { tell, warn } from './terminal.ts'
-
-const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc']
 
 /** @param done  told the exit code of the command that ran */
 export function buildProgram(done: (code: ExitCode) => void): Command {
@@ -123,7 +122,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   for (const role of ['gateway', 'fetcher', 'console'] as const) {
     command(role, ROLES[role])
-      .addHelpText('after', '\nSettings come from the environment; it logs JSON, whether --json is given or not.')
+      .addHelpText('after', () => `\n${settingsHelp(role)}\n\nIt logs JSON, whether --json is given or not.`)
       .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
   }
   return program

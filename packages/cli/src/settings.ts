@@ -1,31 +1,11 @@
 /** What the command itself reads of the environment; the roles read the rest, and complain about it, themselves. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import {
-  type Agents,
-  checkRelations,
-  common,
-  loadAgents,
-  readSettings,
-  SettingsError,
-  wholeNumber,
-} from '@decorum/config'
-import { z } from 'zod'
-import { messageOf } from './exit.ts'
+import { type Agents, agentsOf, checkRelations, readSettings, SETTINGS, schemaOf } from '@decorum/config'
 
-const Settings = z.object({
-  REDIS_URL: common.REDIS_URL.optional(),
-  DECORUM_PARTITIONS: common.DECORUM_PARTITIONS,
-  DECORUM_AGENTS: common.DECORUM_AGENTS,
-  DECORUM_CONTACT: common.DECORUM_CONTACT,
-  DECORUM_ALLOW_ADDRESSES: common.DECORUM_ALLOW_ADDRESSES,
-  DEFAULT_DELAY_MS: common.DEFAULT_DELAY_MS,
-  MAX_DELAY_MS: common.MAX_DELAY_MS,
-  FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
-  LEASE_MS: common.LEASE_MS,
-  QUARANTINE_MS: common.QUARANTINE_MS,
-  ARCHIVE_DIR: z.string().optional(),
-  PORT: wholeNumber(0, 65_535).optional(),
+/** Like a role, but for what a command does without: a Redis of its own is started, and each command knows its own port. */
+const Settings = schemaOf('command').partial({ REDIS_URL: true }).extend({
+  PORT: SETTINGS.PORT.schema.unwrap().optional(),
 })
 
 export type CliSettings = {
@@ -52,27 +32,13 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
   return {
     redisUrl: c.REDIS_URL,
     partitions: c.DECORUM_PARTITIONS,
-    agents: readAgents(c),
+    agents: agentsOf(c),
     allowAddresses: c.DECORUM_ALLOW_ADDRESSES,
     leaseMs: c.LEASE_MS,
     quarantineMs: c.QUARANTINE_MS,
     drainMs: c.FETCH_DEADLINE_MS + SETTLE_MS,
-    archiveDir: c.ARCHIVE_DIR,
+    archiveDir: c.ARCHIVE_DIR || undefined,
     port: c.PORT,
-  }
-}
-
-function readAgents(c: z.output<typeof Settings>): Agents {
-  try {
-    const {
-      DECORUM_AGENTS: agents,
-      DECORUM_CONTACT: contact,
-      DEFAULT_DELAY_MS: defaultDelayMs,
-      MAX_DELAY_MS: maxDelayMs,
-    } = c
-    return loadAgents({ agents, contact, defaultDelayMs, maxDelayMs })
-  } catch (error) {
-    throw new SettingsError(messageOf(error))
   }
 }
 

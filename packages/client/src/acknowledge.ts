@@ -1,6 +1,6 @@
 /**
- * Acknowledgements, gathered for a moment: one XACK for all that came meanwhile. A stream whose Redis is away holds up no
- * other, nor a reader who waits for each: he is told at once, and what he has acknowledged is said again until Redis knows.
+ * Acknowledgements are gathered for a moment and sent as one XACK. While the Redis of one stream is unavailable, other streams
+ * go on; a caller that waits gets an error at once, and its acknowledgements are sent again until Redis has them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisLink } from '@decorum/ledger'
@@ -8,7 +8,7 @@ import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CALL_MS = 5_000
-/** After a restart of Redis one connection is back before the other: so long an acknowledgement is said again. */
+/** For so long an acknowledgement is sent again before its caller gets an error, ms: connections reconnect one by one. */
 const COMING_BACK_MS = 2_000
 const AGAIN_MS = 100
 const OWED_AGAIN_MS = 1_000
@@ -16,7 +16,7 @@ const OWED_AGAIN_MS = 1_000
 const MOST = 500
 
 type Waiting = { id: string; told: () => void; resolve: () => void; reject: (error: Error) => void }
-/** One stream for one group. `owed`: what its callers were told could not be said; while there is any, it counts as away. */
+/** One stream for one group. `owed`: ids that could not be sent yet; while there are any, the stream counts as unavailable. */
 type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
 export class Acknowledger {
@@ -29,8 +29,8 @@ export class Acknowledger {
   }
 
   /**
-   * @param told  called when Redis knows, be it long after this has thrown
-   * @throws FrontierUnavailableError when Redis does not answer: it will be told; before that the entry may come again
+   * @param told  called when Redis has the acknowledgement, possibly long after this has thrown
+   * @throws FrontierUnavailableError when Redis does not answer: it is sent again later; until then the entry may be delivered again
    */
   ack(stream: string, group: string, id: string, told = (): void => undefined): Promise<void> {
     const line = this.#lineOf(stream, group)
@@ -44,7 +44,7 @@ export class Acknowledger {
     })
   }
 
-  /** Resolves when nobody waits any more. */
+  /** Resolves when no caller waits any more. */
   idle(): Promise<void> {
     return this.#isIdle() ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
@@ -67,7 +67,7 @@ export class Acknowledger {
     if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Acknowledging twice is once, so a connection that is just coming back is waited for. */
+  /** Acknowledging twice has no effect, so it is safe to wait for a connection that is being made again. */
   async #send(line: Line, list: Waiting[]): Promise<void> {
     const giveUpAt = performance.now() + COMING_BACK_MS
     for (;;) {
@@ -102,7 +102,7 @@ export class Acknowledger {
     }
   }
 
-  /** Until all that is owed has been told, or the connection is closed for good. */
+  /** Until everything owed has been sent, or the connection is closed for good. */
   async #catchUp(line: Line): Promise<void> {
     while (line.owed.length > 0 && this.#redis.status !== 'end') {
       await sleep(OWED_AGAIN_MS, undefined, { ref: false })

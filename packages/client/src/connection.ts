@@ -1,4 +1,4 @@
-/** Connections that say no at once when Redis is away, and come back by themselves when it is. */
+/** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
 import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from '@decorum/ledger'
 import { readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { FrontierUnavailableError } from './errors.ts'
@@ -7,8 +7,7 @@ const CONNECT_MS = 5_000
 const RECONNECT_MS = 500
 
 /**
- * No queue in memory, no silent resend: a command that Redis has not answered is the caller's to repeat, for only he
- * knows whether twice is once.
+ * Commands are neither queued in memory nor sent again: only the caller knows whether repeating one is safe.
  */
 const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout: CONNECT_MS, retryMs: RECONNECT_MS }
 
@@ -40,7 +39,7 @@ function placesOf(redis: string | RedisLink): string {
   return 'host' in redis.options ? `${redis.options.host}:${redis.options.port}` : 'any node of the cluster'
 }
 
-/** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing answers nothing for ever. */
+/** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`no answer in ${ms / 1_000} s`)), ms)

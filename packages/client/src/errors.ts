@@ -1,6 +1,6 @@
-/** Errors of a frontier's side: what to do next is in the message. */
+/** Errors that a frontier can meet; the message says what to do next. */
 
-/** Redis did not take or give in time. Nothing is lost; enqueue the same candidates under the same ids again. */
+/** Redis did not answer in time. Nothing is lost; enqueue the same candidates under the same ids again. */
 export class FrontierUnavailableError extends Error {
   override readonly name = 'FrontierUnavailableError'
   readonly code = 'FRONTIER_UNAVAILABLE'
@@ -9,7 +9,7 @@ export class FrontierUnavailableError extends Error {
   }
 }
 
-/** What was asked does not fit the Redis at hand, e.g. another number of partitions: candidates would go astray. */
+/** The options do not fit this Redis, e.g. another number of partitions: candidates would go to wrong partitions. */
 export class FrontierUnfitError extends Error {
   override readonly name = 'FrontierUnfitError'
   readonly code = 'FRONTIER_UNFIT'

@@ -1,4 +1,7 @@
-/** What a crawl frontier imports: candidates in, outcomes out. Start at `openFrontier`. */
+/**
+ * What a crawl frontier imports. Start at `openFrontier`: its `enqueue` stores candidates (enqueue.ts), its `outcomes` reads what
+ * became of them through a consumer group (outcomes.ts).
+ */
 
 export type { Candidate, Outcome } from '@decorum/protocol'
 export { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'

@@ -1,10 +1,10 @@
-/** Several endless sources as one: whoever has something next, in the order in which it came. */
+/** Several endless sources as one, in the order in which their values arrive. */
 
 type Offer<T> = { value: T; taken: () => void }
 
 /**
- * A source is asked for more when what it gave has been taken. One that fails ends alone; its error is thrown when all
- * others have ended.
+ * A source is asked for its next value when the last one has been consumed. When one fails, the others go on; its error is
+ * thrown when all have ended.
  */
 export async function* merged<T>(sources: AsyncIterable<T>[]): AsyncGenerator<T, void, undefined> {
   const offers: Offer<T>[] = []

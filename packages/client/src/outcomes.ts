@@ -35,7 +35,7 @@ const BLOCK_MS = 5_000
 const AGAIN_MS = 500
 const CALL_MS = 5_000
 
-/** How long a silent consumer counts as alive, how often a living one says so, and how often dead ones are looked for. */
+/** How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, and how often dead ones are looked for. */
 export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number }
 const PATIENCE: Patience = { deadAfterMs: 60_000, beatMs: 10_000, claimEveryMs: 15_000 }
 

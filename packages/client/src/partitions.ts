@@ -1,11 +1,11 @@
-/** Which partitions there are, as far as is known: their number may be registered only later, and may be changed. */
+/** The partitions as last read: their number may be registered later, and may be changed. */
 import { checkOneServer, keysOf, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { within } from './connection.ts'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
 const CALL_MS = 5_000
-/** What is known counts as recent for so long. */
+/** What was read counts as recent for so long. */
 export const LOOK_AGAIN_MS = 2_000
 
 export class Partitions {
@@ -47,7 +47,7 @@ export class Partitions {
     return [...this.#tags, ...this.#retired].map((tag) => keysOf(tag).outcomes)
   }
 
-  /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError: what was known stays known */
+  /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError, which changes nothing */
   async look(): Promise<number> {
     const { tags, retired } = await within(CALL_MS, readTags(this.#redis)).catch((error: unknown) => {
       throw unreadable(error)
@@ -58,7 +58,7 @@ export class Partitions {
     return tags.length
   }
 
-  /** Looks again when the latest look is old. One that fails changes nothing: the queues of old partitions are still served. */
+  /** Reads again when the last reading is old. A reading that fails changes nothing: queues of old partitions are still served. */
   async recent(): Promise<void> {
     if (performance.now() - this.#lookedAt >= LOOK_AGAIN_MS) await this.look().catch(() => undefined)
   }

@@ -1,6 +1,6 @@
 /**
  * Redis Streams' consumer groups, as far as outcomes need them. A call that looks at a group and acts on what it saw is one
- * script: between two commands a silent reader may come back to life.
+ * script, because between two commands a consumer that seemed dead may read again.
  */
 import type { RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
@@ -40,8 +40,8 @@ function readOutcome(text: string | undefined): Outcome | undefined {
 }
 
 /**
- * Judges by the consumer's silence, not by the entry's age: a reader that is slow but says that it lives keeps what it has
- * (XAUTOCLAIM would take it away). A dead consumer that holds nothing is removed: names are used once and would pile up.
+ * Judges by how long the consumer has sent nothing, not by the entry's age: a slow reader that still sends heartbeats keeps its
+ * entries (XAUTOCLAIM would take them away). A dead consumer that holds nothing is removed, because names are used once.
  */
 const TAKE_OVER = `local stream, group, me, dead, most = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local taken = {}
@@ -61,7 +61,7 @@ for _, row in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
 end
 return taken`
 
-/** Takes over what consumers hold that have been silent for `deadAfterMs`; a bounded number of entries at once. */
+/** Takes over the entries of consumers that have sent nothing for `deadAfterMs`; a bounded number at once. */
 export async function claimFromDead(
   redis: RedisLink,
   stream: string,
@@ -73,10 +73,10 @@ export async function claimFromDead(
   return entriesOf([[stream, list as [string, string[] | null][]]])
 }
 
-/** Ids behind this one: none. (The very last id would mean `>`: new entries.) */
+/** No id is greater than this one. (The very last id would mean `>`: new entries.) */
 const BEHIND_ALL = '18446744073709551615-18446744073709551614'
 
-/** Says that a consumer lives: it asks for the part of its own history that is always empty. */
+/** A consumer's heartbeat: it reads a part of its own history that is always empty. */
 export function sayAlive(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
   const ids = streams.map(() => BEHIND_ALL)
   return redis.xreadgroup('GROUP', group, me, 'COUNT', 1, 'STREAMS', ...streams, ...ids)

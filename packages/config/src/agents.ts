@@ -1,6 +1,8 @@
-/** Crawler identities: who we say we are, whose rules we read, how fast we may be. */
+/** Crawler identities: the names we give, whose groups of a robots.txt we obey, and the bounds of our delays. */
+import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
+import { readingSettings, warnOnStderr } from './read-settings.ts'
 import { wrongValues } from './wrong-value.ts'
 
 /**
@@ -9,10 +11,11 @@ import { wrongValues } from './wrong-value.ts'
  */
 export const UNKNOWN_AGENT_WAIT_MS = 10_000
 
-const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc'] as const
+/** The policy profiles, as @decorum/robots has them. */
+export const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
-/** Printable ASCII: header values of other octets are read differently by every server. */
+/** Printable ASCII: servers differ in how they read other bytes of a header value. */
 const headerValue = z
   .string()
   .min(1)
@@ -21,31 +24,50 @@ const headerValue = z
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 const AdaptiveDelayEntry = z.strictObject({
-  factor: z.number().positive().max(1_000),
-  floorMs: z.int().min(0).optional(),
-  capMs: z.int().min(0).optional(),
+  factor: z.number().positive().max(1_000).meta({ description: 'times what the exchange took' }),
+  floorMs: z.int().min(0).optional().meta({ description: 'at least, ms; default 0' }),
+  capMs: z.int().min(0).optional().meta({ description: 'at most, ms; default maxDelayMs' }),
 })
 
 const AgentEntry = z
   .strictObject({
-    name: token,
-    fallbacks: z.array(token).max(8).default([]),
-    userAgent: headerValue.refine(
-      (value) => CONTACT.test(value),
-      'a User-Agent names a contact: a URL or an e-mail address',
-    ),
-    profile: z.enum(PROFILES).default('decorum'),
-    minDelayMs: z.int().min(0).optional(),
-    maxDelayMs: z.int().min(0).optional(),
-    adaptiveDelay: AdaptiveDelayEntry.optional(),
-    /** `google` and `google-2022` do not support crawl-delay; true keeps it all the same (docs/spec/robots.md §5) */
-    honourCrawlDelay: z.boolean().optional(),
+    name: token.meta({ description: 'product token: the name that groups of a robots.txt are matched with' }),
+    fallbacks: z
+      .array(token)
+      .max(8)
+      .default([])
+      .meta({ description: 'product tokens whose group is obeyed when there is none for `name`' }),
+    userAgent: headerValue
+      .refine((value) => CONTACT.test(value), 'a User-Agent names a contact: a URL or an e-mail address')
+      .meta({ description: 'the whole User-Agent header, with a URL or an e-mail address as contact' }),
+    profile: z
+      .enum(PROFILES)
+      .default('decorum')
+      .meta({ description: 'how robots.txt is read (docs/robots-differences.md)' }),
+    minDelayMs: z.int().min(0).optional().meta({ description: 'least delay, ms; default DEFAULT_DELAY_MS' }),
+    maxDelayMs: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'longest crawl-delay that is kept, ms; default MAX_DELAY_MS' }),
+    adaptiveDelay: AdaptiveDelayEntry.optional().meta({
+      description: 'a longer delay after a slow exchange; never a shorter one',
+    }),
+    honourCrawlDelay: z.boolean().optional().meta({
+      description: 'whether crawl-delay counts; default: as the profile has it (google and google-2022 ignore it)',
+    }),
   })
   .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
+/** What DECORUM_AGENTS holds. */
+export const AgentsFile = z.array(AgentEntry).min(1).max(64)
+const MEMBERS = [...Object.keys(AgentEntry.shape), ...Object.keys(AdaptiveDelayEntry.shape)]
+/** Older names of members, still read. */
+const FORMER_MEMBERS = { minGapMs: 'minDelayMs', maxGapMs: 'maxDelayMs', adaptiveGap: 'adaptiveDelay' } as const
+
 /**
- * Rest in proportion: after an exchange that took t ms the lane rests at least factor × t, within [floorMs, capMs]. Only
- * ever longer than the delay that is owed anyway.
+ * A delay in proportion: after an exchange that took t ms the delay is at least factor × t, within [floorMs, capMs]. It only
+ * ever lengthens the delay.
  */
 export type AdaptiveDelay = { factor: number; floorMs: number; capMs: number }
 
@@ -56,17 +78,17 @@ export type Agent = {
   key: string
   fallbacks: string[]
   userAgent: string
-  profile: (typeof PROFILES)[number]
-  /** floor and cap of the delay, ms */
+  profile: ProfileName
+  /** least and longest delay, ms */
   minDelayMs: number
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
-  /** false: nobody could complain, so only opened addresses are visited */
+  /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
 
-/** The agents of a fleet; the first is the default. Look-ups do not care for case. */
+/** The agents of a fleet; the first is the default. Names are looked up without regard to case. */
 export type Agents = { list: Agent[]; default: Agent; find(name: string | undefined): Agent | undefined }
 
 export type AgentSettings = {
@@ -78,9 +100,31 @@ export type AgentSettings = {
   maxDelayMs: number
 }
 
-/** @throws Error with a message for people when the file cannot be read or does not hold what it should. */
-export function loadAgents(settings: AgentSettings): Agents {
-  const list = settings.agents ? fromText(settings.agents, settings) : [builtIn(settings)]
+/** The four settings that agents are made of. */
+type AgentVariables = {
+  DECORUM_AGENTS?: string | undefined
+  DECORUM_CONTACT?: string | undefined
+  DEFAULT_DELAY_MS: number
+  MAX_DELAY_MS: number
+}
+
+/** @throws SettingsError when the agents cannot be read or do not hold what they should */
+export const agentsOf = (c: AgentVariables): Agents =>
+  readingSettings(() =>
+    loadAgents({
+      agents: c.DECORUM_AGENTS,
+      contact: c.DECORUM_CONTACT,
+      defaultDelayMs: c.DEFAULT_DELAY_MS,
+      maxDelayMs: c.MAX_DELAY_MS,
+    }),
+  )
+
+/**
+ * @param warn  is told of each older name in the file
+ * @throws      Error with a message for people when the file cannot be read or does not hold what it should
+ */
+export function loadAgents(settings: AgentSettings, warn: (line: string) => void = warnOnStderr): Agents {
+  const list = settings.agents ? fromText(settings.agents, settings, warn) : [builtIn(settings)]
   const byKey = new Map(list.map((agent) => [agent.key, agent]))
   if (byKey.size !== list.length) throw new Error('DECORUM_AGENTS: two agents have the same name (case does not count)')
   const [first] = list
@@ -88,10 +132,10 @@ export function loadAgents(settings: AgentSettings): Agents {
   return { list, default: first, find: (name) => (name === undefined ? first : byKey.get(name.toLowerCase())) }
 }
 
-function fromText(text: string, settings: AgentSettings): Agent[] {
-  const json = readJsonSetting('DECORUM_AGENTS', '[', text)
-  const parsed = z.array(AgentEntry).min(1).max(64).safeParse(json)
-  if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS').join('\n  '))
+function fromText(text: string, settings: AgentSettings, warn: (line: string) => void): Agent[] {
+  const json = withPresentNames(readJsonSetting('DECORUM_AGENTS', '[', text), warn)
+  const parsed = AgentsFile.safeParse(json)
+  if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS', MEMBERS).join('\n  '))
   return parsed.data.map((entry) => {
     const minDelayMs = entry.minDelayMs ?? settings.defaultDelayMs
     const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
@@ -109,10 +153,33 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
       minDelayMs,
       maxDelayMs,
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
-      honourCrawlDelay: entry.honourCrawlDelay ?? (entry.profile !== 'google' && entry.profile !== 'google-2022'),
+      honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
       hasContact: true,
     }
   })
+}
+
+/** The agents under the present names of their members. @throws Error when an older name contradicts the present one */
+function withPresentNames(json: unknown, warn: (line: string) => void): unknown {
+  if (!Array.isArray(json)) return json
+  const seen = new Set<string>()
+  const renamed = json.map((agent: unknown, index) => {
+    if (typeof agent !== 'object' || agent === null) return agent
+    const members = new Map(Object.entries(agent))
+    for (const [old, name] of Object.entries(FORMER_MEMBERS)) {
+      if (!members.has(old)) continue
+      const [given, present] = [members.get(old), members.get(name)]
+      if (present !== undefined && JSON.stringify(present) !== JSON.stringify(given))
+        throw new Error(
+          `DECORUM_AGENTS[${index}].${old}: is the older name of ${name}, and the two differ: leave it out`,
+        )
+      members.set(name, given).delete(old)
+      seen.add(`${old} is now called ${name}`)
+    }
+    return Object.fromEntries(members)
+  })
+  if (seen.size > 0) warn(`DECORUM_AGENTS: ${[...seen].join(', ')}; the older names are still read`)
+  return renamed
 }
 
 function adaptiveDelayOf(

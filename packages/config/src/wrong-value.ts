@@ -1,21 +1,33 @@
-/** What is said of a value that is not right: which one it is, what is right, and what was given. For people. */
+/** The sentence about a wrong value: which one it is, what is right, and what was given. */
+import { nearestName } from '@decorum/protocol'
 import type { z } from 'zod'
 
-/** May hold a password: never repeated. */
+/** Names of values that may hold a password; these are never repeated. */
 const SECRET = /PASSWORD|SECRET|TOKEN|_URL$/
 const MAX_SHOWN = 80
 
 /**
  * One line per wrong value of what a schema has refused.
- * @param given  what was read: the value at each issue's path is quoted
- * @param name   what the paths begin with: the variable that holds all of it, where it is one
+ * @param given    what was read: the value at each issue's path is quoted
+ * @param name     what the paths begin with: the variable that holds all of it, where it is one
+ * @param members  names of all members that exist; a misspelt one is answered with the nearest of them
  */
-export function wrongValues({ issues }: z.ZodError, given: unknown, name = ''): string[] {
+export function wrongValues(
+  { issues }: z.ZodError,
+  given: unknown,
+  name = '',
+  members: readonly string[] = [],
+): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => `${pathOf(name, [...issue.path, key])}: there is no such member`)
+      return issue.keys.map((key) => {
+        const meant = nearestName(key, members)
+        return `${pathOf(name, [...issue.path, key])}: there is no such member${meant === undefined ? '' : `; did you mean ${meant}?`}`
+      })
     const path = pathOf(name, issue.path)
-    return `${path || 'settings'}: ${expected(issue)}${quoted(path, valueAt(given, issue.path))}`
+    const shown =
+      issue.code === 'custom' && issue.params?.quotesItself === true ? '' : quoted(path, valueAt(given, issue.path))
+    return `${path || 'settings'}: ${expected(issue)}${shown}`
   })
 }
 

@@ -1,6 +1,6 @@
 /** The operator's hand: pause, block, delay, refetch, drop a backlog. Through the ledger alone, and written down there. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outcome } from '@decorum/protocol'
+import { FOREVER, type Outcome } from '@decorum/protocol'
 import type { Keys } from './keys.ts'
 import { headsOf, isEmpty, type List, lastOf, placeOf } from './lane-lists.ts'
 import type { Lanes } from './lanes.ts'
@@ -8,8 +8,6 @@ import type { RedisLink } from './link.ts'
 import { type Scripts, withDeadline } from './scripts.ts'
 import type { LaneRef, Operation, OperationRecord, Parked } from './types.ts'
 
-/** "Until somebody ends it": the year 2100. Nothing lasts longer: later ends are beyond what Redis can count. */
-const FOREVER = 4_102_444_800_000
 /** Longest delay by hand. */
 const MAX_DELAY_MS = 31 * 86_400_000
 const MAX_TEXT = 512

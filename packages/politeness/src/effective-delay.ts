@@ -1,6 +1,6 @@
 /**
- * The silence that a lane owes after each request: `max(floor, min(crawl-delay, cap))` (docs/spec/design.md §2), and for agents that
- * want it a multiple of what the request took. Back-off has its own clock in the ledger.
+ * The delay after each request: `max(least, min(crawl-delay, longest))` (docs/spec/design.md §2), and for agents that want it a
+ * multiple of what the request took. Back-off is kept apart, by the ledger.
  */
 import type { Agent } from '@decorum/config'
 import type { RobotsTxt } from '@decorum/robots'
@@ -15,7 +15,16 @@ export type Delay = {
 /** Tokens that an agent answers to, most specific first. */
 export const tokensOf = (agent: Agent): string[] => [agent.name, ...agent.fallbacks]
 
-export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined): Delay {
+/**
+ * @param rules       those in force, if any
+ * @param recordedMs  what the ledger has recorded of earlier rules; it still counts while none are in force
+ */
+export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined, recordedMs = 0): Delay {
+  const delay = delayByRules(agent, rules)
+  return { ...delay, delayMs: Math.max(delay.delayMs, recordedMs) }
+}
+
+function delayByRules(agent: Agent, rules: RobotsTxt | undefined): Delay {
   const seconds = agent.honourCrawlDelay ? rules?.crawlDelay(tokensOf(agent)) : undefined
   if (seconds === undefined) return { delayMs: agent.minDelayMs }
   const askedMs = Math.ceil(seconds * 1_000) // fractions of a millisecond round up: slower, never ruder
@@ -24,9 +33,9 @@ export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined): Dela
 }
 
 /**
- * What is owed after one exchange: `delayMs` as ever, or more when the answer was slow and the agent rests in proportion
- * (as Heritrix does: a site that takes its time is busy). Never less.
- * @param tookMs  the exchange from its look-up to its last octet; undefined when nothing was sent
+ * The delay after one exchange: `delayMs`, or more when the answer was slow and the agent has an adaptive delay (as Heritrix
+ * has: a site that takes its time is busy). Never less.
+ * @param tookMs  the exchange from its look-up to its last byte; undefined when nothing was sent
  */
 export function delayAfter(
   { adaptiveDelay }: Pick<Agent, 'adaptiveDelay'>,

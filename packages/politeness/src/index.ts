@@ -1,3 +1,8 @@
-/** How long a lane waits after each exchange, what decided it, and which lanes share a delay. Pure; start at `effectiveDelay`. */
+/**
+ * How long a lane waits after each exchange, what decided it, and which lanes share a delay. Everything here is pure; nothing
+ * else computes a delay. Start at `effectiveDelay` (what an agent owes under given rules); `delayOwed` says what the ledger
+ * knows of a lane, and `loadPaceGroups` which lanes share a delay.
+ */
+export { type DelayOwed, delayOwed, delaySentence } from './delay-owed.ts'
 export { type Delay, delayAfter, effectiveDelay, tokensOf } from './effective-delay.ts'
 export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'

@@ -3,15 +3,18 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
+import { nearestName } from './nearest-name.ts'
 import { type CrawlUrl, readUrl } from './origin.ts'
 import { FIRST_NAME } from './partition.ts'
+import { printable } from './printable.ts'
+import type { InvalidReason } from './reasons.ts'
 import { LAST_INSTANT } from './time.ts'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000
 /** Longest id, in characters. */
 export const MAX_ID_CHARS = 128
-/** Largest meta, as JSON in UTF-8, octets. */
+/** Largest meta, as JSON in UTF-8, bytes. */
 export const MAX_META_BYTES = 4_096
 
 /** What ids begin with that a gateway has assigned. Each is given once, so nobody needs to look whether it is stored. */
@@ -45,19 +48,19 @@ const isWellFormed = (text: string): boolean => text.isWellFormed()
 const INSTANT = `an instant in ms since 1970 UTC is needed, from 0 to ${LAST_INSTANT}`
 
 /** A candidate as a frontier writes it: docs/spec/design.md §5. */
-export const Candidate = z.object({
+export const Candidate = z.strictObject({
   url: z.string(),
   id: z.string().min(1).max(MAX_ID_CHARS).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   agent: z.string().max(64).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   priority: z.enum(['high', 'normal']).optional(),
   expiresAt: z.number(INSTANT).min(0, INSTANT).max(LAST_INSTANT, INSTANT).optional(),
   meta: jsonObject.optional(),
-  /** How many redirects led here; set by the fetcher alone. */
+  /** How many redirects led here; a frontier that enqueues the target of a redirect again repeats it (hop-id.ts). */
   hops: z.number().int().min(0).max(10).optional(),
 })
 export type Candidate = z.infer<typeof Candidate>
 
-export type CandidateRefusal = { reason: string; detail?: string }
+export type CandidateRefusal = { reason: InvalidReason; detail?: string }
 export type ReadCandidate =
   | { ok: true; candidate: Candidate; at: CrawlUrl }
   | { ok: false; refusal: CandidateRefusal; id?: string; url: string; agent?: string; meta?: Record<string, unknown> }
@@ -69,11 +72,7 @@ export type ReadCandidate =
 export function readCandidate(data: unknown): ReadCandidate {
   const parsed = Candidate.safeParse(data)
   if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    return refuse(data, {
-      reason: 'bad-candidate',
-      detail: `${issue?.path.join('.') || 'candidate'}: ${issue?.message}`,
-    })
+    return refuse(data, { reason: 'bad-candidate', detail: detailOf(parsed.error.issues) })
   }
   const candidate = parsed.data
   if (candidate.id !== undefined && isReserved(candidate.id, candidate.hops)) {
@@ -83,13 +82,28 @@ export function readCandidate(data: unknown): ReadCandidate {
     })
   }
   if (candidate.meta !== undefined && !isSmall(candidate.meta))
-    return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} octets` })
+    return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} bytes` })
   const lost = lostInJson(candidate.meta)
   if (lost !== undefined) return refuse(data, { reason: 'bad-candidate', detail: `meta: ${lost}` })
   const at = readUrl(candidate.url)
   if ('refused' in at) return refuse(candidate, { reason: at.refused })
   return { ok: true, candidate, at }
 }
+
+/** Members that a frontier may write. */
+const MEMBERS = Object.keys(Candidate.shape).filter((name) => name !== 'hops')
+
+/** What is wrong, in a sentence: a misspelt member first, because it explains a missing one. */
+function detailOf(issues: z.core.$ZodIssue[]): string {
+  const unknown = issues.find((issue) => issue.code === 'unrecognized_keys')
+  if (unknown === undefined) return `${issues[0]?.path.join('.') || 'candidate'}: ${issues[0]?.message}`
+  const name = unknown.keys[0] ?? ''
+  const meant = nearestName(name, MEMBERS)
+  return `${quotable(name)}: there is no such member; ${meant === undefined ? `there are ${MEMBERS.join(', ')}` : `did you mean ${meant}?`}`
+}
+
+/** A stranger's name of a member, cut and without control characters. */
+const quotable = (name: string): string => printable(name.slice(0, 64).toWellFormed())
 
 function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
   const given: Record<string, unknown> = typeof data === 'object' && data !== null ? { ...data } : {}
@@ -120,6 +134,9 @@ export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
   }
   if ('candidates' in data) {
     const list = data.candidates
+    const other = Object.keys(data).find((name) => name !== 'candidates')
+    if (other !== undefined)
+      return { reason: 'bad-job', detail: `${quotable(other)}: a job with candidates has no other member` }
     if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BATCH) {
       return { reason: 'bad-job', detail: `candidates: an array of 1 to ${MAX_BATCH}` }
     }

@@ -1,5 +1,8 @@
-/** What crosses a process border, and nothing else: candidate ①, order ④, outcome ⑥, and how they are addressed. */
-export { type AddressRange, addressRanges, entriesOf } from './address-ranges.ts'
+/**
+ * What crosses a process border, and nothing else. Start with a candidate (①, candidate.ts), the order that a gateway makes of
+ * it (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins,
+ * partitions, queues, the address of Redis.
+ */
 export {
   assignedId,
   Candidate,
@@ -15,6 +18,7 @@ export {
   readCandidate,
 } from './candidate.ts'
 export { hopId } from './hop-id.ts'
+export { nearestName } from './nearest-name.ts'
 export {
   MAX_ORDERS_PER_JOB,
   type Order,
@@ -35,20 +39,28 @@ export {
   registrableDomain,
   type UrlRefusal,
 } from './origin.ts'
-export {
-  type ArchiveRef,
-  FAILURE_REASONS,
-  type FailureReason,
-  type Gate,
-  OUTCOME_KINDS,
-  type Outcome,
-  type OutcomeBody,
-  type OutcomeKind,
-  type RuleRef,
-} from './outcome.ts'
+export type { ArchiveRef, Outcome, OutcomeBody, RuleRef } from './outcome.ts'
 export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
+export {
+  type Explained,
+  FAILURE_REASONS,
+  FAILURES,
+  type FailureReason,
+  GATES,
+  type Gate,
+  HOLDING_GATES,
+  INVALID_REASONS,
+  INVALIDS,
+  type InvalidReason,
+  KINDS,
+  OUTCOME_KINDS,
+  type OutcomeKind,
+  REFUSALS,
+  REFUSED_REASONS,
+  type RefusedReason,
+} from './reasons.ts'
 export {
   type RedisAddress,
   RedisAddressError,
@@ -57,4 +69,4 @@ export {
   readRedisAddress,
   redisPlaces,
 } from './redis-address.ts'
-export { DAY, HOUR, type Instant, LAST_INSTANT, MINUTE, SECOND } from './time.ts'
+export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

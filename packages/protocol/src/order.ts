@@ -16,7 +16,7 @@ const Order = z.object({
   fence: z.number(),
   /** robots version that this leave rests on: begin refuses when another is in force */
   version: z.number().int(),
-  /** silence owed after this request, ms */
+  /** delay after this request, ms */
   delayMs: z.number(),
   /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot. 0: it has been open */
   notBefore: z.number().default(0),
@@ -59,7 +59,7 @@ function readOrder(data: unknown): ReadOrder {
 }
 
 /**
- * An order as its job carries it: without what reading it puts there anyway. Every octet of a job passes through Redis's
+ * An order as its job carries it: without members that hold their default. Every byte of a job passes through Redis's
  * scripts three times; most orders are a third shorter so.
  * @param now  Redis's clock, ms: what opened before is not worth telling
  */

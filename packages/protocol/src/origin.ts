@@ -6,7 +6,7 @@ import { getDomain } from 'tldts'
 
 import { printable } from './printable.ts'
 
-/** Longest path + query that is requested, in octets: what common servers accept as a request line. */
+/** Longest path + query that is requested, in bytes: what common servers accept as a request line. */
 export const MAX_PATH_BYTES = 2_048
 /** Longest text that is looked at at all; a longer one is refused unread. */
 export const MAX_URL_CHARS = 8_192
@@ -43,7 +43,7 @@ export function readUrl(text: string): CrawlUrl | { refused: UrlRefusal } {
   const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
   if (!isHost(host)) return { refused: 'bad-host' }
   const path = url.pathname + url.search
-  if (path.length > MAX_PATH_BYTES) return { refused: 'url-too-long' } // ASCII by now: characters are octets
+  if (path.length > MAX_PATH_BYTES) return { refused: 'url-too-long' } // ASCII by now: characters are bytes
   return { origin: `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`, path, host }
 }
 
@@ -65,7 +65,7 @@ export function hostOf(origin: string): string {
 export const registrableDomain = (host: string): string | undefined =>
   getDomain(host, { allowPrivateDomains: true }) ?? undefined
 
-/** Longest spelling of `/robots.txt` that is looked at: each octet encoded. */
+/** Longest spelling of `/robots.txt` that is looked at: each byte encoded. */
 const MAX_ROBOTS_CHARS = '/robots.txt'.length * 3
 
 /**

@@ -1,35 +1,9 @@
 /** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
 
-/** Why no answer could be had. A closed list: each is reachable, none is 'other'. */
-export const FAILURE_REASONS = [
-  'dns',
-  'connect',
-  'tls',
-  'timeout',
-  'reset',
-  'protocol',
-  'too-many-redirects',
-  'bad-redirect',
-  'blocked-address',
-  'blocked-port',
-  'rate-limited', //  429 until the attempts were spent
-  'server-error', //  503 until the attempts were spent
-  'lease-expired', // its fetchers died or froze, each time, until the attempts were spent
-] as const
-export type FailureReason = (typeof FAILURE_REASONS)[number]
-
-/** Which gate held a candidate until it expired. */
-export type Gate =
-  | 'robots-unreachable'
-  | 'robots-in-flight'
-  | 'back-off'
-  | 'lane-busy'
-  | 'paused'
-  | 'pace-group'
-  | 'unknown-agent' // the process that was to handle the lane has no agent of that name in its DECORUM_AGENTS
+import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 
 export type RuleRef = { rule: string; line: number; group: string[] }
-/** Where the archive holds the exchange; the range alone is a readable gzip member. Bytes. */
+/** Where the archive holds the exchange, in bytes; the range alone is a readable gzip member. */
 export type ArchiveRef = { file: string; offset: number; length: number }
 
 export type OutcomeBody =
@@ -38,15 +12,15 @@ export type OutcomeBody =
       status: number
       /** as received, in order, with their case */
       headers: [string, string][]
-      /** octets of the body as it came over the wire: without the chunk frames, in its content coding */
+      /** bytes of the body as it came over the wire: without the chunk frames, in its content coding */
       bytes: number
       /**
-       * octets after its content coding; without one the same as `bytes`, of a truncated body what can be read of it.
+       * bytes after its content coding; without one the same as `bytes`, of a truncated body what can be read of it.
        * Absent when it does not decode, its coding is none of gzip, deflate, br, zstd, or it grew a hundredfold
        */
       decodedBytes?: number
       truncated: false | 'length' | 'time' | 'disconnect'
-      /** `sha1:` + base32 of the body's octets on the wire, as WARC payload digests are written */
+      /** `sha1:` + base32 of the body's bytes on the wire, as WARC payload digests are written */
       digest: string
       /** instant, ms since 1970 UTC, of the fetcher's clock */
       startedAt: number
@@ -64,19 +38,16 @@ export type OutcomeBody =
   | ({ kind: 'disallowed' } & RuleRef)
   | { kind: 'failed'; reason: FailureReason; status?: number; detail: string }
   | { kind: 'expired'; reason: Gate }
-  | { kind: 'invalid'; reason: string; detail?: string }
-  | { kind: 'refused'; reason: 'lane-full' | 'blocked-by-operator' | 'no-contact' | 'backlog-dropped' }
+  | { kind: 'invalid'; reason: InvalidReason; detail?: string }
+  | { kind: 'refused'; reason: RefusedReason }
 
-export type OutcomeKind = OutcomeBody['kind']
-export const OUTCOME_KINDS: readonly OutcomeKind[] = [
-  'fetched',
-  'redirected',
-  'disallowed',
-  'failed',
-  'expired',
-  'invalid',
-  'refused',
-]
+/** Does not compile while a kind is explained that has no body, or the other way round. */
+type SameKinds = [OutcomeKind] extends [OutcomeBody['kind']]
+  ? [OutcomeBody['kind']] extends [OutcomeKind]
+    ? true
+    : false
+  : false
+true satisfies SameKinds
 
 export type Outcome = OutcomeBody & {
   id: string

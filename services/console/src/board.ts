@@ -5,7 +5,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
 import type { Queue } from 'bullmq'
 import type { FastifyInstance } from 'fastify'
-import { PAGE_POLICY } from './door.ts'
+import { PAGE_POLICY } from './access/guard.ts'
 
 export const BOARD_PATH = '/queues'
 

@@ -1,4 +1,8 @@
-/** The console as a process: connect, start, stop. */
+/**
+ * The console as a process: connect, start, stop. It looks at the fleet and passes on what operators ask; it never takes part in
+ * fetching. server.ts puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
+ * the fleet, metrics) and board.ts (the queue board).
+ */
 import { readFileSync } from 'node:fs'
 import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
@@ -6,12 +10,12 @@ import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
-import { totalsOf } from './headline.ts'
-import { type Look, looker } from './looks.ts'
-import { Pace, SAMPLE_MS } from './pace.ts'
+import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
+import { type Look, looker } from './watch/looks.ts'
+import { Pace, SAMPLE_MS } from './watch/pace.ts'
 
-/** A Redis that has not answered by then is away, ms. */
+/** A Redis that has not answered by then counts as unavailable, ms. */
 const PING_MS = 1_000
 
 /**
@@ -29,14 +33,14 @@ export async function main(env: Record<string, string | undefined> = process.env
     quarantineMs: config.quarantineMs,
     onNotice: (sentence) => log.warn(sentence),
   })
-  // One connection for what people ask: it fails at once while Redis is away, instead of queueing their clicks.
+  // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
   const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
   redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
   await connectLink(redis, PING_MS).catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {
       const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
-      return new Queue(name, options).on('error', () => undefined) // the connection has already said so
+      return new Queue(name, options).on('error', () => undefined) // the connection has logged it already
     }),
   )
   const pace = new Pace()
@@ -66,7 +70,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   return { port, stop }
 }
 
-/** A look that fails is 'blind', not an error: nothing to sample. */
+/** A look that fails is 'blind', not an error; then there is nothing to sample. */
 async function sample(look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
   if (seen.kind === 'seen' && seen.away === 0)

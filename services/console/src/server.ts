@@ -1,22 +1,24 @@
-/** The console as a server: doors, health, pages, API, board. No route touches the journey. */
+/** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { printableUrl } from '@decorum/protocol'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { collectRoutes, type KnownRoute } from './access.ts'
-import { type ApiParts, addApi, unavailable } from './api/mount.ts'
+import { requestGuard } from './access/guard.ts'
+import type { Guesses } from './access/guesses.ts'
+import { collectRoutes, type KnownRoute } from './access/route-access.ts'
+import { addApi } from './api/mount.ts'
+import type { ApiParts } from './api/parts.ts'
+import { RefusedRequest, refuse, unavailable } from './api/route.ts'
 import { addBoard } from './board.ts'
-import { doorkeeper } from './door.ts'
-import type { Guesses } from './guesses.ts'
-import type { Look } from './looks.ts'
-import { buildMetrics } from './metrics.ts'
-import type { Pace } from './pace.ts'
-import { addPages } from './pages.ts'
+import { addPages } from './pages/pages.ts'
+import type { Look } from './watch/looks.ts'
+import { buildMetrics } from './watch/metrics.ts'
+import type { Pace } from './watch/pace.ts'
 
 /** Of an operator's action; POST /v1/candidates has a bound of its own (body-room.ts). */
 const USUAL_BODY_MAX_BYTES = 64 * 1024
-/** Head of a request: a connection that says nothing holds one of the server's no longer. */
+/** Head of a request: a connection that sends nothing is closed after this. */
 const HEADERS_WITHIN_MS = 10_000
-/** How often connections are looked at for both. */
+/** How often connections are checked for both limits. */
 const LOOKED_AT_EVERY_MS = 1_000
 
 export type ConsoleParts = ApiParts & {
@@ -27,19 +29,19 @@ export type ConsoleParts = ApiParts & {
   guesses?: Guesses
 }
 
-/** Everything registered, nothing listening yet; and every route of it, which the door judges requests by. */
+/** Everything registered, nothing listening yet; and every route of it with its access. */
 export async function buildServer(
   parts: ConsoleParts,
 ): Promise<{ server: FastifyInstance; routes: () => KnownRoute[] }> {
   const { config, log } = parts
-  // Of the server's own talk only what went wrong: one person watching would write a line every two seconds.
+  // Of the server's own log lines only what went wrong: one person watching causes a request every two seconds.
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
     bodyLimit: USUAL_BODY_MAX_BYTES,
     forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
-    // What is not sent whole by then is not waited for. Answers without end (/v1/outcomes) are not meant.
+    // A request that has not arrived whole by then is given up. It does not limit answers (/v1/outcomes has no end).
     requestTimeout: config.requestDeadlineMs,
     http: {
       headersTimeout: Math.min(HEADERS_WITHIN_MS, config.requestDeadlineMs),
@@ -47,13 +49,14 @@ export async function buildServer(
     },
   })
   const routes = collectRoutes(server)
-  server.addHook('onRequest', doorkeeper(config.login, parts.guesses))
+  server.addHook('onRequest', requestGuard(config.login, parts.guesses))
   server.setNotFoundHandler((request, reply) =>
     reply
       .code(404)
       .send({ error: 'not-found', message: `there is no ${request.method} ${printableUrl(request.url, 200)}` }),
   )
   server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof RefusedRequest) return refuse(reply, error.refusal)
     if (AWAY.has(error.code)) return reply.code(503).send(unavailable(error))
     const status = error.statusCode ?? 500
     if (status < 500) return reply.code(status).send({ error: 'bad-request', message: error.message })

@@ -1,14 +1,14 @@
 /** Why a lane waits: the one gate that holds it, in words. Pure: reads what the ledger says, decides nothing. */
 
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
-import type { Gate, Instant } from '@decorum/protocol'
+import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import { count, isForever, length } from './words.ts'
+import { count, length } from './words.ts'
 
 export const WAIT_STATES = [
   'in flight',
-  'silence',
-  'open',
+  'delay',
+  'due',
   'late',
   'robots',
   'back-off',
@@ -20,14 +20,14 @@ export const WAIT_STATES = [
 export type WaitState = (typeof WAIT_STATES)[number]
 
 export type Why = {
-  /** what the lane is doing, one word for the eye; 'late' is the only one that asks for somebody */
+  /** what the lane is doing, in one word; only 'late' needs somebody to act */
   state: WaitState
   sentence: string
-  /** when this gate opens by itself; undefined when it is open, or opens by hand alone */
+  /** when the lane may go on by itself; undefined when nothing holds it, or when only an operator can end it */
   until?: Instant
 }
 
-/** An open lane that is later than this has waited for a slot longer than a busy fleet explains, ms. */
+/** A lane that has been due for longer than this waits for a slot longer than a busy fleet explains, ms. */
 export const LATE_MS = 2_000
 
 /** @param part  of the partition its clock and its hold are read */
@@ -55,11 +55,11 @@ export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<Partit
   const due = lane.due ?? now
   if (lane.state === 'idle') {
     return due > now
-      ? { state: 'idle', sentence: 'no URL waits; a new one would wait for the silence still owed', until: due }
+      ? { state: 'idle', sentence: 'no URL waits; a new one would wait for the rest of the delay', until: due }
       : { state: 'idle', sentence: 'no URL waits' }
   }
-  if (due <= now) return open(now - due)
-  return { ...(lane.heldBy === undefined ? silence(lane, origin) : held(lane.heldBy)), until: due }
+  if (due <= now) return isDue(now - due)
+  return { ...(lane.heldBy === undefined ? delayed(lane, origin) : held(lane.heldBy)), until: due }
 }
 
 /** When a lane may be visited, in a word or two for a narrow column. */
@@ -75,7 +75,7 @@ const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {}
 function held(gate: Gate): Why {
   switch (gate) {
     case 'robots-unreachable':
-      return { state: 'robots', sentence: 'parked: its robots.txt cannot be had, and will be asked for again' }
+      return { state: 'robots', sentence: 'waits: its robots.txt cannot be had, and will be asked for again' }
     case 'robots-in-flight':
       return { state: 'robots', sentence: 'its robots.txt is being fetched' }
     case 'back-off':
@@ -83,9 +83,9 @@ function held(gate: Gate): Why {
     case 'paused':
       return { state: 'paused', sentence: 'paused by the operator' }
     case 'lane-busy':
-      return { state: 'silence', sentence: 'waits for its turn' }
+      return { state: 'delay', sentence: 'waits for its turn' }
     case 'pace-group':
-      return { state: 'silence', sentence: 'waits for its turn in its pace group' }
+      return { state: 'delay', sentence: 'waits for its turn in its pace group' }
     case 'unknown-agent':
       return {
         state: 'startup-hold',
@@ -96,16 +96,16 @@ function held(gate: Gate): Why {
   }
 }
 
-function open(lateMs: number): Why {
-  if (lateMs > LATE_MS) return { state: 'late', sentence: `open for ${length(lateMs)}, and no fetcher took it` }
-  return { state: 'open', sentence: 'goes out with the next free slot' }
+function isDue(lateMs: number): Why {
+  if (lateMs > LATE_MS) return { state: 'late', sentence: `due for ${length(lateMs)}, and no fetcher took it` }
+  return { state: 'due', sentence: 'goes out with the next free slot' }
 }
 
-function silence(lane: LaneView, origin: OriginView): Why {
+function delayed(lane: LaneView, origin: OriginView): Why {
   const owed = origin.delays.find((delay) => delay.agent === lane.agent)
-  if (owed === undefined) return { state: 'silence', sentence: 'keeps the silence it owes' }
+  if (owed === undefined) return { state: 'delay', sentence: 'waits for its delay to end' }
   const clamped = owed.clampedFrom === undefined ? '' : ` (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
-  return { state: 'silence', sentence: `keeps its silence of ${length(owed.delayMs)}${clamped}` }
+  return { state: 'delay', sentence: `waits for its delay of ${length(owed.delayMs)}${clamped} to end` }
 }
 
 /** What is known of an origin's robots.txt, in a word or two. */

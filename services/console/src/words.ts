@@ -1,4 +1,5 @@
 /** Numbers and instants as people read them. */
+import { isForever } from '@decorum/protocol'
 
 /** 0.8 s · 12 s · 3 min 20 s · 2 h 5 min · 3 d 4 h */
 export function length(ms: number): string {
@@ -35,10 +36,6 @@ export function day(at: number, now = Date.now()): string {
   return `${Number(iso.slice(8, 10))} ${MONTHS[Number(iso.slice(5, 7)) - 1]} ${time}`
 }
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
-/** What the ledger writes for "until somebody ends it": the year 2100. */
-export const FOREVER = 4_102_444_800_000
-export const isForever = (until: number): boolean => until >= FOREVER
 
 /** 'for another 3 min' · 'until somebody ends it' */
 export const lasting = (until: number, now: number): string =>

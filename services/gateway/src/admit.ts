@@ -1,9 +1,7 @@
 /** A candidate becomes what park stores: a URL in its lane, or the outcome that is already known. */
-import { BlockList, isIP } from 'node:net'
-import type { Agent, Agents } from '@decorum/config'
+import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
 import type { ParkItem } from '@decorum/ledger'
 import {
-  addressRanges,
   DAY,
   hostOf,
   MAX_ID_CHARS,
@@ -85,16 +83,11 @@ function known({ meta, ...base }: Base, body: OutcomeBody): ParkItem {
  * says who may be complained to (`localhost` is loopback by RFC 6761 §6.3).
  */
 function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
-  const opened = new BlockList()
-  for (const { address, bits, family } of addressRanges(allowAddresses)) opened.addSubnet(address, bits, family)
-  const isOpen = (host: string): boolean => {
-    const family = isIP(host)
-    return family !== 0 && opened.check(host, family === 6 ? 'ipv6' : 'ipv4')
-  }
+  const opened = addressSet(entriesOf(allowAddresses))
   return (agent, origin) => {
     if (agent.hasContact) return true
     const host = hostOf(origin).replace(/^\[|\]$/g, '')
-    if (host === 'localhost' || host.endsWith('.localhost')) return isOpen('127.0.0.1') || isOpen('::1')
-    return isOpen(host)
+    if (host === 'localhost' || host.endsWith('.localhost')) return opened.has('127.0.0.1') || opened.has('::1')
+    return opened.has(host)
   }
 }

@@ -1,20 +1,7 @@
-/** What a gateway is told by its environment, read once. */
+/** What a gateway is told by its environment, read once. The settings themselves are in @decorum/config. */
+import { agentsOf, checkRelations, readSettings, schemaOf } from '@decorum/config'
 
-import { checkRelations, common, loadAgents, readingSettings, readSettings, wholeNumber } from '@decorum/config'
-import { addressRanges } from '@decorum/protocol'
-import { z } from 'zod'
-
-const Settings = z.object({
-  ...common,
-  /** where the health door listens; loopback unless said otherwise */
-  HOST: z.string().default('127.0.0.1'),
-  /** jobs of `candidates` in work at once, per partition */
-  INTAKE_CONCURRENCY: wholeNumber(1, 64).default(4),
-  /** a job of `candidates` whose gateway died is delivered again after this, at the latest after twice this */
-  INTAKE_LOCK_MS: wholeNumber(1_000).default(30_000),
-  /** a lane that was taken and that no fetcher has begun is free again after this */
-  RESERVE_MS: wholeNumber(1_000).default(30_000),
-})
+const Settings = schemaOf('gateway')
 
 export type GatewayConfig = ReturnType<typeof readConfig>
 
@@ -22,13 +9,5 @@ export type GatewayConfig = ReturnType<typeof readConfig>
 export function readConfig(env: Record<string, string | undefined>) {
   const settings = readSettings(Settings, env)
   checkRelations(settings)
-  readingSettings(() => addressRanges(settings.DECORUM_ALLOW_ADDRESSES), 'DECORUM_ALLOW_ADDRESSES')
-  return { ...settings, agents: readingSettings(() => loadAgents(agentSettings(settings))) }
+  return { ...settings, agents: agentsOf(settings) }
 }
-
-const agentSettings = (s: z.output<typeof Settings>) => ({
-  agents: s.DECORUM_AGENTS,
-  contact: s.DECORUM_CONTACT,
-  defaultDelayMs: s.DEFAULT_DELAY_MS,
-  maxDelayMs: s.MAX_DELAY_MS,
-})

@@ -76,9 +76,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       drop({ kind: 'refused', reason: 'blocked-by-operator' })
       continue
     }
-    // While the rules are out of force the delay that they asked for is still owed.
-    const delay: Delay = effectiveDelay(agent, given.rules)
-    delay.delayMs = Math.max(delay.delayMs, lane.delayMs ?? 0)
+    const delay = effectiveDelay(agent, given.rules, lane.delayMs)
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
     if (lane.closedUntil !== undefined && lane.closedUntil > now) {
       return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })

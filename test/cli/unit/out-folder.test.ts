@@ -129,7 +129,7 @@ const outcome = (id: string, more: object = {}): Outcome => ({
   at: 0,
   attempts: 0,
   kind: 'invalid',
-  reason: 'x',
+  reason: 'bad-candidate',
   meta: { own: 1 },
   ...more,
 })

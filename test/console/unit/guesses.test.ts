@@ -1,6 +1,7 @@
 /** Wrong passwords are slowed per address; the clock is the test's. */
+
+import { countGuesses, type Guesses } from '@decorum/console/inside'
 import { describe, expect, test } from 'vitest'
-import { countGuesses, type Guesses } from '../../../services/console/src/guesses.ts'
 
 const SECOND = 1_000
 

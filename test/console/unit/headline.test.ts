@@ -1,9 +1,10 @@
 /** The sentence at the top of the overview: polite, moving, calm, or trouble. */
+
+import type { Look } from '@decorum/console/inside'
+import { headline, totalsOf } from '@decorum/console/inside'
 import type { Member, PartitionView } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { headline, totalsOf } from '../../../services/console/src/headline.ts'
-import type { Look } from '../../../services/console/src/looks.ts'
 
 const now = 1_800_000_000_000
 const fleet: Member[] = [
@@ -20,12 +21,12 @@ function at(partitions: PartitionView[], members = fleet, perMinute?: number, li
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 
-test('every lane in its silence reads "polite, not stalled", with the instant at which that ends', () => {
+test('when every lane waits for its delay it reads "polite, not stalled", with the instant at which that ends', () => {
   const head = at([part({ waiting: 312, lanes: 40, nextDue: now + 800 })])
   expect(head).toEqual({
     load: 'polite',
     title: 'Polite, not stalled',
-    sentence: '312 URLs wait in 40 lanes, each in the silence it owes. The next lane opens in 0.8 s.',
+    sentence: '312 URLs wait in 40 lanes, each for its delay. The next lane opens in 0.8 s.',
   })
 })
 
@@ -49,7 +50,7 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.load).toBe('moving')
   expect(head.sentence).toBe(
-    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: what waits keeps the silence it owes.',
+    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: what waits is waiting for its delay.',
   )
 })
 

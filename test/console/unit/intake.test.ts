@@ -1,7 +1,7 @@
 /** Bodies of POST /v1/candidates: all of them or nothing, and the line that is wrong. */
 import { loadAgents } from '@decorum/config'
+import { readBody } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
-import { readBody } from '../../../services/console/src/intake.ts'
 
 const agents = loadAgents({
   agents: JSON.stringify([
@@ -64,8 +64,15 @@ test('one candidate, an array and { candidates } are the same thing', () => {
   expect(readBody('{"candidates":[{"url":"http://a.example/"}]}', 'json', agents, undefined)).toEqual(one)
 })
 
-test('a candidate cannot claim to come from a redirect', () => {
-  const read = readBody('{"url":"http://a.example/","hops":10}', 'json', agents, undefined)
-  expect(read).toMatchObject({ candidates: [{ candidate: { url: 'http://a.example/' } }] })
-  expect('candidates' in read && read.candidates[0]?.candidate).not.toHaveProperty('hops')
+test('what only the fleet may set is refused, and an unknown member is named, with its line', () => {
+  expect(readBody('{"url":"http://a.example/","hops":10}', 'json', agents, undefined)).toMatchObject({
+    error: 'bad-candidate',
+    message: expect.stringContaining('hops: only the fleet itself counts redirects'),
+  })
+  const lines = '{"url":"http://a.example/"}\n{"url":"http://a.example/b","prio":"high","piority":"high"}\n'
+  expect(readBody(lines, 'ndjson', agents, undefined)).toEqual({
+    error: 'bad-candidate',
+    message: expect.stringMatching(/^line 2: prio: there is no such member/),
+    line: 2,
+  })
 })

@@ -1,8 +1,8 @@
 /** The one sentence about an origin. */
+
+import type { ToldLane, ToldOrigin, Why } from '@decorum/console/inside'
+import { originHeadline } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
-import type { ToldLane, ToldOrigin } from '../../../services/console/src/api/describe-origin.ts'
-import { originHeadline } from '../../../services/console/src/origin-headline.ts'
-import type { Why } from '../../../services/console/src/why.ts'
 
 const now = 1_800_000_000_000
 const lane = (why: Why, waiting = 1): ToldLane => ({
@@ -24,14 +24,14 @@ const origin = (...lanes: ToldLane[]): ToldOrigin => ({
 })
 
 test('the strongest reason among the lanes, with its end and the URLs of all', () => {
-  const silence = lane({ state: 'silence', sentence: 'keeps its silence of 5 s', until: now + 3_000 }, 2)
+  const delayed = lane({ state: 'delay', sentence: 'waits for its delay of 5 s to end', until: now + 3_000 }, 2)
   const backOff = lane({ state: 'back-off', sentence: 'backing off', until: now + 60_000 }, 3)
-  expect(originHeadline(origin(silence, backOff))).toEqual({
+  expect(originHeadline(origin(delayed, backOff))).toEqual({
     load: 'halted',
     title: 'Backing off',
     sentence: 'Backing off; for another 1 min. 5 URLs wait.',
   })
-  expect(originHeadline(origin(silence))).toMatchObject({ load: 'polite', title: 'Keeping its silence' })
+  expect(originHeadline(origin(delayed))).toMatchObject({ load: 'polite', title: 'Waiting for its delay' })
 })
 
 test('what opens by hand alone says so', () => {

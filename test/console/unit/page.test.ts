@@ -1,8 +1,7 @@
 /** What is put into the page is text, whatever a site or a frontier called itself. */
+
+import { count, html, length, Pace, some } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
-import { html } from '../../../services/console/src/html.ts'
-import { Pace } from '../../../services/console/src/pace.ts'
-import { count, length, some } from '../../../services/console/src/words.ts'
 
 test('values are escaped in text and in attributes; markup of the same template is not', () => {
   const inner = html`<b>${'<script>"x" & \'y\'</script>'}</b>`

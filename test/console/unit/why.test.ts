@@ -1,8 +1,9 @@
 /** Why one lane waits, in words. */
+
+import { opensIn, robotsWord, whyItWaits } from '@decorum/console/inside'
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { opensIn, robotsWord, whyItWaits } from '../../../services/console/src/why.ts'
 
 const now = 1_800_000_000_000
 const part: PartitionView = {
@@ -18,11 +19,11 @@ const part: PartitionView = {
 const lane: LaneView = { agent: 'decorum', origin: 'http://a.example', waiting: 1, state: 'waiting', tries: 0 }
 const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, delays: [], lanes: [], now }
 
-test('a lane whose clock runs keeps its silence, and says how long that is', () => {
+test('a lane whose delay is not over says so, and how long that is', () => {
   const delays = [{ agent: 'decorum', delayMs: 5_000 }]
   expect(whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)).toEqual({
-    state: 'silence',
-    sentence: 'keeps its silence of 5 s',
+    state: 'delay',
+    sentence: 'waits for its delay of 5 s to end',
     until: now + 3_000,
   })
 })
@@ -30,19 +31,19 @@ test('a lane whose clock runs keeps its silence, and says how long that is', () 
 test('a clamped crawl-delay is shown as the site wrote it', () => {
   const delays = [{ agent: 'decorum', delayMs: 10_000, clampedFrom: 100 }]
   const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)
-  expect(why.sentence).toBe("keeps its silence of 10 s (the site's 1 min 40 s, clamped)")
+  expect(why.sentence).toBe("waits for its delay of 10 s (the site's 1 min 40 s, clamped) to end")
 })
 
 test('the delay of another agent is not this lane’s', () => {
   const delays = [{ agent: 'other', delayMs: 5_000 }]
   const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)
-  expect(why.sentence).toBe('keeps the silence it owes')
+  expect(why.sentence).toBe('waits for its delay to end')
 })
 
 test('an open lane waits for a slot; after two seconds it is late', () => {
-  expect(whyItWaits({ ...lane, due: now - 2_000 }, origin, part).state).toBe('open')
+  expect(whyItWaits({ ...lane, due: now - 2_000 }, origin, part).state).toBe('due')
   expect(whyItWaits({ ...lane, due: now - 2_001 }, origin, part).state).toBe('late')
-  expect(whyItWaits(lane, origin, part).state).toBe('open')
+  expect(whyItWaits(lane, origin, part).state).toBe('due')
 })
 
 test('back-off names its end and how often it has come', () => {
@@ -78,7 +79,7 @@ test.each([
   ['robots-in-flight', 'robots'],
   ['back-off', 'back-off'],
   ['paused', 'paused'],
-  ['lane-busy', 'silence'],
+  ['lane-busy', 'delay'],
   ['unknown-agent', 'startup-hold'],
 ] as const)('a lane deferred by %s shows as %s until its due time', (heldBy, state) => {
   const why = whyItWaits({ ...lane, heldBy, due: now + 700 }, origin, part)
@@ -86,7 +87,7 @@ test.each([
 })
 
 test('a gate that held the lane once says nothing about an open one', () => {
-  expect(whyItWaits({ ...lane, heldBy: 'robots-unreachable', due: now - 1 }, origin, part).state).toBe('open')
+  expect(whyItWaits({ ...lane, heldBy: 'robots-unreachable', due: now - 1 }, origin, part).state).toBe('due')
 })
 
 test('what is known of robots.txt, in a word', () => {
@@ -117,7 +118,7 @@ test('a block is told before anything else; without an end it says that a hand m
   expect(opensIn({ ...lane, due: until }, why, now)).toBe('by hand')
 })
 
-test('a lane without URLs is idle, whether its silence runs or not', () => {
+test('a lane without URLs is idle, whether its delay is over or not', () => {
   const idle: LaneView = { ...lane, waiting: 0, state: 'idle' }
   expect(whyItWaits(idle, origin, part)).toEqual({ state: 'idle', sentence: 'no URL waits' })
   expect(whyItWaits({ ...idle, due: now + 3_000 }, origin, part)).toMatchObject({ state: 'idle', until: now + 3_000 })

@@ -1,7 +1,7 @@
 /** Wrong settings of every service: the variable, what is right and what was given, in words for people. */
 import { SettingsError } from '@decorum/config'
+import { readConfig as consoleConfig } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
-import { readConfig as consoleConfig } from '../../../services/console/src/config.ts'
 import { readConfig as fetcherConfig } from '../../../services/fetcher/src/config.ts'
 import { readConfig as gatewayConfig } from '../../../services/gateway/src/config.ts'
 

@@ -53,7 +53,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       display.voice.say('list-cut-off', LIST_CUT_OFF)
     const started = performance.now()
     const before = tally.fetched
-    const agent = settings.agents.find(folder.note.agent)?.key ?? settings.agents.default.key
+    const agent = settings.agents.find(folder.note.agent) ?? settings.agents.default
     const { maxMinutes, maxPages, expireMinutes } = options
     const limits = { minutes: maxMinutes, pages: maxPages, expireMinutes }
     const ending = await runCrawl({

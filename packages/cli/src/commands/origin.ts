@@ -2,7 +2,8 @@
 
 import type { Agent, Agents } from '@decorum/config'
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
-import { printable, printableAll, readUrl } from '@decorum/protocol'
+import { delayOwed, delaySentence } from '@decorum/politeness'
+import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
@@ -43,16 +44,13 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
   }
 }
 
-/** What the ledger writes for "until somebody ends it": the year 2100. */
-const FOREVER = 4_102_444_800_000
-
 /** One fact per line: robots, pause, back-off, then each agent's delay and lane. */
 export function printOrigin(known: OriginView, agents: Agents): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
   const from = (until: number): string => duration(Math.max(0, until - now))
   const lasting = (until: number): string =>
-    until >= FOREVER ? 'until somebody ends it' : `for another ${from(until)}`
+    isForever(until) ? 'until somebody ends it' : `for another ${from(until)}`
   const lines = [view.origin, ...robotsLines(view.state, now)]
   if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${blocked.reason}`)
   if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${paused.reason}`)
@@ -67,7 +65,7 @@ export function printOrigin(known: OriginView, agents: Agents): string {
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
-    lines.push(`    delay      ${delayWord(view, agent)}`)
+    lines.push(`    delay      ${delaySentence(delayOwed(view, agent), view, duration)}`)
     if (lane !== undefined) lines.push(`    lane     ${laneWord(lane, now)}`)
   }
   return lines.join('\n')
@@ -100,25 +98,6 @@ function mayWord(view: OriginView, agent: Agent): string {
     default:
       return judgement satisfies never
   }
-}
-
-function delayWord(view: OriginView, agent: Agent): string {
-  const { adaptiveDelay: adaptive } = agent
-  const more =
-    adaptive === undefined
-      ? ''
-      : `; ${adaptive.factor} × the answer when that is longer, up to ${duration(adaptive.capMs)}`
-  return fixedDelayWord(view, agent) + more
-}
-
-function fixedDelayWord(view: OriginView, agent: Agent): string {
-  const delay = view.delays.find((one) => one.agent === agent.key)
-  const byHand = view.override?.delayMs ?? 0
-  if (byHand > (delay?.delayMs ?? agent.minDelayMs)) return `${duration(byHand)} (by hand)`
-  if (delay === undefined) return `${duration(agent.minDelayMs)} (the agent's own; no rules yet)`
-  if (delay.clampedFrom !== undefined)
-    return `${duration(delay.delayMs)} (clamped: the site asks for ${delay.clampedFrom} s)`
-  return `${duration(delay.delayMs)} (${delay.delayMs > agent.minDelayMs ? "the site's crawl-delay" : "the agent's own"})`
 }
 
 function laneWord(lane: LaneView, now: number): string {

@@ -1,5 +1,7 @@
 /** A bounded look at the fleet: what a crawl waits for, and until when. Never more than a handful of small calls. */
+import type { Agent } from '@decorum/config'
 import type { Ledger, OriginView, PartitionView } from '@decorum/ledger'
+import { delayOwed } from '@decorum/politeness'
 import { messageOf } from '../exit.ts'
 
 export type Site = {
@@ -32,21 +34,21 @@ const MOST_SITES = 40
 
 /**
  * @param pending  sites with URLs of this crawl that have no outcome yet, and how many
- * @param agent    key of the crawl's agent
+ * @param agent    the crawl's
  */
-export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, number>, agent: string): Promise<Look> {
+export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, number>, agent: Agent): Promise<Look> {
   try {
     const chosen = heaviest(pending, MOST_SITES)
     const [parts, views] = await Promise.all([
       Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
-      Promise.all(chosen.map(([origin]) => ledger.viewOrigin(origin, [agent]))),
+      Promise.all(chosen.map(([origin]) => ledger.viewOrigin(origin, [agent.key]))),
     ])
     const heldForMs = Math.max(0, ...parts.map((part: PartitionView) => (part.holdUntil ?? 0) - part.now))
     return {
       kind: 'seen',
       inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
       heldForMs,
-      sites: views.map((view, index) => siteOf(view, chosen[index]?.[1] ?? 0)),
+      sites: views.map((view, index) => siteOf(view, agent, chosen[index]?.[1] ?? 0)),
       complete: chosen.length === pending.size,
     }
   } catch (error) {
@@ -54,15 +56,15 @@ export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, nu
   }
 }
 
-function siteOf(view: OriginView, waiting: number): Site {
+function siteOf(view: OriginView, agent: Agent, waiting: number): Site {
   const [lane] = view.lanes
-  const delay = view.delays[0]
+  const delay = delayOwed(view, agent)
   const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
   return {
     origin: view.origin,
     waiting,
-    delayMs: delay?.delayMs ?? 0,
-    ...(delay?.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
+    delayMs: delay.delayMs,
+    ...(delay.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
     state: stateOf(view),
     opensInMs: Math.max(0, opensAt - view.now),
   }

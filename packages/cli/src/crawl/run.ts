@@ -1,7 +1,9 @@
 /** A crawl while it runs: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
+
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/client'
+import type { Agent } from '@decorum/config'
 import type { Outcome } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
@@ -25,8 +27,7 @@ export type Crawl = {
   outcomes: OutcomeFile
   display: Display
   local: LocalFleet
-  /** key of the agent */
-  agent: string
+  agent: Agent
   /** whoever fetches for this crawl keeps each page: a `fetched` without a place in the archive is one that was lost */
   pagesAreKept: boolean
   limits: {

@@ -1,5 +1,5 @@
 /** The demo's settings: those of a real fleet, with its times scaled so that an outage fits into half a minute. */
-import { common } from '@decorum/config'
+import { isSetting } from '@decorum/config'
 import { DEMO_AGENTS } from './sites.ts'
 
 export const DEMO = {
@@ -18,23 +18,9 @@ export const DEMO = {
   limitMs: 75_000,
 }
 
-/** Settings that services read and that are not the fleet's common ones. */
-const OTHERS = [
-  'HOST',
-  'INTAKE_CONCURRENCY',
-  'INTAKE_LOCK_MS',
-  'RESERVE_MS',
-  'FETCH_PROCESSES',
-  'PAGE_SINK',
-  'FETCH_CONCURRENCY',
-  'PAGE_MAX_BYTES',
-  'ARCHIVE_DIR',
-  'DNS_SERVERS',
-]
-
 /** The environment of the demo's processes: the user's own settings of a real fleet take no part. */
 export function demoEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
-  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !(name in common) && !OTHERS.includes(name)))
+  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)))
   return {
     ...clean,
     REDIS_URL: redisUrl,

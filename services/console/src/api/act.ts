@@ -1,8 +1,8 @@
-/** The operator's hand over HTTP: what was asked becomes an operation of the ledger, which alone decides what it means. */
+/** What an operator asked over HTTP becomes an operation of the ledger, which alone decides what it means. */
 
 import type { Agents } from '@decorum/config'
 import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
-import { isForever } from '../words.ts'
+import { isForever } from '@decorum/protocol'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
 import { Refusal } from './route.ts'

@@ -1,18 +1,9 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
+import { FOREVER, GATES } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
-import { FOREVER } from '../words.ts'
 
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
-export const GATES = [
-  'robots-unreachable',
-  'robots-in-flight',
-  'back-off',
-  'lane-busy',
-  'paused',
-  'pace-group',
-  'unknown-agent',
-] as const
 export const meta = z.record(z.string(), z.unknown())
 
 export const ProblemAnswer = z

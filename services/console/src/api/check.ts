@@ -2,10 +2,9 @@
 
 import type { Agent } from '@decorum/config'
 import type { Ledger, OriginView } from '@decorum/ledger'
-import { tokensOf } from '@decorum/politeness'
+import { delayOwed, tokensOf } from '@decorum/politeness'
 import type { CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
-import { delayOwed } from '../delay-owed.ts'
 import { robotsWord, whyItWaits } from '../why.ts'
 import { length } from '../words.ts'
 import type { CheckAnswer } from './answers.ts'

@@ -2,7 +2,7 @@
 
 import type { Agents } from '@decorum/config'
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
-import { type DelayOwed, delayOwed } from '../delay-owed.ts'
+import { type DelayOwed, delayOwed } from '@decorum/politeness'
 import { robotsWord, type Why, whyItWaits } from '../why.ts'
 
 export type ToldLane = LaneView & { why: Why; delay?: DelayOwed }

@@ -1,96 +1,94 @@
-/** The contract as OpenAPI 3.1, from the schemas that the routes validate with. OpenAPI 3.1 speaks JSON Schema 2020-12. */
-import { z } from 'zod'
-import type { Route } from './route.ts'
+/**
+ * /openapi.json and its rendered page /reference, printed by @fastify/swagger from the routes of the scope that it is
+ * registered in. The page comes from this server alone: nothing is loaded from elsewhere.
+ */
+import { type FastifyDynamicSwaggerOptions, fastifySwagger } from '@fastify/swagger'
+import { fastifySwaggerUi } from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { PAGE_POLICY } from '../access/guard.ts'
 
 type Json = Record<string, unknown>
-type Direction = 'input' | 'output'
 
-export function openApi(routes: Record<string, Route>, version: string): Json {
-  const components: Record<string, unknown> = {}
-  const paths: Record<string, Record<string, Json>> = {}
-  for (const [name, route] of Object.entries(routes)) {
-    const { method, path, summary, description } = route
-    paths[path] = {
-      ...paths[path],
-      [method]: {
-        operationId: name,
-        summary,
-        ...(description === undefined ? {} : { description }),
-        ...parameters(route, components),
-        ...requestBody(route, components),
-        responses: Object.fromEntries(
-          Object.entries(route.answers).map(([status, { description: what, type = 'application/json', schema }]) => [
-            status,
-            {
-              description: what,
-              ...(schema === undefined ? {} : { content: { [type]: { schema: print(schema, 'output', components) } } }),
-            },
-          ]),
-        ),
+export const REFERENCE_PATH = '/reference'
+/** The page draws its icons from data: URLs. */
+const REFERENCE_POLICY = `${PAGE_POLICY}; img-src 'self' data:`
+
+/** Before the routes that it is to describe are added. */
+export async function describeApi(scope: FastifyInstance, version: string): Promise<void> {
+  await scope.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.1',
+      info: {
+        title: 'Decorum',
+        version,
+        description: 'A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } as { name: string },
       },
-    }
-  }
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Decorum',
-      version,
-      description: 'A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      servers: [{ url: '/' }],
+      components: {
+        securitySchemes: { login: { type: 'http', scheme: 'basic', description: 'when CONSOLE_PASSWORD is set' } },
+      },
+      security: [{}, { login: [] }],
     },
-    servers: [{ url: '/' }],
-    paths,
-    components: {
-      schemas: components,
-      securitySchemes: { login: { type: 'http', scheme: 'basic', description: 'when CONSOLE_PASSWORD is set' } },
-    },
-    security: [{}, { login: [] }],
-  }
-}
-
-function parameters(route: Route, components: Record<string, unknown>): Json {
-  const of = (place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] => {
-    if (schema === undefined) return []
-    const { properties = {}, required = [] } = print(schema, 'input', components) as {
-      properties?: Record<string, Json>
-      required?: string[]
-    }
-    return Object.entries(properties).map(([name, { description, ...rest }]) => ({
-      name,
-      in: place,
-      required: required.includes(name),
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    }))
-  }
-  const list = [...of('path', route.params), ...of('query', route.query)]
-  return list.length === 0 ? {} : { parameters: list }
-}
-
-function requestBody({ body }: Route, components: Record<string, unknown>): Json {
-  if (body === undefined) return {}
-  const schema = print(body.schema, 'input', components)
-  const content = Object.fromEntries(
-    body.types.map((type) => [type, { schema: type === 'application/json' ? schema : { type: 'string' } }]),
-  )
-  return { requestBody: { required: true, content } }
-}
-
-/** Schemas that have a name become components; all others are written where they are used. */
-function print(schema: z.ZodType, io: Direction, components: Record<string, unknown>): Json {
-  const printed = z.toJSONSchema(schema, {
-    io,
-    override({ jsonSchema }) {
-      // Answers may gain fields: a strict reader of today must not break on them
-      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-    },
+    transform,
+    transformObject,
   })
-  const moved = JSON.parse(JSON.stringify(printed).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
-  const { $schema: _schema, $defs = {}, id, ...rest } = moved
-  for (const [name, { id: _id, ...definition }] of Object.entries($defs as Record<string, Json>)) {
-    components[name] = definition
+  scope.get('/openapi.json', { config: { access: 'read' }, schema: { hide: true } }, () => scope.swagger())
+  await scope.register(async (page) => {
+    page.addHook('onRoute', (route) => {
+      route.config = { ...route.config, access: 'read' }
+    })
+    await page.register(fastifySwaggerUi, {
+      routePrefix: REFERENCE_PATH,
+      // The validator badge would send the document to a server of a third party.
+      uiConfig: { layout: 'BaseLayout', operationsSorter: 'alpha', validatorUrl: null },
+      theme: { title: 'Decorum HTTP API' },
+      staticCSP: REFERENCE_POLICY,
+    })
+  })
+}
+
+/** Zod bounds every integer by what JavaScript can count; to a reader of the API that is noise. */
+const zodToJsonConfig = {
+  override({ jsonSchema }: { jsonSchema: { minimum?: unknown; maximum?: unknown } }) {
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  },
+}
+const printRoute = createJsonSchemaTransform({ zodToJsonConfig })
+const printNamed = createJsonSchemaTransformObject({ zodToJsonConfig })
+
+/** Zod → JSON Schema; of a body with several media types only JSON has a structure. */
+const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = (route) => {
+  const printed = printRoute(route)
+  const { body, consumes = [] } = (printed.schema ?? {}) as { body?: Json; consumes?: string[] }
+  if (body === undefined || consumes.length === 0) return printed
+  const content = Object.fromEntries(
+    consumes.map((type) => [type, { schema: type === 'application/json' ? body : { type: 'string' } }]),
+  )
+  return { ...printed, schema: { ...printed.schema, body: { content } } }
+}
+
+/** Adds the named schemas. Answers may gain members later, so their schemas allow others: a strict reader must not break. */
+const transformObject: NonNullable<FastifyDynamicSwaggerOptions['transformObject']> = (document) => {
+  const printed = printNamed(document)
+  const { paths = {}, components } = printed as { paths?: Json; components?: { schemas?: Json } }
+  const schemas = components?.schemas ?? {}
+  const isUsed = (name: string): boolean => JSON.stringify(printed).includes(`"#/components/schemas/${name}"`)
+  // Each named schema is printed for bodies and for answers. One that is not used may be the only user of another.
+  for (let unused = [''] as string[]; unused.length > 0; ) {
+    unused = Object.keys(schemas).filter((name) => !isUsed(name))
+    for (const name of unused) delete schemas[name]
   }
-  if (typeof id !== 'string') return rest
-  components[id] = rest
-  return { $ref: `#/components/schemas/${id}` }
+  for (const [name, schema] of Object.entries(schemas)) if (!name.endsWith('Input')) allowMore(schema)
+  for (const methods of Object.values(paths) as Json[])
+    for (const operation of Object.values(methods) as Json[]) allowMore(operation.responses)
+  return printed
+}
+
+function allowMore(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return
+  if ('additionalProperties' in schema && schema.additionalProperties === false) delete schema.additionalProperties
+  for (const member of Object.values(schema)) allowMore(member)
 }

@@ -1,7 +1,7 @@
 /** An outcome as OpenAPI describes it: `data:` of an event `outcome` (docs/spec/design.md §5). */
-import { FAILURE_REASONS, type Outcome } from '@decorum/protocol'
+import { FAILURE_REASONS, GATES, INVALID_REASONS, type Outcome, REFUSED_REASONS } from '@decorum/protocol'
 import { z } from 'zod'
-import { GATES, instant, meta } from './answers.ts'
+import { instant, meta } from './answers.ts'
 
 const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.strictObject({
@@ -43,8 +43,8 @@ export const OutcomeEvent = z
     outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
     outcome('failed', { reason: z.enum(FAILURE_REASONS), status: z.number().int().optional(), detail: z.string() }),
     outcome('expired', { reason: z.enum(GATES) }),
-    outcome('invalid', { reason: z.string(), detail: z.string().optional() }),
-    outcome('refused', { reason: z.enum(['lane-full', 'blocked-by-operator', 'no-contact', 'backlog-dropped']) }),
+    outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: z.string().optional() }),
+    outcome('refused', { reason: z.enum(REFUSED_REASONS) }),
   ])
   .meta({ id: 'Outcome' })
 

@@ -1,8 +1,7 @@
 /** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
-import { Candidate, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { Candidate, FOREVER, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
-import { FOREVER } from '../words.ts'
 import { complain } from './route.ts'
 
 const DAY = 86_400_000
@@ -70,7 +69,7 @@ export const OutcomesQuery = z.strictObject({
 })
 
 export const IntakeQuery = z.strictObject({ agent: AgentName.optional() })
-/** As read by `readCandidate`, which knows the octets of meta and the URL as well. */
+/** As read by `readCandidate`, which also checks the size of meta and the URL. */
 const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })
 export const IntakeBody = z.union([
   OneCandidate,
@@ -94,7 +93,7 @@ const shut = <T extends 'pause' | 'block'>(action: T) =>
 const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(action: T) =>
   z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
 
-/** The operator's hand. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
+/** What an operator can do. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
 export const ActionBody = z
   .discriminatedUnion('action', [
     shut('pause'),
@@ -109,7 +108,7 @@ export const ActionBody = z
         .min(1)
         .max(7 * DAY)
         .meta({
-          description: 'silence owed at least, ms; never less than the rules ask, beyond the cap if need be',
+          description: 'least delay, ms; never less than the rules ask, beyond the cap if need be',
         }),
       until: Until.optional(),
       forMs: For.optional(),

@@ -4,6 +4,7 @@
  * What is not known to be a public unicast address of somebody's site is refused.
  */
 import { isIP } from 'node:net'
+import { addressSet, portNumber } from '@decorum/config'
 import ipaddr from 'ipaddr.js'
 
 /** The address is not one that a crawler visits: final, never a retry. */
@@ -37,8 +38,6 @@ export class NoContactError extends Error {
   }
 }
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
-
 export type AddressKind = 'public' | 'opened' | 'guarded'
 
 export type AddressGuard = {
@@ -69,7 +68,7 @@ const REFUSED_PORTS = new Set([
  * whoever reaches them. What clouds have at private and link-local addresses (169.254.169.254, 100.100.100.200,
  * fd00:ec2::254 …) is guarded with those. An operator who means one of them opens it by DECORUM_ALLOW_ADDRESSES.
  */
-const CLOUD_INTERNAL: readonly Range[] = [
+const CLOUD_INTERNAL = addressSet([
   '168.63.129.16/32', //       Azure: WireServer, DNS, DHCP ("What is IP address 168.63.129.16?", learn.microsoft.com)
   '161.26.0.0/16', //          IBM Cloud: resolvers and other infrastructure services, private network only (cloud.ibm.com/docs)
   '166.8.0.0/14', //           IBM Cloud: private service endpoints (cloud.ibm.com/docs, e.g. atracker-endpoints)
@@ -77,7 +76,7 @@ const CLOUD_INTERNAL: readonly Range[] = [
   '199.36.153.8/30', //        Google: private.googleapis.com, likewise (cloud.google.com/vpc/docs/configure-private-google-access)
   '2600:2d00:2:1000::/64', //  Google: restricted.googleapis.com
   '2600:2d00:2:2000::/64', //  Google: private.googleapis.com
-].map((range) => ipaddr.parseCIDR(range))
+])
 
 /** Addresses remembered per guard; hostile DNS must not grow it. */
 const REMEMBERED = 10_000
@@ -88,8 +87,8 @@ const REMEMBERED = 10_000
  * @throws        Error naming the entry that is no CIDR or no port
  */
 export function addressGuard(ranges: readonly string[], ports: readonly string[] = []): AddressGuard {
-  const opened = ranges.map(readRange)
-  const openPorts = new Set(ports.map(readPort))
+  const opened = addressSet(ranges)
+  const openPorts = new Set(ports.map(portNumber))
   const known = new Map<string, AddressKind>()
   const judge = (address: string): AddressKind => {
     const seen = known.get(address)
@@ -111,22 +110,20 @@ export function addressGuard(ranges: readonly string[], ports: readonly string[]
   }
 }
 
-function judgeAddress(text: string, opened: readonly Range[]): AddressKind {
+function judgeAddress(text: string, opened: ReturnType<typeof addressSet>): AddressKind {
   const zone = text.indexOf('%')
   const bare = zone < 0 ? text : text.slice(0, zone)
   // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system would resolve otherwise.
   if (isIP(bare) === 0) return 'guarded'
   const address = ipaddr.process(bare) // unwraps ::ffff:a.b.c.d
-  const isIn = (ranges: readonly Range[]) =>
-    ranges.some((range) => address.kind() === range[0].kind() && address.match(range))
-  const isOpened = isIn(opened)
+  const isOpened = opened.has(address.toString())
   if (address.kind() === 'ipv6') {
     const inner = embeddedIPv4(address as ipaddr.IPv6)
     // A network of NAT64: opening its prefix opens the way, not what lies behind it.
     if (inner !== undefined) return isOpened ? judgeAddress(inner, opened) : 'guarded'
   }
   if (isOpened) return 'opened'
-  if (zone >= 0 || address.range() !== 'unicast' || isIn(CLOUD_INTERNAL)) return 'guarded'
+  if (zone >= 0 || address.range() !== 'unicast' || CLOUD_INTERNAL.has(address.toString())) return 'guarded'
   // Global unicast is 2000::/3 alone (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
   return address.kind() === 'ipv4' || inGlobalUnicast(address as ipaddr.IPv6) ? 'public' : 'guarded'
 }
@@ -138,20 +135,4 @@ function embeddedIPv4(address: ipaddr.IPv6): string | undefined {
   if (address.range() !== 'rfc6052') return undefined
   const [high = 0, low = 0] = address.parts.slice(6)
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
-}
-
-function readRange(text: string): Range {
-  try {
-    if (text.includes('/')) return ipaddr.parseCIDR(text)
-    const address = ipaddr.parse(text)
-    return [address, address.kind() === 'ipv4' ? 32 : 128]
-  } catch {
-    throw new Error(`'${text}' is neither an address nor a range such as 127.0.0.0/8`)
-  }
-}
-
-function readPort(text: string): number {
-  const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new Error(`'${text}' is not a port`)
-  return port
 }

@@ -1,0 +1,33 @@
+/** The settings, agents and pace groups as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
+import { z } from 'zod'
+import { AgentsFile } from './agents.ts'
+import { PaceGroupsFile } from './pace-groups.ts'
+import { SETTINGS } from './settings.ts'
+import type { Setting } from './table/setting.ts'
+
+type Json = Record<string, unknown>
+
+const print = (schema: z.ZodType, title: string): Json => ({
+  title,
+  ...(z.toJSONSchema(schema, { io: 'input' }) as Json),
+})
+
+export const agentsJsonSchema = (): Json => print(AgentsFile, 'Agents of a Decorum fleet (DECORUM_AGENTS)')
+export const paceGroupsJsonSchema = (): Json => print(PaceGroupsFile, 'Pace groups of a Decorum fleet (PACE_GROUPS)')
+
+/** All settings as one object: values are what the text of a variable stands for, numbers as numbers. */
+export function settingsJsonSchema(): Json {
+  const properties = Object.fromEntries(
+    (Object.entries(SETTINGS) as [string, Setting][]).map(([name, { schema, means }]) => {
+      const { $schema: _, ...printed } = z.toJSONSchema(schema, { io: 'output' }) as Json
+      return [name, { description: means, ...printed }]
+    }),
+  )
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Settings of a Decorum fleet',
+    type: 'object',
+    properties,
+    additionalProperties: false,
+  }
+}

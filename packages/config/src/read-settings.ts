@@ -1,0 +1,47 @@
+/** Environment → values, once per process; what is wrong is said in one message for the person who set it. */
+import type { z } from 'zod'
+import { misspelt, translateFormerNames } from './names.ts'
+import { wrongValues } from './wrong-value.ts'
+
+/** Wrong settings stop the start; the message is for the person who set them. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly code = 'SETTINGS'
+}
+
+/** An error that lists what is wrong, one line each. */
+export const wrongSettings = (...lines: string[]): SettingsError =>
+  new SettingsError(['wrong settings:', ...lines.map((line) => `  ${line}`)].join('\n'))
+
+/** Says a line to the person who set something; standard error, because standard output may be a program's. */
+export const warnOnStderr = (line: string): void => void process.stderr.write(`warning: ${line}\n`)
+
+/**
+ * Reads the settings that a schema names. An empty variable counts as absent: compose files and shells write `X=` for "not
+ * set". Older names are replaced in `env` itself (names.ts).
+ * @throws SettingsError naming each wrong variable, what is right and what was given; and each misspelt name
+ */
+export function readSettings<T extends z.ZodType>(
+  schema: T,
+  env: Record<string, string | undefined>,
+  warn: (line: string) => void = warnOnStderr,
+): z.output<T> {
+  const { warnings, contradictions } = translateFormerNames(env)
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  )
+  const parsed = schema.safeParse(given)
+  const wrong = [...contradictions, ...misspelt(given), ...(parsed.success ? [] : wrongValues(parsed.error, given))]
+  if (wrong.length > 0 || !parsed.success) throw wrongSettings(...wrong)
+  for (const line of warnings) warn(line)
+  return parsed.data
+}
+
+/** Whatever a reader of settings throws, the person who set them reads it as such. */
+export function readingSettings<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw wrongSettings(error instanceof Error ? error.message : String(error))
+  }
+}

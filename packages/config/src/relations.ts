@@ -1,0 +1,24 @@
+/** Relations between settings that must hold, whichever role reads them. */
+import { wrongSettings } from './read-settings.ts'
+
+type Related = { FETCH_DEADLINE_MS: number; LEASE_MS: number; DEFAULT_DELAY_MS: number; MAX_DELAY_MS: number }
+
+/**
+ * Checks the relations between the settings that are given; a role that does not read one of two has nothing to compare.
+ * @throws SettingsError naming both settings of each relation that does not hold
+ */
+export function checkRelations(c: Partial<Related>): void {
+  const wrong: string[] = []
+  if (isLess(c.LEASE_MS, c.FETCH_DEADLINE_MS) || isSame(c.LEASE_MS, c.FETCH_DEADLINE_MS))
+    wrong.push(
+      `FETCH_DEADLINE_MS: a fetch must end inside its lease, and ${c.FETCH_DEADLINE_MS} is not under LEASE_MS=${c.LEASE_MS}`,
+    )
+  if (isLess(c.MAX_DELAY_MS, c.DEFAULT_DELAY_MS))
+    wrong.push(
+      `DEFAULT_DELAY_MS: the floor of the delay lies under its cap, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
+    )
+  if (wrong.length > 0) throw wrongSettings(...wrong)
+}
+
+const isLess = (a: number | undefined, b: number | undefined): boolean => a !== undefined && b !== undefined && a < b
+const isSame = (a: number | undefined, b: number | undefined): boolean => a !== undefined && a === b

@@ -1,0 +1,125 @@
+/** Who visits, where, and how long a lane rests: what every process of a fleet must agree on. */
+import { z } from 'zod'
+import { addressRange, entriesOf, portNumber } from '../allow-lists.ts'
+import { type Setting, textThat, wholeNumber } from './setting.ts'
+
+export const politeness = {
+  DECORUM_AGENTS: {
+    schema: z.string().optional(),
+    means:
+      'The agents: path of a JSON file, or inline JSON (agents.schema.json). The first is the default. Without it there is one agent, `decorum`.',
+    reason: 'One built-in agent is enough for a first crawl.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'identity',
+  },
+  DECORUM_CONTACT: {
+    schema: z.string().optional(),
+    means:
+      'Contact of the built-in agent: a URL or an e-mail address. Agents of DECORUM_AGENTS name theirs themselves.',
+    reason: 'Nobody else can say whom a site owner should write to; without it only allowed addresses are visited.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'restart',
+  },
+  DECORUM_ALLOW_ADDRESSES: {
+    schema: textThat((text) => entriesOf(text).map(addressRange)).default(''),
+    means:
+      'Private and other guarded addresses that may be visited all the same: addresses or CIDR ranges, separated by commas.',
+    reason: 'URLs and DNS answers are written by strangers, so only public addresses are visited.',
+    roles: ['gateway', 'fetcher', 'command'],
+    scope: 'fleet',
+    change: 'restart',
+  },
+  DECORUM_ALLOW_PORTS: {
+    schema: textThat((text) => entriesOf(text).map(portNumber)).default(''),
+    means: 'Ports that may be visited although they belong to another protocol, separated by commas.',
+    reason: 'A request to a mail server or a database is never a visit to a site.',
+    roles: ['fetcher', 'command'],
+    scope: 'fleet',
+    change: 'restart',
+  },
+  DEFAULT_DELAY_MS: {
+    schema: wholeNumber(0).default(1_000),
+    unit: 'ms',
+    means: 'The least delay of a lane, for agents without `minDelayMs`.',
+    reason: 'One request a second is what sites without a crawl-delay are used to.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'live',
+    formerly: 'DEFAULT_GAP_MS',
+  },
+  MAX_DELAY_MS: {
+    schema: wholeNumber(0).default(10_000),
+    unit: 'ms',
+    means:
+      'The longest crawl-delay that is kept, for agents without `maxDelayMs`; longer ones are clamped, and every clamp is shown.',
+    reason: 'Cốc Cốc documents the same limit: no crawl-delay above 10 s.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'live',
+    formerly: 'MAX_GAP_MS',
+  },
+  PACE_GROUPS: {
+    schema: z.string().optional(),
+    means:
+      'Which lanes share a delay or a limit of requests in flight: path of a JSON file, or inline JSON (pace-groups.schema.json).',
+    reason: 'Schemes and ports of one host share its delay; that needs no setting.',
+    roles: ['fetcher', 'command'],
+    scope: 'fleet',
+    change: 'identity',
+  },
+  MAX_ATTEMPTS: {
+    schema: wholeNumber(1).default(5),
+    means: 'Requests made for one candidate before it ends as `failed`.',
+    reason: 'With back-offs that double from a minute, five attempts outlast a quarter of an hour of trouble.',
+    roles: ['gateway', 'fetcher'],
+    scope: 'fleet',
+    change: 'live',
+  },
+  FETCH_DEADLINE_MS: {
+    schema: wholeNumber(1).default(30_000),
+    unit: 'ms',
+    means: 'The longest that one exchange may take, from the DNS query to the last byte.',
+    reason: 'Slow but honest answers finish within it; a server that drips bytes does not hold a slot for longer.',
+    roles: ['gateway', 'fetcher', 'command'],
+    scope: 'fleet',
+    change: 'identity',
+  },
+  LEASE_MS: {
+    schema: wholeNumber(1).default(45_000),
+    unit: 'ms',
+    means: 'How long a lease lasts that its fetcher does not complete.',
+    reason: 'The deadline of an exchange, the time until its request is sent, and the time to record its end.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'identity',
+  },
+  QUARANTINE_MS: {
+    schema: wholeNumber(0).default(10_000),
+    unit: 'ms',
+    means: 'Time added to a lane whose lease ended without a word.',
+    reason: 'A frozen fetcher may send its last packet late.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'fleet',
+    change: 'identity',
+  },
+  BACK_OFF_MS: {
+    schema: wholeNumber(1).default(60_000),
+    unit: 'ms',
+    means: 'First back-off after a 429 or 503 without Retry-After; it doubles per incident.',
+    reason: 'A site that asks for less gets a whole minute, as other polite crawlers give it.',
+    roles: ['gateway', 'fetcher'],
+    scope: 'fleet',
+    change: 'live',
+  },
+  ROBOTS_RETRY_MS: {
+    schema: wholeNumber(1).optional(),
+    unit: 'ms',
+    means: 'First retry of a robots.txt that could not be had; later ones double.',
+    reason: 'The policy profile of the agent knows it (docs/robots.md).',
+    roles: ['gateway'],
+    scope: 'fleet',
+    change: 'live',
+  },
+} as const satisfies Record<string, Setting>

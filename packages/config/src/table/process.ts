@@ -1,0 +1,83 @@
+/** Addresses, ports, log level and other things that one process has to itself. */
+import { readRedisAddress } from '@decorum/protocol'
+import { z } from 'zod'
+import { type Setting, textThat, wholeNumber } from './setting.ts'
+
+export const processes = {
+  REDIS_URL: {
+    schema: textThat(readRedisAddress, 'a Redis address such as redis://127.0.0.1:6379 is needed'),
+    means: "The fleet's Redis: redis:// or rediss://, several masters of a cluster separated by commas.",
+    reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role must be told.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'process',
+    change: 'restart',
+  },
+  HOST: {
+    schema: z.string().default('127.0.0.1'),
+    means: 'The address that the process listens on: its health server, or the console.',
+    reason:
+      'Whoever reaches the console sees every URL and can add more, so other machines are let in on purpose only.',
+    roles: ['gateway', 'fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  PORT: {
+    schema: wholeNumber(0, 65_535).default(0),
+    means: 'The port that the process listens on; 0: any free one, which its first log line names.',
+    reason: 'Several processes of a role run on one machine.',
+    roles: ['gateway', 'fetcher', 'console', 'command'],
+    scope: 'process',
+    change: 'restart',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
+    means: 'What the process logs, as JSON lines on standard output.',
+    reason: 'A line per start, stop and notable event, none per request.',
+    roles: ['gateway', 'fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  INTAKE_CONCURRENCY: {
+    schema: wholeNumber(1, 64).default(4),
+    unit: 'jobs',
+    means: 'Jobs of candidates that one gateway works on at once, per partition.',
+    reason: 'More at once would only hold more candidates in memory.',
+    roles: ['gateway'],
+    scope: 'process',
+    change: 'restart',
+  },
+  CONSOLE_USER: {
+    schema: z.string().default('decorum'),
+    means: 'User name of the console login.',
+    reason: 'The password is the secret.',
+    roles: ['console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  CONSOLE_PASSWORD: {
+    schema: z.string().min(8, 'at least 8 characters are needed').optional(),
+    means: 'Password of the console login, at least 8 characters; required when HOST is not a loopback address.',
+    reason: 'On loopback the console answers to this machine alone.',
+    roles: ['console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  HEARTBEAT_MS: {
+    schema: wholeNumber(10).default(15_000),
+    unit: 'ms',
+    means: 'A stream of outcomes that has nothing to send sends a comment this often.',
+    reason: 'Proxies cut streams that are silent for 30 to 60 s.',
+    roles: ['console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  REQUEST_DEADLINE_MS: {
+    schema: wholeNumber(100).default(60_000),
+    unit: 'ms',
+    means: 'A request to the console whose body has not arrived by then is given up.',
+    reason: 'The largest body arrives within it over 2 Mbit/s.',
+    roles: ['console'],
+    scope: 'process',
+    change: 'restart',
+  },
+} as const satisfies Record<string, Setting>

@@ -1,0 +1,39 @@
+/**
+ * The name that a misspelt one was probably meant to be. Written by hand because it is this small, and because the packages
+ * made for it count swapped letters (`expriesAt`), the most frequent slip, as two mistakes.
+ */
+
+/** @returns the nearest of `names`, when it is near enough to be meant: one slip, or two in a name of 12 letters and more */
+export function nearestName<T extends string>(given: string, names: readonly T[]): T | undefined {
+  const wanted = given.slice(0, 64).toLowerCase()
+  let best: { name: T; slips: number } | undefined
+  for (const name of names) {
+    const slips = slipsBetween(wanted, name.toLowerCase())
+    if (slips <= (name.length < 12 ? 1 : 2) && slips < (best?.slips ?? Infinity)) best = { name, slips }
+  }
+  return best?.name
+}
+
+/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment). */
+function slipsBetween(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return Infinity
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    rows.push(row)
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1]
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row.push(
+        Math.min(
+          at(i - 1, j) + 1,
+          at(i, j - 1) + 1,
+          at(i - 1, j - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(i - 2, j - 2) + 1 : Infinity,
+        ),
+      )
+    }
+  }
+  return at(a.length, b.length)
+}

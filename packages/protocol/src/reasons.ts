@@ -1,0 +1,177 @@
+/**
+ * Every closed list of reasons, once: its members, what each means, and what to do about it. docs/outcomes.md is printed from
+ * here. A new reason is one entry; what has to know it does not compile, or its test fails, until it does.
+ */
+export type Explained = {
+  /** what happened */
+  means: string
+  /** what whoever reads the outcome can do */
+  todo: string
+}
+const explained = <K extends string>(table: Record<K, Explained>): Readonly<Record<K, Explained>> => table
+const namesOf = <K extends string>(table: Readonly<Record<K, Explained>>) => Object.keys(table) as [K, ...K[]]
+
+/** Why no answer could be had. Each is reachable, none is 'other'. */
+export const FAILURES = explained({
+  dns: {
+    means: 'The host name has no address, or no name server answered in time.',
+    todo: 'Check the name. If names fail that others resolve, set DNS_SERVERS.',
+  },
+  connect: {
+    means: 'No connection could be made: it was refused, or no packet came back.',
+    todo: 'Enqueue it again later; the site is down or unreachable from here.',
+  },
+  tls: {
+    means: 'The TLS handshake failed, for example because of an expired certificate.',
+    todo: 'Drop it, or try the http:// address if the site offers one.',
+  },
+  timeout: {
+    means: 'The answer had not begun when FETCH_DEADLINE_MS was over.',
+    todo: 'Enqueue it again later; raise FETCH_DEADLINE_MS and LEASE_MS if many honest sites are that slow.',
+  },
+  reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
+  protocol: { means: 'What came back is not HTTP/1.1.', todo: 'Drop it; look at `detail`.' },
+  'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
+  'bad-redirect': {
+    means: 'A redirect without a target that could be fetched.',
+    todo: 'Drop it; `detail` shows the target.',
+  },
+  'blocked-address': {
+    means: 'The host is at a private, reserved or cloud-internal address.',
+    todo: 'Drop it. A site of your own is opened by DECORUM_ALLOW_ADDRESSES.',
+  },
+  'blocked-port': {
+    means: 'The port belongs to another protocol than HTTP.',
+    todo: 'Drop it. A site of your own is opened by DECORUM_ALLOW_PORTS.',
+  },
+  'rate-limited': {
+    means: 'The site answered 429 until MAX_ATTEMPTS were spent.',
+    todo: 'Ask this site for less: give its agent or host a longer delay, and enqueue it again days later.',
+  },
+  'server-error': { means: 'The site answered 503 until MAX_ATTEMPTS were spent.', todo: 'Enqueue it again later.' },
+  'lease-expired': {
+    means: 'MAX_ATTEMPTS fetchers in a row died or froze while they had it.',
+    todo: 'Look at the log of the fetchers: they are being killed, or this page brings them down.',
+  },
+})
+export type FailureReason = keyof typeof FAILURES
+export const FAILURE_REASONS = namesOf(FAILURES)
+
+/** Which gate held a candidate: of a pending lane why it waits, of an expired candidate why it never went out. */
+export const HOLDING_GATES = explained({
+  'robots-unreachable': {
+    means: 'Its robots.txt could not be had, so nothing of the origin may be fetched.',
+    todo: 'Enqueue it again with a later `expiresAt`; the origin page of the console shows the retries.',
+  },
+  'robots-in-flight': {
+    means: 'Its robots.txt was being fetched.',
+    todo: 'Enqueue it again with a later `expiresAt`.',
+  },
+  'back-off': {
+    means: 'The site had asked for less (429, 503), or kept failing.',
+    todo: 'Enqueue it again once the back-off has ended.',
+  },
+  'lane-busy': {
+    means: 'Other URLs of its lane came first, each with its delay.',
+    todo: 'Enqueue fewer URLs of this origin, or give them a later `expiresAt`; fetchers do not help here.',
+  },
+  paused: { means: 'An operator had paused the origin.', todo: 'Resume it, then enqueue it again.' },
+  'pace-group': {
+    means: 'Other lanes of its pace group came first.',
+    todo: 'As with `lane-busy`, for all hosts of the group.',
+  },
+  'unknown-agent': {
+    means: 'The process that was to handle the lane has no agent of that name.',
+    todo: 'Start all processes with the same DECORUM_AGENTS.',
+  },
+})
+export type Gate = keyof typeof HOLDING_GATES
+export const GATES = namesOf(HOLDING_GATES)
+
+/** Why a candidate that could be read was not accepted, or was dropped. */
+export const REFUSALS = explained({
+  'lane-full': {
+    means: 'LANE_LIMIT URLs are pending in its lane already.',
+    todo: 'Keep it in the frontier until outcomes of this origin have come.',
+  },
+  'blocked-by-operator': { means: 'An operator has blocked the origin.', todo: 'Unblock it, or drop the URL.' },
+  'no-contact': {
+    means: 'The agent names no contact, and the address is not in DECORUM_ALLOW_ADDRESSES.',
+    todo: 'Set DECORUM_CONTACT, or a User-Agent with a contact in DECORUM_AGENTS.',
+  },
+  'backlog-dropped': {
+    means: 'An operator has dropped what was pending in the lane.',
+    todo: 'Nothing: it was meant so.',
+  },
+})
+export type RefusedReason = keyof typeof REFUSALS
+export const REFUSED_REASONS = namesOf(REFUSALS)
+
+/** Why something that came in is no candidate. */
+export const INVALIDS = explained({
+  'bad-job': {
+    means: 'The job holds neither one candidate nor `{ candidates: [ … ] }` with 1 to 1,000 of them.',
+    todo: 'Mend the producer; `detail` says what is wrong.',
+  },
+  'undecodable-job': { means: 'The data of the job is not JSON.', todo: 'Mend the producer.' },
+  'bad-candidate': {
+    means: 'A member is missing, unknown, or holds a wrong value.',
+    todo: 'Mend the producer; `detail` names the member.',
+  },
+  'reserved-id': {
+    means: 'The id has a form that only the fleet gives (`#:…`, `…~1~…`).',
+    todo: 'Leave the id out, or choose another.',
+  },
+  'meta-too-large': {
+    means: 'The JSON of `meta` has more than 4,096 bytes.',
+    todo: 'Keep it elsewhere, under the id.',
+  },
+  'unknown-agent': {
+    means: 'No agent of that name is in DECORUM_AGENTS.',
+    todo: '`detail` lists the names that exist.',
+  },
+  'not-a-url': { means: 'The text is not an absolute URL.', todo: 'Mend the producer.' },
+  'not-well-formed': {
+    means: 'The URL holds half of a surrogate pair, so the page that was meant is unknown.',
+    todo: 'Mend the producer.',
+  },
+  'url-too-long': { means: 'The URL is longer than 8,192 characters, or its path is.', todo: 'Drop it.' },
+  'scheme-not-supported': { means: 'The URL is neither http nor https.', todo: 'Drop it.' },
+  'ftp-not-supported': { means: 'The URL is of FTP.', todo: 'Drop it.' },
+  'user-info': {
+    means: 'The URL holds a user name or a password, which are neither sent nor silently removed.',
+    todo: 'Enqueue it without, if that page is meant.',
+  },
+  'bad-host': { means: 'The host name breaks the limits of DNS.', todo: 'Drop it.' },
+  'unreadable-order': {
+    means: 'A gateway and a fetcher of different versions did not understand each other.',
+    todo: 'Finish the deploy, then enqueue it again.',
+  },
+})
+export type InvalidReason = keyof typeof INVALIDS
+export const INVALID_REASONS = namesOf(INVALIDS)
+
+/** What can become of a candidate, in the order of docs/spec/design.md §5. */
+export const KINDS = explained({
+  fetched: {
+    means: 'An HTTP answer was received, whatever its status except 429 and 503.',
+    todo: 'Read `status`, `headers` and, where pages are kept, `archive`.',
+  },
+  redirected: {
+    means: 'The answer was a redirect. Its target is a candidate of its own, with the same `meta`.',
+    todo: 'Wait for the outcome of `candidate`.',
+  },
+  disallowed: { means: 'A rule of robots.txt forbids it; `rule` and `line` say which.', todo: 'Drop it.' },
+  failed: { means: 'No answer could be had.', todo: 'It depends on the reason.' },
+  expired: {
+    means: 'It was still pending at `expiresAt` (default: 24 h after it was stored).',
+    todo: 'It depends on what held it.',
+  },
+  invalid: { means: 'What came in is no candidate. Nothing was sent.', todo: 'It depends on the reason.' },
+  refused: {
+    means: 'A candidate that could be read is not wanted. Nothing was sent.',
+    todo: 'It depends on the reason.',
+  },
+})
+export type OutcomeKind = keyof typeof KINDS
+export const OUTCOME_KINDS = namesOf(KINDS)

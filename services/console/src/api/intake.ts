@@ -1,0 +1,135 @@
+/** Candidates that come in over HTTP: body → lines → candidates → the same BullMQ jobs that a frontier would add. */
+import type { Agents } from '@decorum/config'
+import {
+  CANDIDATES,
+  type Candidate,
+  hostOf,
+  JOB_NAMES,
+  MAX_URL_CHARS,
+  partitionOf,
+  printableUrl,
+  readCandidate,
+} from '@decorum/protocol'
+import type { Queue } from 'bullmq'
+
+/** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
+const BATCH = 100
+
+/** Why a body was not taken; nothing of it has been stored. `line` counts from 1 (of JSON: the member of the array). */
+export type IntakeRefusal = { error: string; message: string; line?: number }
+export type ReadBody = { candidates: { candidate: Candidate; host: string }[] } | IntakeRefusal
+
+/** Media types → how the body is cut. */
+export const INTAKE_TYPES: Record<string, 'json' | 'ndjson' | 'text'> = {
+  'application/json': 'json',
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+  'text/plain': 'text',
+}
+
+/**
+ * All of a body or nothing of it: a stranger's half-stored list could not be sent again without storing it twice.
+ * @param agent  agent of those that name none
+ */
+export function readBody(
+  text: string,
+  shape: 'json' | 'ndjson' | 'text',
+  agents: Agents,
+  agent: string | undefined,
+): ReadBody {
+  const candidates: { candidate: Candidate; host: string }[] = []
+  for (const { line, data, broken } of membersOf(text, shape)) {
+    if (broken !== undefined) return { error: 'bad-json', message: place(line, broken), ...at(line) }
+    const given = agent !== undefined && isRecord(data) && data.agent === undefined ? { ...data, agent } : data
+    const read = readCandidate(given)
+    if (!read.ok) {
+      const why = read.refusal.detail ?? read.refusal.reason
+      return { error: read.refusal.reason, message: place(line, `${why}${quote(read.url)}`), ...at(line) }
+    }
+    if (agents.find(read.candidate.agent) === undefined) {
+      const known = agents.list.map((one) => one.name).join(', ')
+      const message = `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`
+      return { error: 'unknown-agent', message: place(line, message), ...at(line) }
+    }
+    if (read.candidate.hops !== undefined) {
+      const message = 'hops: only the fleet itself counts redirects; leave it out'
+      return { error: 'bad-candidate', message: place(line, message), ...at(line) }
+    }
+    candidates.push({ candidate: read.candidate, host: hostOf(read.at.origin) })
+  }
+  if (candidates.length === 0) return { error: 'nothing-to-do', message: 'the body holds no candidate' }
+  return { candidates }
+}
+
+type Member = { line?: number; data?: unknown; broken?: string }
+
+function* membersOf(text: string, shape: 'json' | 'ndjson' | 'text'): Generator<Member> {
+  if (shape === 'json') return yield* membersOfJson(text)
+  let line = 0
+  for (const raw of text.split(shape === 'text' ? /\r\n|\n|\r/ : '\n')) {
+    line += 1
+    const trimmed = raw.trim()
+    if (trimmed === '' || (shape === 'text' && trimmed.startsWith('#'))) continue
+    if (shape === 'text') yield { line, data: { url: trimmed } }
+    else yield { line, ...parse(trimmed) }
+  }
+}
+
+function* membersOfJson(text: string): Generator<Member> {
+  const { data, broken } = parse(text)
+  if (broken !== undefined) return yield { broken }
+  const list = isRecord(data) && 'candidates' in data ? data.candidates : data
+  if (!Array.isArray(list)) return yield { data: list }
+  for (const [index, member] of list.entries()) yield { line: index + 1, data: member }
+}
+
+function parse(text: string): { data?: unknown; broken?: string } {
+  try {
+    return { data: JSON.parse(text) }
+  } catch (error) {
+    return { broken: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/**
+ * Stores candidates as BullMQ jobs in the queues of their partitions.
+ * @param queues  `candidates` of each partition, in order
+ * @returns how many were stored before Redis refused, and that refusal
+ */
+export async function store(
+  queues: Queue[],
+  candidates: { candidate: Candidate; host: string }[],
+): Promise<{ stored: number; refusal?: Error }> {
+  const byPartition = new Map<number, Candidate[]>()
+  for (const { candidate, host } of candidates) {
+    const partition = partitionOf(host, queues.length)
+    const list = byPartition.get(partition)
+    if (list === undefined) byPartition.set(partition, [candidate])
+    else list.push(candidate)
+  }
+  let stored = 0
+  for (const [partition, list] of byPartition) {
+    const queue = queues[partition]
+    if (queue === undefined) throw new RangeError(`there is no queue '${CANDIDATES}' of partition ${partition}`)
+    const jobs = []
+    for (let from = 0; from < list.length; from += BATCH) {
+      const data = { candidates: list.slice(from, from + BATCH) }
+      jobs.push({ name: JOB_NAMES.candidates, data, opts: { removeOnComplete: true } })
+    }
+    try {
+      await queue.addBulk(jobs)
+    } catch (error) {
+      return { stored, refusal: error instanceof Error ? error : new Error(String(error)) }
+    }
+    stored += list.length
+  }
+  return { stored }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const at = (line: number | undefined): { line?: number } => (line === undefined ? {} : { line })
+const place = (line: number | undefined, message: string): string =>
+  line === undefined ? message : `line ${line}: ${message}`
+const quote = (url: string): string => (url === '' ? '' : `: ${printableUrl(url, Math.min(200, MAX_URL_CHARS))}`)

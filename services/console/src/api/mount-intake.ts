@@ -1,0 +1,63 @@
+/** POST /v1/candidates: bodies of several forms, bounded in memory, stored as a whole or not at all. */
+import { CANDIDATES } from '@decorum/protocol'
+import type { FastifyError, FastifyInstance } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import { BODY_MAX_BYTES, bodyRoom } from './body-room.ts'
+import { routes } from './contract.ts'
+import { INTAKE_TYPES, readBody, store } from './intake.ts'
+import type { ApiParts } from './parts.ts'
+import { Refusal, readBySchemas, refuse, unavailable } from './route.ts'
+
+export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: ApiParts): void {
+  const intake = queues.filter((queue) => queue.name === CANDIDATES)
+  scope.removeAllContentTypeParsers() // JSON too is read in readBody, so that every form names its line in one way
+  scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  const wrongType = new Refusal(
+    415,
+    'content-type',
+    `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`,
+  )
+  scope.setErrorHandler<FastifyError>((error, _request, reply) => {
+    if (error.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error // the server's own handler answers
+    return refuse(reply, wrongType)
+  })
+  const room = bodyRoom()
+  scope.addHook('onRequest', async (request, reply) => {
+    if (room.acquire(request.headers['content-length'], reply.raw)) return
+    return refuse(reply, new Refusal(503, 'busy', 'other large bodies are coming in: send this one again', 1))
+  })
+  readBySchemas(scope, false)
+  scope.withTypeProvider<ZodTypeProvider>().route({
+    ...routes.addCandidates,
+    bodyLimit: BODY_MAX_BYTES,
+    async handler(request, reply) {
+      const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+      const shape = INTAKE_TYPES[type]
+      const body: unknown = request.body
+      if (shape === undefined || !Buffer.isBuffer(body)) return wrongType
+      const text = textOf(body)
+      if (text instanceof Refusal) return text
+      const candidates = readBody(text, shape, config.agents, request.query.agent)
+      if (!('candidates' in candidates)) return reply.code(400).send(candidates)
+      if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
+      const { stored, refusal } = await store(intake, candidates.candidates)
+      if (refusal !== undefined) return reply.code(503).send({ ...unavailable(refusal), stored })
+      return reply.code(202).send({ count: stored })
+    },
+  })
+}
+
+/** Without its byte order mark. Of text in another encoding what is lost would make other URLs than those meant. */
+function textOf(body: Buffer): string | Refusal {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return new Refusal(
+      400,
+      'not-utf-8',
+      'the body is not text in UTF-8: write it in that encoding, without compression',
+    )
+  }
+}

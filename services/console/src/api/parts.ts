@@ -1,0 +1,14 @@
+/** What the API works with. */
+import type { Ledger } from '@decorum/ledger'
+import type { Queue } from 'bullmq'
+import type { ConsoleConfig } from '../config.ts'
+
+export type ApiParts = {
+  config: ConsoleConfig
+  ledger: Ledger
+  /** both queues of each partition, in order */
+  queues: Queue[]
+  /** whether Redis answers right now; never throws, bounded in time */
+  redisAnswers: () => Promise<boolean>
+  version: string
+}

@@ -1,0 +1,24 @@
+/** Pieces of the console that tests look at one by one. Nothing else imports this: programs start the whole by main.ts. */
+export { countGuesses, type Guesses } from './access/guesses.ts'
+export type { KnownRoute } from './access/route-access.ts'
+export {
+  CheckAnswer,
+  ListAnswer,
+  OperationsAnswer,
+  OriginAnswer,
+  PartitionsAnswer,
+  ProblemAnswer,
+} from './api/answers.ts'
+export { routes } from './api/contract.ts'
+export type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
+export { readBody } from './api/intake.ts'
+export { OutcomeEvent } from './api/outcome-event.ts'
+export { readConfig } from './config.ts'
+export { headline, totalsOf } from './pages/headline.ts'
+export { html } from './pages/html.ts'
+export { originHeadline } from './pages/origin-headline.ts'
+export { buildServer } from './server.ts'
+export { type Look, looker } from './watch/looks.ts'
+export { Pace } from './watch/pace.ts'
+export { opensIn, robotsWord, type Why, whyItWaits } from './why.ts'
+export { count, length, some } from './words.ts'

@@ -1,0 +1,118 @@
+/** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
+import type { Member, PartitionView } from '@decorum/ledger'
+import type { Look } from '../watch/looks.ts'
+import { LATE_MS } from '../why.ts'
+import { length, some } from '../words.ts'
+
+/** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
+export type SiteLoad = 'calm' | 'moving' | 'polite' | 'trouble'
+export type Headline = { load: SiteLoad; title: string; sentence: string }
+
+/** Sums over partitions, as the page shows them. */
+export type Totals = {
+  waiting: number
+  lanes: number
+  due: number
+  inFlight: number
+  unread: number
+  /** how late the oldest open lane is, ms; 0 when none is open */
+  lagMs: number
+  /** ms until the next lane opens; undefined when none waits */
+  opensInMs: number | undefined
+  heldForMs: number
+  outcomes: number
+}
+
+export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly string[]): Totals {
+  const sum = (of: (part: PartitionView) => number): number => partitions.reduce((total, part) => total + of(part), 0)
+  const opens = partitions.flatMap((part) => (part.nextDue === undefined ? [] : [part.nextDue - part.now]))
+  const soonest = opens.length === 0 ? undefined : Math.min(...opens)
+  return {
+    waiting: sum((part) => part.waiting),
+    lanes: sum((part) => part.lanes),
+    due: sum((part) => part.due),
+    inFlight: sum((part) => part.inFlight),
+    unread: sum((part) => part.unread),
+    lagMs: soonest === undefined ? 0 : Math.max(0, -soonest),
+    opensInMs: soonest === undefined ? undefined : Math.max(0, soonest),
+    heldForMs: Math.max(0, ...partitions.map((part) => (part.holdUntil ?? 0) - part.now)),
+    outcomes: sum((part) => outcomeKinds.reduce((n, kind) => n + (part.counts[kind] ?? 0), 0)),
+  }
+}
+
+/**
+ * @param pagesPerMinute  the pace of the last minute, or of what is known of it; undefined right after the start
+ * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
+ */
+export function headline(
+  look: Look,
+  totals: Totals,
+  pagesPerMinute: number | undefined,
+  outcomesLimit: number,
+): Headline {
+  if (look.kind === 'blind') {
+    return {
+      load: 'trouble',
+      title: 'Redis does not answer',
+      sentence: `Nothing new is sent until it does: ${look.why}.`,
+    }
+  }
+  if (look.away > 0) {
+    return {
+      load: 'trouble',
+      title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
+      sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
+    }
+  }
+  if (totals.heldForMs > 0) {
+    const held = look.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
+    const all = look.partitions.length
+    const [who, lanes] =
+      held === all
+        ? ['Redis was restarted', 'Every lane']
+        : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
+    const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
+    return { load: 'polite', title: 'Holding back', sentence }
+  }
+  if (look.partitions.some((part) => part.unread >= outcomesLimit)) {
+    const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
+    return { load: 'trouble', title: 'Nobody reads the outcomes', sentence }
+  }
+  if (totals.waiting === 0 && totals.inFlight === 0) {
+    return { load: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
+  }
+  const missing = missingRole(look.members)
+  if (missing !== undefined) {
+    const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
+    return { load: 'trouble', title: `No ${missing} is running`, sentence }
+  }
+  if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
+    const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
+    return { load: 'trouble', title: 'Stalled', sentence }
+  }
+  const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
+  const behind =
+    totals.lagMs > LATE_MS
+      ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.`
+      : ' No lane is late: what waits is waiting for its delay.'
+  if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
+    const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
+    return { load: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
+  }
+  const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
+  const sentence = `${waits(totals)}, each for its delay.${next}${rate}`
+  return { load: 'polite', title: 'Polite, not stalled', sentence }
+}
+
+function waits({ waiting, lanes }: Totals, capital = true): string {
+  const verb = Math.round(waiting) === 1 ? 'waits' : 'wait'
+  const text = `${some(waiting, 'URL')} ${verb} in ${some(lanes, 'lane')}`
+  return capital ? text.charAt(0).toUpperCase() + text.slice(1) : text
+}
+
+/** Processes announce themselves every second; a role of which none is heard does no work. */
+function missingRole(members: Member[]): 'gateway' | 'fetcher' | undefined {
+  const roles = new Set(members.map((one) => one.role))
+  if (!roles.has('fetcher')) return 'fetcher'
+  return roles.has('gateway') ? undefined : 'gateway'
+}

@@ -1,0 +1,44 @@
+/** The one sentence about an origin: the strongest reason among its lanes. Pure. */
+import type { ToldOrigin } from '../api/describe-origin.ts'
+import type { WaitState, Why } from '../why.ts'
+import { count, length } from '../words.ts'
+
+export type OriginHeadline = {
+  load: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
+  title: string
+  sentence: string
+}
+
+/** What is shown of several lanes: the first of these that one of them has. */
+const RANKED: [state: WaitState, load: OriginHeadline['load'], title: string][] = [
+  ['startup-hold', 'halted', 'Held'],
+  ['blocked', 'halted', 'Blocked'],
+  ['paused', 'halted', 'Paused'],
+  ['back-off', 'halted', 'Backing off'],
+  ['late', 'trouble', 'Late'],
+  ['robots', 'halted', 'Waiting for its robots.txt'],
+  ['in flight', 'moving', 'In flight'],
+  ['due', 'moving', 'Due'],
+  ['delay', 'polite', 'Waiting for its delay'],
+  ['idle', 'calm', 'Nothing waits'],
+]
+
+export function originHeadline(origin: ToldOrigin): OriginHeadline {
+  const waiting = origin.lanes.reduce((sum, lane) => sum + lane.waiting, 0)
+  const urls = waiting === 0 ? '' : ` ${count(waiting)} ${waiting === 1 ? 'URL waits' : 'URLs wait'}.`
+  for (const [state, load, title] of RANKED) {
+    const lane = origin.lanes.find((one) => one.why.state === state)
+    if (lane === undefined) continue
+    return { load, title, sentence: `${sentence(lane.why, origin.now)}${urls}` }
+  }
+  return { load: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' }
+}
+
+function sentence({ sentence: text, until, state }: Why, now: number): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1)
+  if (until === undefined || until <= now) {
+    const byHand = state === 'paused' || state === 'blocked' ? ', until somebody ends it' : ''
+    return `${capital}${byHand}.`
+  }
+  return `${capital}; for another ${length(until - now)}.`
+}

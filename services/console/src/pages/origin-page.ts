@@ -1,0 +1,142 @@
+/** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
+import { delaySentence } from '@decorum/politeness'
+import type { CheckAnswer, Operation } from '../api/answers.ts'
+import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
+import type { Problem } from '../api/route.ts'
+import { opensIn } from '../why.ts'
+import { clock, count, day, lasting, length, some } from '../words.ts'
+import { type Html, html, type Piece } from './html.ts'
+import { layout } from './layout.ts'
+import { type FormFields, operatorForms } from './origin-forms.ts'
+import { originHeadline } from './origin-headline.ts'
+
+export type OriginFacts = { origin: ToldOrigin; operations: Operation[] }
+export type OriginPageFacts = OriginFacts & {
+  version: string
+  agents: { key: string; name: string }[]
+  /** who acts when the form does not say */
+  by: string
+  /** what was just done, or why not; `fields` are shown again */
+  done?: Operation['action'] | undefined
+  problem?: { problem: Problem; fields: FormFields } | undefined
+  /** a path that was asked about, and the answer */
+  asked?: { path: string; agent: string; answer?: CheckAnswer; problem?: Problem } | undefined
+}
+
+export function originPage(facts: OriginPageFacts): string {
+  const { origin, done, problem, version } = facts
+  const at = `/origins/${encodeURIComponent(origin.origin)}`
+  const notice =
+    done !== undefined && html`<p class="notice" role="status">Done: ${done}. It counts for the whole fleet.</p>`
+  const body = html`<main>
+${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
+<div class="pair">${operatorForms(origin, facts.by, problem)}${checkForm(facts)}</div>
+</main>`
+  return layout({ title: `${origin.origin} · Decorum`, body, version })
+}
+
+/** What changes from look to look. */
+export function originFacts({ origin, operations }: OriginFacts): Html {
+  const head = originHeadline(origin)
+  return html`<section class="headline ${head.load}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
+${known(origin)}
+${lanesTable(origin)}
+${operationsTable(operations)}`
+}
+
+function known(origin: ToldOrigin): Html {
+  const { backOff, paused, blocked, override, now } = origin
+  const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
+  const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
+  const delay = delays.length === 0 ? '–' : delays.map(length).join(' · ')
+  const from = first === undefined ? '' : delays.length > 1 ? 'by agent, below' : delaySentence(first, origin, length)
+  const hand = [
+    blocked && { word: 'blocked', long: `blocked ${lasting(blocked.until, now)}` },
+    paused && { word: 'paused', long: `paused ${lasting(paused.until, now)}` },
+    override && { word: 'delay', long: `delay of ${length(override.delayMs)} ${lasting(override.until, now)}` },
+  ].filter((one) => one !== undefined)
+  const words = hand.map(({ word }) => word).join(' · ')
+  const longs = hand.map(({ long }) => long).join('; ')
+  return html`<section class="tiles wide">
+${tile('robots.txt', origin.robots, robotsNote(origin))}
+${tile('Delay', delay, from)}
+${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? 'it answers as it should' : `${some(backOff.incidents, 'incident')} in a row`)}
+${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator restricts it' : longs)}
+</section>`
+}
+
+const tile = (label: string, value: string, note: Piece): Html =>
+  html`<div class="tile"><h2>${label}</h2><b>${value}</b><small>${note}</small></div>`
+
+function robotsNote({ origin, state, now }: ToldOrigin): Piece {
+  const { answer, copy, question, notBefore } = state
+  const notes: Piece[] = []
+  if (answer !== undefined)
+    notes.push(`${answer.status ?? answer.reason ?? answer.kind}, ${length(now - answer.at)} ago`)
+  if (question !== undefined && question.until > now) notes.push('being asked right now')
+  if (notBefore !== undefined && notBefore > now) notes.push(`not to be asked for ${length(notBefore - now)}`)
+  if (copy !== undefined) {
+    const age = copy.at === answer?.at ? '' : ` of ${length(now - copy.at)} ago`
+    notes.push(html`<a href="/origins/${encodeURIComponent(origin)}/robots.txt">its rules${age}</a>`)
+  }
+  if (notes.length === 0) return 'asked with its first URL'
+  return notes.flatMap((note, i) => (i === 0 ? [note] : [' · ', note]))
+}
+
+function lanesTable(origin: ToldOrigin): Html {
+  return html`<section><h2>Lanes<small>one request at a time each, then its delay</small></h2>
+<table class="lanes"><thead><tr><th>Agent</th><th>State</th><th>Why</th><th>Delay</th><th class="n">Opens in</th><th class="n">URLs</th><th>Next</th></tr></thead><tbody>
+${origin.lanes.map((lane) => laneRow(lane, origin))}
+</tbody></table></section>`
+}
+
+function laneRow(lane: ToldLane, origin: ToldOrigin): Html {
+  const { why, delay, head } = lane
+  const tries = lane.tries > 0 ? html`<small>${some(lane.tries, 'try', 'tries')} made</small>` : ''
+  const next =
+    head === undefined
+      ? '–'
+      : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` <span class="chip">high</span>`}${tries}`
+  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${delay === undefined ? '–' : delaySentence(delay, origin, length)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
+}
+
+function operationsTable(operations: Operation[]): Html {
+  if (operations.length === 0)
+    return html`<section><h2>What operators did</h2><p class="none">Nothing here yet.</p></section>`
+  return html`<section><h2>What operators did<small>newest first</small></h2>
+<table><thead><tr><th>When</th><th>What</th><th>By</th><th>Reason</th><th>Until</th></tr></thead><tbody>
+${operations.map((one) => html`<tr><td>${day(one.at)}</td><td>${one.action}${detail(one)}</td><td class="long">${one.by}</td><td class="long">${one.reason}</td><td>${until(one)}</td></tr>`)}
+</tbody></table></section>`
+}
+
+function detail({ delayMs, dropped }: Operation): string {
+  if (delayMs !== undefined) return ` of ${length(delayMs)}`
+  return dropped === undefined ? '' : `: ${some(dropped, 'URL')}`
+}
+
+function until({ action, until: end }: Operation): string {
+  if (end !== undefined) return day(end)
+  return action === 'pause' || action === 'block' ? 'somebody ends it' : '–'
+}
+
+function checkForm({ origin, agents, asked }: OriginPageFacts): Html {
+  const options = agents.map(
+    ({ key, name }) =>
+      html`<option value="${name}"${asked?.agent.toLowerCase() === key && html` selected`}>${name}</option>`,
+  )
+  return html`<section class="check"><h2>May a path be fetched?</h2>
+<form class="card" method="get" action="/origins/${encodeURIComponent(origin.origin)}#check" id="check">
+<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="2048"></label>
+<label>Agent<select name="agent">${options}</select></label>
+<button>Check</button>
+${asked !== undefined && verdict(asked)}
+</form></section>`
+}
+
+function verdict({ answer, problem }: NonNullable<OriginPageFacts['asked']>): Html {
+  if (answer === undefined) return html`<p class="verdict trouble">${problem?.message ?? ''}</p>`
+  const load = answer.verdict === 'allowed' ? 'polite' : answer.verdict === 'disallowed' ? 'trouble' : 'halted'
+  const losers = answer.losers ?? []
+  return html`<div class="verdict ${load}"><p><b>${answer.verdict}</b> under ${answer.profile}</p><p>${answer.sentence}</p>
+${losers.length > 0 && html`<p><small>also matched: ${losers.map((one) => `line ${one.line}, ${one.type}: ${one.pattern}`).join(' · ')}</small></p>`}</div>`
+}

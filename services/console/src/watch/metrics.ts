@@ -1,0 +1,108 @@
+/**
+ * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event: never an
+ * origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and `decorum_due_lag_seconds`: a deep
+ * backlog of one slow site needs one fetcher, not more.
+ */
+
+import type { PartitionView } from '@decorum/ledger'
+import { OUTCOME_KINDS } from '@decorum/protocol'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Eyes } from './looks.ts'
+
+type Read = (part: PartitionView) => number
+
+const GAUGES: [name: string, help: string, read: Read][] = [
+  ['decorum_urls_waiting', 'URLs pending in lanes, in flight included', (part) => part.waiting],
+  ['decorum_lanes', 'Lanes that have work or a running clock', (part) => part.lanes],
+  ['decorum_lanes_due', 'Lanes that could be visited now', (part) => part.due],
+  ['decorum_leases_in_flight', 'Leases out: requests in flight and orders on their way', (part) => part.inFlight],
+  ['decorum_outcomes_unread', 'Outcomes that no consumer group has acknowledged', (part) => part.unread],
+  ['decorum_held', '1 while all grants are held after a restart of Redis', (part) => (heldMs(part) > 0 ? 1 : 0)],
+  ['decorum_held_seconds', 'How much longer grants are held', (part) => heldMs(part) / 1_000],
+  ['decorum_due_lag_seconds', 'How late the oldest open lane is; 0 when none is open', (part) => lagMs(part) / 1_000],
+]
+
+const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
+
+/** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
+export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition'>): Registry {
+  const register = new Registry()
+  collectDefaultMetrics({ register })
+  const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
+
+  new Gauge({
+    name: 'decorum_ledger_up',
+    help: '1 when the ledger answers for this partition',
+    labelNames: ['partition'],
+    registers: [register],
+    async collect() {
+      for (const [index, view] of (await look()).entries()) {
+        this.set({ partition: String(index) }, view.status === 'fulfilled' ? 1 : 0)
+      }
+    },
+  })
+  for (const [name, help, read] of GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['partition'],
+      registers: [register],
+      async collect() {
+        this.reset()
+        for (const [partition, view] of seen(await look())) this.set({ partition }, read(view))
+      },
+    })
+  }
+  addCounts(register, look)
+  return register
+}
+
+type Views = PromiseSettledResult<PartitionView>[]
+
+function addCounts(register: Registry, look: () => Promise<Views>): void {
+  new Counter({
+    name: 'decorum_outcomes_total',
+    help: 'Outcomes written since the ledger began, by kind',
+    labelNames: ['partition', 'kind'],
+    registers: [register],
+    async collect() {
+      this.reset()
+      for (const [partition, view] of seen(await look())) {
+        for (const kind of OUTCOME_KINDS) this.inc({ partition, kind }, view.counts[kind] ?? 0)
+      }
+    },
+  })
+  new Counter({
+    name: 'decorum_ledger_events_total',
+    help: 'What else the ledger counts: pending, absorbed, stale writes refused, …',
+    labelNames: ['partition', 'event'],
+    registers: [register],
+    async collect() {
+      this.reset()
+      for (const [partition, view] of seen(await look())) {
+        for (const [event, n] of Object.entries(view.counts)) if (!KINDS.has(event)) this.inc({ partition, event }, n)
+      }
+    },
+  })
+}
+
+function* seen(views: Views): Generator<[partition: string, view: PartitionView]> {
+  for (const [index, view] of views.entries()) if (view.status === 'fulfilled') yield [String(index), view.value]
+}
+
+const heldMs = (part: PartitionView): number => Math.max(0, (part.holdUntil ?? 0) - part.now)
+const lagMs = (part: PartitionView): number => (part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue))
+
+/** The collectors of one scrape start in the same tick: they share one answer. */
+function oncePerTick<T>(ask: () => Promise<T>): () => Promise<T> {
+  let shared: Promise<T> | undefined
+  return () => {
+    if (shared === undefined) {
+      shared = ask()
+      setImmediate(() => {
+        shared = undefined
+      })
+    }
+    return shared
+  }
+}

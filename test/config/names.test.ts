@@ -1,0 +1,90 @@
+/** Names of variables: a misspelt setting stops the start, an older name is read with a warning, others are left alone. */
+import { readSettings, SETTINGS, schemaOf } from '@decorum/config'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+const REDIS_URL = 'redis://127.0.0.1:6379'
+function read(env: Record<string, string>, warnings: string[] = []) {
+  return readSettings(schemaOf('gateway'), { REDIS_URL, ...env }, (line) => warnings.push(line))
+}
+
+test.for([
+  ['DEFAULT_DELAY', 'DEFAULT_DELAY_MS'],
+  ['DEFAULT_DELAY_SECONDS', 'DEFAULT_DELAY_MS'],
+  ['default_delay_ms', 'DEFAULT_DELAY_MS'],
+  ['DEFUALT_DELAY_MS', 'DEFAULT_DELAY_MS'],
+  ['MAX_DELAYS_MS', 'MAX_DELAY_MS'],
+  ['LEASE_S', 'LEASE_MS'],
+  ['FETCH_CONCURENCY', 'FETCH_CONCURRENCY'],
+  ['CONSOLE_PASWORD', 'CONSOLE_PASSWORD'],
+  ['DECORUM_AGENT', 'DECORUM_AGENTS'],
+  ['DECORUM_ALLOW_ADRESSES', 'DECORUM_ALLOW_ADDRESSES'],
+  ['DECORUM_ALLOWED_ADDRESSES', 'DECORUM_ALLOW_ADDRESSES'],
+  ['DECORUM_DEFAULT_DELAY_MS', 'DEFAULT_DELAY_MS'],
+  ['DECORUM_PORT', 'PORT'],
+] as const)('%s is refused, and %s is named', ([given, meant]) => {
+  expect(() => read({ [given]: '5' })).toThrow(`${given}: there is no such setting; did you mean ${meant}?`)
+})
+
+test('a name of ours that is near to none is refused too', () => {
+  expect(() => read({ DECORUM_COLOUR: 'red' })).toThrow(/DECORUM_COLOUR: there is no such setting$/m)
+})
+
+test('one slip in any setting of at least eight letters is noticed, whatever the slip', () => {
+  const names = Object.keys(SETTINGS).filter((name) => name.length >= 8)
+  const slip = fc
+    .record({ name: fc.constantFrom(...names), at: fc.nat(), how: fc.constantFrom('drop', 'double', 'swap', 'other') })
+    .map(({ name, at, how }) => {
+      const i = at % (name.length - 1)
+      const [a, b] = [name[i]!, name[i + 1]!]
+      const letters = { drop: '', double: a + a, swap: b + a, other: a === 'Q' ? 'X' : 'Q' }[how]
+      return { name, wrong: name.slice(0, i) + letters + name.slice(how === 'swap' ? i + 2 : i + 1) }
+    })
+    .filter(({ name, wrong }) => wrong !== name && !Object.hasOwn(SETTINGS, wrong))
+  fc.assert(
+    fc.property(slip, ({ wrong }) => {
+      expect(() => read({ [wrong]: '5' })).toThrow(`${wrong}: there is no such setting`)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('what shells, containers, Kubernetes and other programs set is left alone', () => {
+  const env = {
+    HOSTNAME: 'a',
+    HOME: '/root',
+    PATH: '/bin',
+    PORTS: '1',
+    LOGNAME: 'me',
+    NODE_ENV: 'production',
+    REDIS_PASSWORD: 'x',
+    CONSOLE_PORT: '8080',
+    npm_config_user_agent: 'npm',
+    DECORUM_SERVICE_HOST: '10.0.0.1',
+    DECORUM_SERVICE_PORT_HTTP: '80',
+    DECORUM_PORT: 'tcp://10.0.0.1:80',
+    DECORUM_PORT_80_TCP_ADDR: '10.0.0.1',
+    DECORUM_REDIS_PORT: 'tcp://10.0.0.2:6379',
+    DECORUM_SEED: '1',
+  }
+  expect(() => read(env)).not.toThrow()
+})
+
+test('an older name is read, with one line that says the new one, and child processes are given the new one', () => {
+  const warnings: string[] = []
+  const env: Record<string, string> = { REDIS_URL, DEFAULT_GAP_MS: '2000', MAX_GAP_MS: '5000' }
+  const settings = readSettings(schemaOf('gateway'), env, (line) => warnings.push(line))
+  expect(settings).toMatchObject({ DEFAULT_DELAY_MS: 2_000, MAX_DELAY_MS: 5_000 })
+  expect(warnings).toEqual([
+    'DEFAULT_GAP_MS is now called DEFAULT_DELAY_MS; the older name is still read',
+    'MAX_GAP_MS is now called MAX_DELAY_MS; the older name is still read',
+  ])
+  expect(env).toEqual({ REDIS_URL, DEFAULT_DELAY_MS: '2000', MAX_DELAY_MS: '5000' })
+})
+
+test('an older and a new name that agree are fine, two that differ are refused', () => {
+  expect(read({ DEFAULT_GAP_MS: '2000', DEFAULT_DELAY_MS: '2000' })).toMatchObject({ DEFAULT_DELAY_MS: 2_000 })
+  expect(() => read({ DEFAULT_GAP_MS: '2000', DEFAULT_DELAY_MS: '3000' })).toThrow(
+    'DEFAULT_GAP_MS: is the older name of DEFAULT_DELAY_MS, and the two differ (2000, 3000): leave it out',
+  )
+})

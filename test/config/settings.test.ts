@@ -1,0 +1,65 @@
+/** Environment → values, once: defaults, readable refusals, relations. */
+import { checkRelations, readSettings, SettingsError, schemaOf } from '@decorum/config'
+import { expect, test } from 'vitest'
+
+const REDIS_URL = 'redis://127.0.0.1:6379'
+const read = (env: Record<string, string>) => readSettings(schemaOf('gateway'), env)
+
+test('defaults are those of the design', () => {
+  expect(read({ REDIS_URL })).toMatchObject({
+    DECORUM_PARTITIONS: 1,
+    DEFAULT_DELAY_MS: 1_000,
+    MAX_DELAY_MS: 10_000,
+    MAX_ATTEMPTS: 5,
+    FETCH_DEADLINE_MS: 30_000,
+    LEASE_MS: 45_000,
+    QUARANTINE_MS: 10_000,
+    LANE_LIMIT: 100_000,
+    OUTCOMES_LIMIT: 1_000_000,
+    DECORUM_ALLOW_ADDRESSES: '',
+  })
+})
+
+test('a role reads its own settings alone', () => {
+  expect(schemaOf('fetcher').shape).toHaveProperty('ARCHIVE_DIR')
+  expect(schemaOf('gateway').shape).not.toHaveProperty('ARCHIVE_DIR')
+  expect(schemaOf('console').shape).toHaveProperty('CONSOLE_PASSWORD')
+})
+
+test('an empty or blank variable is absent: it never turns a delay into zero', () => {
+  expect(read({ REDIS_URL, DEFAULT_DELAY_MS: '', LEASE_MS: ' ', MAX_DELAY_MS: '\t' })).toMatchObject({
+    DEFAULT_DELAY_MS: 1_000,
+    LEASE_MS: 45_000,
+    MAX_DELAY_MS: 10_000,
+  })
+})
+
+test('each wrong variable is named, with what is expected', () => {
+  const wrong = {
+    REDIS_URL: 'http://x',
+    LEASE_MS: 'soon',
+    MAX_ATTEMPTS: '0',
+    DEFAULT_DELAY_MS: '-1',
+    PORT: '70000',
+    LOG_LEVEL: 'loud',
+    DECORUM_ALLOW_ADDRESSES: '10.0.0.0/8, localhost',
+  }
+  expect(() => read(wrong)).toThrow(SettingsError)
+  for (const name of Object.keys(wrong)) expect(() => read(wrong)).toThrow(new RegExp(`^  ${name}: .`, 'm'))
+  expect(() => read(wrong)).toThrow(/a Redis address such as redis:\/\//)
+  expect(() => read(wrong)).toThrow(/ADDRESSES: 'localhost' is neither an address nor a range such as 127.0.0.0\/8$/m)
+})
+
+test('no Redis address is a refusal as well', () => {
+  expect(() => read({})).toThrow(/REDIS_URL/)
+})
+
+test('a fetch ends inside its lease, and the floor of the delay lies under its cap; all that is wrong is said at once', () => {
+  const fine = { FETCH_DEADLINE_MS: 30_000, LEASE_MS: 45_000, DEFAULT_DELAY_MS: 1_000, MAX_DELAY_MS: 10_000 }
+  expect(() => checkRelations(fine)).not.toThrow()
+  expect(() => checkRelations({ ...fine, LEASE_MS: 30_000 })).toThrow(/must end inside its lease/)
+  expect(() => checkRelations({ ...fine, LEASE_MS: 1, DEFAULT_DELAY_MS: 10_001 })).toThrow(
+    /inside its lease.*\n.*floor of the delay lies under its cap/,
+  )
+  expect(() => checkRelations({ DEFAULT_DELAY_MS: 2, MAX_DELAY_MS: 1 })).toThrow(/DEFAULT_DELAY_MS/)
+})
