@@ -1,11 +1,11 @@
 /** `decorum origin`: one site looked at, and the operator's hand on it. */
+
 import { userInfo } from 'node:os'
+import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { printOrigin } from '../../packages/cli/src/commands/origin.ts'
-import { act, readAction } from '../../packages/cli/src/commands/origin-action.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, startDecorum } from './decorum.ts'
 
@@ -74,7 +74,7 @@ test('drop: how many URLs ended', async () => {
 test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
   await park(['flying', 'waits'])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
-  expect(taken.kind).toBe('taken')
+  expect(taken.kind).toBe('reserved')
   const before = (await ledger.operations(0, 1))[0]?.at
   const running = startDecorum(['origin', ORIGIN, '--drop', '--reason', 'x'], { env: { REDIS_URL: redis.url } })
   await tried(`decorum ${ORIGIN}`)

@@ -1,14 +1,15 @@
 /** The README's examples, as they stand there, on a real Redis and a real site. */
+
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { buildProgram } from '../../packages/cli/src/program.ts'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { redisForTest } from '../support/redis.ts'
 

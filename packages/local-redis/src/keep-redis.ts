@@ -10,7 +10,7 @@ import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
 import { placeOf, redisUrl } from './redis-note.ts'
-import type { RunningRedis } from './redis-server.ts'
+import type { RunningRedis } from './running-redis.ts'
 
 const LOOK_EVERY_MS = 1_000
 /** Guardians that did not start, one after the other, until no more are tried. */

@@ -11,6 +11,7 @@ import { differing, fleetAt, type Shared, underLock, writeFleet } from './meetin
 import { findRedis } from './redis-binary.ts'
 import { DataFolderTakenError, EmbeddedRedisError, OtherFleetError, RedisUrlError } from './redis-errors.ts'
 import { placeOf } from './redis-note.ts'
+import type { RunningRedis } from './running-redis.ts'
 
 export type EnsureRedisOptions = {
   /** REDIS_URL as the settings give it; absent or empty: an embedded Redis. */
@@ -30,26 +31,6 @@ export type Meeting = {
   whenTaken: 'join' | 'refuse'
   /** what the processes on one Redis must be told alike */
   shared: Shared
-}
-
-export type RunningRedis = {
-  /** For connections: holds the password of an embedded Redis. */
-  url: string
-  /** For people and files: the same without user and password. */
-  place: string
-  /** joined: another process has started it */
-  kind: 'given' | 'embedded' | 'joined'
-  /** Data folder of an embedded Redis. */
-  dir?: string
-  /** Process id of the embedded Redis at its start. */
-  pid?: number
-  /** Do other commands need this Redis now? Of a given one: nobody knows, so yes. */
-  isShared(): Promise<boolean>
-  /**
-   * This process does not need it any more. An embedded Redis ends, its data on disk, with the last process that needs it;
-   * a given one is left alone. May be called twice.
-   */
-  stop(): Promise<void>
 }
 
 const CONNECT_MS = 5_000

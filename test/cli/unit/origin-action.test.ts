@@ -1,8 +1,8 @@
 /** `decorum origin`: what may be typed together, and what each action needs. */
+
+import { buildProgram } from '@decorum/cli'
+import { type ActionOptions, readAction, UsageError } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import { type ActionOptions, readAction } from '../../../packages/cli/src/commands/origin-action.ts'
-import { UsageError } from '../../../packages/cli/src/exit.ts'
-import { buildProgram } from '../../../packages/cli/src/program.ts'
 
 test.for([
   [{ pause: true, block: true, reason: 'x' }, 'one thing at a time: --pause or --block'],
