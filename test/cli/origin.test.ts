@@ -60,7 +60,7 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
   expect(slow).toContain('by hand    a delay of 30 s for another 7 d: small host')
   expect(slow).toContain('delay      30 s (by hand)')
   expect(await does({ restoreDelay: true })).not.toContain('by hand')
-  expect(await does({ refetch: true })).toMatch(/^its robots.txt is asked for again/)
+  expect(await does({ refetch: true })).toMatch(/^its robots.txt is fetched again/)
   expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
 })
 

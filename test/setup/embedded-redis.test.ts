@@ -150,7 +150,10 @@ test('a guardian that is killed takes its Redis along, and whoever needs it star
   const redis = client(server.url)
   await redis.set('kept', 'yes')
   process.kill(await parentOf(server.pid as number), 'SIGKILL')
-  await vi.waitFor(() => expect(said).toEqual(['Redis: what kept it had ended; it was started again']), 15_000)
+  await vi.waitFor(
+    () => expect(said).toEqual(['Redis: its guardian process had ended; both were started again']),
+    15_000,
+  )
   expect(await redis.get('kept')).toBe('yes')
   await server.stop()
   await expect(watch(server.url)).rejects.toThrow('ECONNREFUSED')
