@@ -2,12 +2,11 @@
  * Every command with its options. The code of a command is imported when the command is run, so `--help` stays fast.
  * Every action ends in an exit code; main.ts turns errors into one.
  */
-import { policies } from '@decorum/robots'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
 import { tell, warn } from './terminal.ts'
 
-const PROFILES = Object.keys(policies)
+const PROFILES = ['decorum', 'rfc9309', 'google', 'google-2022', 'coccoc']
 
 /** @param done  told the exit code of the command that ran */
 export function buildProgram(done: (code: ExitCode) => void): Command {

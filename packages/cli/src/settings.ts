@@ -76,7 +76,7 @@ function readAgents(c: z.output<typeof Settings>): Agents {
   }
 }
 
-/** Which agent makes the requests, and which private addresses are opened: printed once, before anything is sent. */
+/** Who visits, and what may be visited that the address guard would refuse: said once, before anything is sent. */
 export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] {
   const { default: agent } = agents
   const opened = allowAddresses === '' ? [] : [`opened: DECORUM_ALLOW_ADDRESSES=${allowAddresses}`]

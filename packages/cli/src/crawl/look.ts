@@ -1,4 +1,4 @@
-/** What a crawl waits for, and until when, by a few small calls to the ledger. */
+/** A bounded look at the fleet: what a crawl waits for, and until when. Never more than a handful of small calls. */
 import type { Ledger, OriginView, PartitionView } from '@decorum/ledger'
 import { messageOf } from '../exit.ts'
 

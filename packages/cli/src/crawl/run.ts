@@ -27,7 +27,7 @@ export type Crawl = {
   local: LocalFleet
   /** key of the agent */
   agent: string
-  /** every fetcher of this crawl keeps each page: a `fetched` without a place in the archive is one that was lost */
+  /** whoever fetches for this crawl keeps each page: a `fetched` without a place in the archive is one that was lost */
   pagesAreKept: boolean
   limits: {
     minutes: number | undefined

@@ -32,7 +32,7 @@ const OTHERS = [
   'DNS_SERVERS',
 ]
 
-/** The environment of the demo's processes: the user's own settings are not passed on. */
+/** The environment of the demo's processes: the user's own settings of a real fleet take no part. */
 export function demoEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !(name in common) && !OTHERS.includes(name)))
   return {
