@@ -4,12 +4,13 @@
  *   npm install --prefix /somewhere @crawlee/http
  *   node bench/crawlee.mjs /somewhere
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
-import { spawnWeb } from '../packages/synthetic-web/src/web-process.ts'
+import { spawnWeb } from '@decorum/synthetic-web'
 
 const [folder = ''] = process.argv.slice(2)
 const load = createRequire(join(resolve(folder), 'package.json'))

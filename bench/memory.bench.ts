@@ -2,9 +2,10 @@
  * Does a gateway's memory grow with what has passed through it? A real gateway and a fetcher without a network work off
  * URLs of many more origins than its caches hold; RSS and heap are looked at all the way. `MEMORY_URLS` sets how many.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RoleProcess } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
-import { RoleProcess } from '../packages/cli/src/role-process.ts'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'

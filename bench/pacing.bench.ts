@@ -7,16 +7,17 @@
  *
  * What an archive adds is measured by turns, a fleet without one and a fleet with one, on the same pages.
  */
+
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { agentsOf, judgeRecord, type RequestLine, readLogs } from '@decorum/audit'
+import { startFleet } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
 import { isSetting } from '@decorum/config'
-import { startFleet } from '../packages/cli/src/fleet.ts'
-import { spawnWeb, type WebProcess } from '../packages/synthetic-web/src/web-process.ts'
+import { spawnWeb, type WebProcess } from '@decorum/synthetic-web'
 import { median, round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { benchRedis } from './frame/redis.ts'

@@ -11,7 +11,7 @@ const UNWRITTEN_MS = 10_000 // a lock folder this old without an owner's name wa
 /**
  * Runs `work` while no other start does; a lock left by a killed start is taken over.
  * @param {(own: (pid: number | undefined) => void) => Promise<void>} work  calls `own` with each process that works
- *   on its behalf: the lock is held as long as one of them lives, even if we do not
+ *   on its behalf: the lock is held as long as one of them lives, even if this process does not
  */
 export async function alone(work) {
   mkdirSync(join(root, '.cache'), { recursive: true })

@@ -1,12 +1,12 @@
 /** `npm run check`: what a reviewer runs. Types, lint, dead code and the tests that need nothing, under a minute. */
-import { close, runJudges, runSuite } from './parts.mjs'
+import { close, runChecks, runSuite } from './parts.mjs'
 import { prepare } from './prepare.mjs'
 import { main } from './say.mjs'
 
 await main(async () => {
   const { env } = await prepare()
-  const results = await runJudges(env)
-  // After the judges, not beside them: some of its tests measure what a verdict costs.
+  const results = await runChecks(env)
+  // After the checks, not beside them: some of its tests measure what a verdict costs.
   results.push(await runSuite('unit', env, { show: false }))
   return close(results)
 })

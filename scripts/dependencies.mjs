@@ -19,7 +19,7 @@ const stampFile = join(root, 'node_modules', '.decorum-lock')
 export async function ensureDependencies({ again = false } = {}) {
   if (!again && upToDate()) return
   await alone(async (own) => {
-    if (!again && upToDate()) return // another start did it while we waited
+    if (!again && upToDate()) return // another start did it meanwhile
     rmSync(stampFile, { force: true })
     const count = Object.keys(readJson(join(root, 'package-lock.json')).packages).length
     say(`installing ${count} packages with npm ci, once per lock file`)
@@ -44,7 +44,7 @@ function upToDate() {
   return true
 }
 
-/** Whether somebody ran `npm ci` himself: npm's own record of node_modules then agrees with the lock file. */
+/** Whether `npm ci` was run by hand: npm's own record of node_modules then agrees with the lock file. */
 function installedByHand() {
   const wanted = readJson(join(root, 'package-lock.json'))?.packages ?? {}
   const found = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages

@@ -1,4 +1,4 @@
-/** A child that stands for this process: same terminal, signals passed on, its exit code ours, and never outliving us. */
+/** Runs a child in place of this process: same terminal, signals passed on, its exit code returned; it ends when this process ends. */
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { pathToFileURL } from 'node:url'
@@ -8,7 +8,7 @@ const SAME_SIGNAL_MS = 500
 const PARENT_CHECK_MS = 500
 
 /**
- * Runs a program of ours in the foreground. It stands in a session of its own and hears each signal from us alone:
+ * Runs a program of this project in the foreground. It has a session of its own and gets each signal from this process alone:
  * under `npm start` one Ctrl-C arrives twice, from the terminal and from npm, and the second would mean "at once".
  * @returns {Promise<number>} its exit code; 128 + signal when it was killed
  */
@@ -18,7 +18,7 @@ export function inForeground(node, args, { env, cwd }) {
     cwd,
     env: { ...env, DECORUM_LAUNCHER: String(process.pid) },
     detached: true,
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'], // the fourth ends with us: see with-launcher.mjs
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'], // the fourth closes when this process ends: see with-launcher.mjs
   })
   const lastAt = new Map()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -28,14 +28,14 @@ export function inForeground(node, args, { env, cwd }) {
       if (!again) child.kill(signal)
     })
   }
-  // npm passes SIGINT and SIGTERM on, but cannot pass on that it was killed: we notice that we were handed over.
+  // npm passes SIGINT and SIGTERM on, but not that it was killed: a change of the parent process shows that.
   const parent = process.ppid
   const orphaned = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(orphaned)
     child.kill('SIGTERM')
   }, PARENT_CHECK_MS)
-  if (process.env.npm_lifecycle_event === undefined) clearInterval(orphaned) // a shell may leave us, as with nohup
+  if (process.env.npm_lifecycle_event === undefined) clearInterval(orphaned) // a shell may end before this process, as with nohup
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {

@@ -1,4 +1,4 @@
-/** The container's health check: whether the role's own door answers /livez on PORT. Exit code 0 or 1. */
+/** The container's health check: whether the role's health server answers /livez on PORT. Exit code 0 or 1. */
 const port = process.env.PORT || '8080'
 
 try {

@@ -1,4 +1,4 @@
-/** npm, asked to install the lock file: bounded in time where its registry is away, and silent while all goes well. */
+/** npm, asked to install the lock file: bounded in time where its registry is away, and silent unless it fails. */
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
@@ -7,7 +7,7 @@ import { root, SetupError } from './say.mjs'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * `npm ci`, quiet; its own words are shown only when it fails.
+ * `npm ci`, quiet; its output is shown only when it fails.
  * @param {(pid: number | undefined) => void} started  told the process id of each npm
  * @throws {SetupError} with a sentence for a person
  */
@@ -19,7 +19,7 @@ export async function npmCi(started) {
   if (result.failure) throw new SetupError(explain(result.failure, away ? ping.output : result.output))
 }
 
-/** The code of a failure that no retry by us would heal: no way to the registry, or none that is trusted. */
+/** The code of a failure that a retry would not change: no way to the registry, or none that is trusted. */
 function networkTrouble(output) {
   const codes =
     /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_[A-Z_]+|CERT_HAS_EXPIRED)\b/
@@ -29,10 +29,10 @@ function networkTrouble(output) {
 async function npm(started, ...task) {
   const ours = basename(process.env.npm_execpath ?? '').startsWith('npm') // not yarn's or pnpm's
   const [command, ...before] = ours ? [process.execPath, process.env.npm_execpath] : ['npm']
-  // Whatever the user's settings leave out, the tests need; EBADENGINE is expected under the machine's own Node.
+  // The tests need what the user's settings may leave out; EBADENGINE is expected under the machine's own Node.
   const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
   const patience = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
-  // Ended in the midst of it, we leave no npm at work behind us; the next start takes our lock over.
+  // When this process is ended meanwhile, npm is ended as well; the next start takes the lock over.
   let told
   const leave = (signal) => {
     told = signal

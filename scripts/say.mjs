@@ -1,4 +1,4 @@
-/** What every script shares: where the project is, and how it speaks. */
+/** Shared by all scripts: the project's folder, messages, errors that end a script with a sentence. */
 import { fileURLToPath } from 'node:url'
 
 /** The project's folder, without a slash at its end. */
@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/,
 /** Something on this machine is missing; the message says in one sentence what to do. */
 export class SetupError extends Error {}
 
-/** One line for a person, on stderr: standard output belongs to the command. */
+/** Prints one line for a person on stderr, because standard output belongs to the command. */
 export function say(line) {
   process.stderr.write(`decorum: ${line}\n`)
 }

@@ -1,12 +1,12 @@
-/** `npm test`: what check judges, then every test: real Redis, real HTTP servers, whole processes. */
-import { close, runJudges, runSuite } from './parts.mjs'
+/** `npm test`: the checks, then every test: real Redis, real HTTP servers, whole processes. */
+import { close, runChecks, runSuite } from './parts.mjs'
 import { prepare } from './prepare.mjs'
 import { main } from './say.mjs'
 
 await main(async () => {
   const { env } = await prepare()
-  const results = await runJudges(env)
-  // One after the other: what a suite measures, another must not disturb.
+  const results = await runChecks(env)
+  // One after the other, so that no suite disturbs what another one measures.
   for (const project of ['unit', 'redis', 'fetcher', 'faults']) {
     results.push(await runSuite(project, env, { show: true }))
   }

@@ -1,6 +1,6 @@
 /** A Redis of the bench's own (append-only file, synced each second, as in production), and what it has spent. */
+import { ensureRedis } from '@decorum/local-redis'
 import { Redis } from 'ioredis'
-import { ensureRedis } from '../../packages/local-redis/src/redis-server.ts'
 
 export type BenchRedis = {
   url: string

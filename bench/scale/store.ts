@@ -1,10 +1,10 @@
 /** The Redis of one configuration: one server, or a cluster of three masters; each with its append-only file. */
+
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { announceNew, linkTo, type RedisLink } from '@decorum/ledger'
-import { findRedis } from '../../packages/local-redis/src/redis-binary.ts'
-import { spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
+import { findRedis, spawnRedis } from '@decorum/local-redis/testing'
 import { formCluster, nodeSettings } from '../../test/support/form-cluster.ts'
 
 export type Store = {

@@ -2,14 +2,15 @@
  * Logs that real servers wrote, each in the formats of docs/audit.md: the auditor recognises them by themselves and judges
  * them alike. A machine without a server skips it; DECORUM_REQUIRE_SERVERS names those that must be there.
  */
+
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Report } from '@decorum/audit'
+import { auditCommand } from '@decorum/cli/testing'
 import { afterAll, expect, test } from 'vitest'
-import { auditCommand } from '../../packages/cli/src/commands/audit.ts'
 import { binaryOf, type Running, SERVERS, type ServerName, startServer } from './support/servers.ts'
 
 const required = (process.env.DECORUM_REQUIRE_SERVERS ?? '').split(/[ ,]+/)

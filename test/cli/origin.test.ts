@@ -1,11 +1,11 @@
 /** `decorum origin`: one site looked at, and the operator's hand on it. */
+
 import { userInfo } from 'node:os'
+import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { printOrigin } from '../../packages/cli/src/commands/origin.ts'
-import { act, readAction } from '../../packages/cli/src/commands/origin-action.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, startDecorum } from './decorum.ts'
 
@@ -60,7 +60,7 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
   expect(slow).toContain('by hand    a delay of 30 s for another 7 d: small host')
   expect(slow).toContain('delay      30 s, set by hand: small host')
   expect(await does({ restoreDelay: true })).not.toContain('by hand')
-  expect(await does({ refetch: true })).toMatch(/^its robots.txt is asked for again/)
+  expect(await does({ refetch: true })).toMatch(/^its robots.txt is fetched again/)
   expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
 })
 

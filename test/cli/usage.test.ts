@@ -63,7 +63,7 @@ test('Redis away at the start is one sentence', async () => {
     expect([args[0], result.code, result.stderr.trim().split('\n').length]).toEqual([args[0], 1, 1])
     expect(result.stderr).toMatch(/Redis|ledger/)
   }
-}, 60_000)
+}, 240_000)
 
 test('nothing is running: enqueue says how to start something', async () => {
   const result = await decorum(['enqueue', '-'], { env: { XDG_DATA_HOME: await folder() } })

@@ -1,6 +1,6 @@
 /** The number of partitions of a fleet that has work: fleet stopped, `decorum partitions N`, fleet started; the frontier stays. */
+import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, test } from 'vitest'
-import { type Fleet, startFleet } from '../../packages/cli/src/fleet.ts'
 import { decorum } from '../cli/decorum.ts'
 import { expectPolite, fleetEnv, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
 import { startCluster } from '../support/cluster.ts'

@@ -1,5 +1,5 @@
+import { type Fleet, startFleet } from '@decorum/cli'
 import { afterEach, expect, test } from 'vitest'
-import { type Fleet, startFleet } from '../../packages/cli/src/fleet.ts'
 import { expectPolite, fleetEnv, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 

@@ -1,7 +1,7 @@
 /** Who was started for another number of partitions and is still there ends: a job in his hands would be in nobody's. */
+import { type RoleEvent, RoleProcess } from '@decorum/cli'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { type RoleEvent, RoleProcess } from '../../packages/cli/src/role-process.ts'
 import { fleetEnv } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 

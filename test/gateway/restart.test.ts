@@ -1,7 +1,7 @@
 /** A gateway that was killed and is started again goes on where it was, and reads nothing that grows with what waits. */
+import { RoleProcess } from '@decorum/cli'
 import { MAX_ITEMS } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
-import { RoleProcess } from '../../packages/cli/src/role-process.ts'
 import { redisForTest } from '../support/redis.ts'
 import { commandBook } from './support/command-book.ts'
 import { handFetcher } from './support/hand-fetcher.ts'

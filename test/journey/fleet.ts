@@ -1,11 +1,11 @@
 /** A whole fleet for one test: recording sites, role processes on a real Redis, a frontier that collects outcomes. */
 
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
+import { type Fleet, type RoleEvent, startFleet } from '@decorum/cli'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { isSetting } from '@decorum/config'
 import type { Candidate, Outcome } from '@decorum/protocol'
 import { expect } from 'vitest'
-import { type Fleet, type RoleEvent, startFleet } from '../../packages/cli/src/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 
 /** Times scaled so that a lost lease comes back within seconds. */

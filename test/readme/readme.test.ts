@@ -1,32 +1,31 @@
-/** The README's examples, as they stand there, on a real Redis and a real site. */
+/** The examples of the README and of the docs pages that took some over, as they stand there, on a real Redis and a real site. */
+
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { buildProgram } from '../../packages/cli/src/program.ts'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START = join(ROOT, 'scripts/start.mjs')
-const text = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** Pages whose examples are run here. */
+const PAGES = ['README.md', 'docs/frontier.md', 'docs/operating.md', 'docs/http-api.md']
+const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n')
 
 type Block = { language: string; name: string; code: string }
-const blocks: Block[] = [...text.matchAll(/^```(\S+)(?: test=(\S+))?\n([\s\S]*?)^```$/gm)].map(
-  ([, language, name, code]) => ({
-    language: language ?? '',
-    name: name ?? '',
-    code: code ?? '',
-  }),
-)
+const blocks: Block[] = [...text.matchAll(/^```(\S+)(?: test=(\S+))?\n([\s\S]*?)^```$/gm)]
+  .map(([, language = '', name = '', code = '']) => ({ language, name, code }))
+  .filter(({ language }) => language !== 'mermaid')
 const block = (name: string): string => {
   const found = blocks.find((one) => one.name === name)
-  if (found === undefined) throw new Error(`the README has no example '${name}'`)
+  if (found === undefined) throw new Error(`there is no example '${name}' in ${PAGES.join(', ')}`)
   return found.code
 }
 
@@ -54,9 +53,15 @@ const localized = (code: string): string => code.replaceAll('https://example.com
 const type = ({ args, env }: Typed, cwd: string): Running =>
   startDecorum(args, { program: START, cwd, env: { REDIS_URL: redis.url, ...env, npm_lifecycle_event: '' } })
 
-async function withFleet(): Promise<void> {
-  const running = startDecorum(['up', '--json', '--port', '0'], { env: { REDIS_URL: redis.url } })
-  await running.hears('"event":"up"')
+const PASSWORD = 'correct-horse'
+/** @returns what the examples of the HTTP API read from the environment */
+async function withFleet(): Promise<Record<string, string>> {
+  const env = { REDIS_URL: redis.url, CONSOLE_PASSWORD: PASSWORD }
+  const running = startDecorum(['up', '--json', '--port', '0'], { env })
+  await running.hears(/"event":"up".*\n/)
+  const [line = ''] = /^.*"event":"up".*$/m.exec(running.said()) ?? []
+  const up = JSON.parse(line) as { console: string; consoleUser: string }
+  return { CONSOLE: up.console.replace(/\/$/, ''), LOGIN: `${up.consoleUser}:${PASSWORD}` }
 }
 
 /** A module run from the project's root, as a reader would try it. */
@@ -74,21 +79,28 @@ test('no example stands there untested', () => {
   for (const { name } of blocks) expect(here).toContain(`'${name}'`)
 })
 
-test('every command that is named exists, and every file that is linked', () => {
+test('every command that is named exists', () => {
   const known = buildProgram(() => undefined).commands.map((command) => command.name())
   const named = [...text.matchAll(/npm start -- ([a-z]+)/g)].map(([, name]) => name)
   expect(named.length).toBeGreaterThan(8)
   expect(named.filter((name) => !known.includes(name ?? ''))).toEqual([])
-  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link ?? '') // a place in a file, too
-  expect(links.filter((link) => !existsSync(join(ROOT, link)))).toEqual([])
 })
 
-test('the two commands: a crawl of urls.txt leaves its outcomes in decorum-out/', async () => {
+test('the two commands exist: the demo is run whole by test/journey/demo.test.ts, npm test is this', () => {
+  const [demo, tests] = block('start').trim().split('\n')
+  expect(typed(demo ?? '').args).toEqual(['demo'])
+  expect(tests).toMatch(/^npm test\s+#/)
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['start', 'test', 'check', 'bench', 'storm']))
+})
+
+test('a crawl of urls.txt leaves its outcomes in decorum-out/', async () => {
   const { origin } = await site()
   const dir = await folder()
   await writeFile(join(dir, 'urls.txt'), `${origin}/\n`)
-  const [demo, crawl] = linesOf('start')
-  expect(demo?.args).toEqual(['demo']) // run whole by test/journey/demo.test.ts
+  const [crawl] = linesOf('crawl')
   const running = startDecorum(crawl?.args ?? [], { program: START, cwd: dir })
   expect(await running.result).toMatchObject({ code: 0, stdout: expect.stringContaining('Done: 1 URLs') })
   expect(existsSync(join(dir, 'decorum-out/outcomes.ndjson'))).toBe(true)
@@ -152,4 +164,45 @@ test('more processes: each role starts by itself and drains at SIGTERM', async (
     running.child.kill('SIGTERM')
     expect([args[0], (await running.result).code]).toEqual([args[0], 0])
   }
+})
+
+/** `curl -u LOGIN -X METHOD URL -H 'name: value' -d 'body'` → the request; no other option is used in the examples. */
+function curl(line: string, variables: Record<string, string>): Promise<Response> {
+  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) =>
+    (single ?? double ?? bare ?? '').replaceAll(/\$([A-Z]+)/g, (_, name: string) => variables[name] ?? ''),
+  )
+  expect(words.shift()).toBe('curl')
+  const headers: Record<string, string> = {}
+  const request: RequestInit = { headers, signal: AbortSignal.timeout(60_000) }
+  let url = ''
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (!word.startsWith('-')) url = word
+    else if (word === '-u') headers.authorization = `Basic ${btoa(words.shift() ?? '')}`
+    else if (word === '-X') request.method = words.shift() ?? ''
+    else if (word === '-H') {
+      const [name = '', value = ''] = (words.shift() ?? '').split(': ')
+      headers[name] = value
+    } else if (word === '-d') {
+      request.method ??= 'POST'
+      request.body = words.shift() ?? ''
+    } else throw new Error(`an option that this test does not know: ${word}`)
+  }
+  return fetch(url, request)
+}
+
+test('over HTTP: candidates in, a verdict, outcomes out, an origin paused, and that written down', async () => {
+  ;({ origin } = await site())
+  const variables = await withFleet()
+  const escaped = (line: string): string =>
+    localized(line).replaceAll(encodeURIComponent('https://example.com'), encodeURIComponent(origin))
+  const [add, check, outcomes, pause, operations] = block('http').trim().split('\n').map(escaped)
+  if (!add || !check || !outcomes || !pause || !operations) throw new Error('five lines are expected')
+  expect(await (await curl(add, variables)).json()).toMatchObject({ count: 1 })
+  await expect.poll(async () => (await curl(outcomes, variables)).text()).toContain('/from-http')
+  expect(await (await curl(check, variables)).json()).toMatchObject({ verdict: 'allowed' })
+  const paused = await curl(pause, variables)
+  expect([paused.status, await paused.json()]).toMatchObject([200, { origin }])
+  expect(await (await curl(operations, variables)).json()).toMatchObject({
+    operations: [{ action: 'pause', origin, reason: 'asked by mail' }],
+  })
 })

@@ -1,4 +1,5 @@
 /** The container files, judged without an engine: the compose schema, what the files name, and what can be run of it. */
+
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -7,11 +8,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { redisEnvironment, spawnRedis } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
 import { expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
-import { redisEnvironment } from '../../packages/local-redis/src/redis-binary.ts'
-import { spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 
 type Service = {
   command?: string[]

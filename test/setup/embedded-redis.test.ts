@@ -1,4 +1,5 @@
 /** The embedded Redis belongs to one parent and one folder, and neither a kill nor a second start loses its data. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -7,12 +8,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { DataFolderTakenError, ensureRedis, type RunningRedis } from '@decorum/local-redis'
+import { spawnRedis, writeNote } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { DataFolderTakenError } from '../../packages/local-redis/src/redis-errors.ts'
-import { writeNote } from '../../packages/local-redis/src/redis-note.ts'
-import { spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
-import { ensureRedis, type RunningRedis } from '../../packages/local-redis/src/redis-server.ts'
 import { startRedis } from '../support/redis.ts'
 
 vi.setConfig({ testTimeout: 20_000 })
@@ -151,7 +150,10 @@ test('a guardian that is killed takes its Redis along, and whoever needs it star
   const redis = client(server.url)
   await redis.set('kept', 'yes')
   process.kill(await parentOf(server.pid as number), 'SIGKILL')
-  await vi.waitFor(() => expect(said).toEqual(['Redis: what kept it had ended; it was started again']), 15_000)
+  await vi.waitFor(
+    () => expect(said).toEqual(['Redis: its guardian process had ended; both were started again']),
+    15_000,
+  )
   expect(await redis.get('kept')).toBe('yes')
   await server.stop()
   await expect(watch(server.url)).rejects.toThrow('ECONNREFUSED')

@@ -1,11 +1,11 @@
 /** A real Redis with an append-only file that is killed and comes back, with or without the last moments of its file. */
+
 import { readdirSync, statSync } from 'node:fs'
 import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { announceNew, linkTo } from '@decorum/ledger'
-import { findRedis } from '../../packages/local-redis/src/redis-binary.ts'
-import { type RedisProcess, spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
+import { findRedis, type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
 import { clock } from './clock.ts'
 
 export type Outage = {

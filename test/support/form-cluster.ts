@@ -1,7 +1,8 @@
 /** Servers on loopback become the masters of one Redis Cluster; for tests and benches. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
-import { freePort } from '../../packages/local-redis/src/redis-process.ts'
 
 const SLOTS = 16_384
 /** silence after which a node counts as failed, ms */

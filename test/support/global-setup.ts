@@ -1,9 +1,10 @@
 /** Before the tests that need a Redis: find a server program once, the same way as `npm start` does. */
+
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findRedis, type RedisBinary } from '@decorum/local-redis/testing'
 import type { TestProject } from 'vitest/node'
-import { findRedis, type RedisBinary } from '../../packages/local-redis/src/redis-binary.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

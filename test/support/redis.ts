@@ -1,10 +1,11 @@
 /** Real Redis servers for tests: one per test file, or as many as a fault test wants to kill. */
+
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { announceNew } from '@decorum/ledger'
+import { type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
-import { type RedisProcess, spawnRedis } from '../../packages/local-redis/src/redis-process.ts'
 
 export type TestRedis = {
   /** redis://127.0.0.1:<port>; stays the same over `restart`. */

@@ -1,6 +1,6 @@
 /**
  * Files that are only appended to. What append() has resolved for is on the disk: written, and synced, because some file
- * systems (quotas, NFS) refuse only then, and because whoever is told "done" forgets his own copy. What it has thrown for
+ * systems (quotas, NFS) refuse only then, and because a caller drops its own copy afterwards. What append() has thrown for
  * is cut off again, so that the file always ends with a whole line.
  */
 import { type FileHandle, open } from 'node:fs/promises'

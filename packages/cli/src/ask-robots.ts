@@ -1,4 +1,4 @@
-/** One robots.txt for a person who asks: by the fleet that runs, in the turn of its lane, or by this command alone. */
+/** Fetches one robots.txt for `decorum check`: under a lease of the fleet that runs, or by this command alone when none runs. */
 
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'

@@ -1,4 +1,4 @@
-/** Outcomes out of the streams in batches: each is written first, and acknowledged when that is done. */
+/** Reads outcomes from the streams in batches. A batch is acknowledged only after it has been written. */
 import type { Delivery } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
 

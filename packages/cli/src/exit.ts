@@ -1,10 +1,10 @@
-/** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is all that their reader needs. */
+/** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is shown without a stack. */
 import { SettingsError } from '@decorum/config'
 
 export const DONE = 0
 export const FAILED = 1
 export const USAGE = 2
-/** Stopped by a limit or by Ctrl-C: nothing is broken, something is left. */
+/** Stopped by a limit or by Ctrl-C: nothing failed, and the URLs that are left stay stored. */
 export const STOPPED = 3
 /** `audit` alone: no violation, but part of the logs could not be judged. */
 export const PARTLY_JUDGED = 4
@@ -15,7 +15,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The work cannot go on and the message says it all: Redis away, a port in use. */
+/** The work cannot go on: Redis does not answer, a port is in use. The message is shown without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -30,7 +30,7 @@ export class RoleStartError extends Error {
   }
 }
 
-/** Errors of the packages below that speak to people; their stack would only hide the sentence. */
+/** Errors of other packages whose message is written for people; a stack would only hide it. */
 const SPOKEN = new Set([
   'CommandError',
   'NoRedisError',

@@ -1,5 +1,5 @@
 /**
- * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, healed when they
+ * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, restarted when they
  * crash, stopped in order. A child whose parent disappears ends by itself (commands/role.ts).
  */
 import { type Role, type RoleEvent, RoleProcess } from './role-process.ts'
@@ -21,15 +21,15 @@ export type Fleet = {
   of(role: Role): RoleProcess[]
   /**
    * Gateways and fetchers drain side by side, then the console ends. Resolves when all are gone.
-   * @param graceMs  what draining may take: at least a fetch deadline and the time to settle
-   * @returns whether all drained: no request is out any more
+   * @param graceMs  what draining may take: at least a fetch deadline and the time to complete the lease
+   * @returns whether all drained: no request is in flight any more
    */
   stop(graceMs?: number): Promise<boolean>
-  /** Ends all at once: the second Ctrl-C. The ledger heals what was in flight. */
+  /** Kills all at once: the second Ctrl-C. Leases that were in flight end by themselves. */
   kill(): void
 }
 
-/** The default FETCH_DEADLINE_MS, plus time to settle and to end. */
+/** The default FETCH_DEADLINE_MS, plus time to complete leases and to end. */
 const GRACE_MS = 40_000
 const CONSOLE_GRACE_MS = 5_000
 

@@ -1,4 +1,4 @@
-/** Ctrl-C and its relatives: the first asks for an orderly end, the second for an end. */
+/** SIGINT, SIGTERM and the like: the first signal asks for an orderly end, the second ends the process at once. */
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

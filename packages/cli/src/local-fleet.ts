@@ -26,9 +26,9 @@ export type LocalFleet = {
   readonly redis: RunningRedis
   readonly ledger: Ledger
   readonly fleet: Fleet
-  /** Nothing new is begun, what is in flight is settled, the role processes end. May be called twice. */
+  /** No new request is made, leases in flight are completed, the role processes end. May be called twice. */
   drain(): Promise<void>
-  /** Nothing more is to come of its crawl: other fetchers let go of its files. */
+  /** This crawl is over: fetchers of other commands close its files. */
   finish(): Promise<void>
   /** drain(), then Redis: an embedded one is stopped, its data on disk, unless another command needs it still. */
   close(): Promise<void>
@@ -101,7 +101,7 @@ function running(redis: RunningRedis, ledger: Ledger, fleet: Fleet, drainMs: num
     fleet,
     drain: async () => void (await drain()),
     async close() {
-      // Only when every request has been settled may the next start do without waiting for leases to run out.
+      // Only after every lease has been completed may the next start skip the startup hold.
       if ((await drain()) && !(await redis.isShared())) await ledger.announceRestart().catch(() => undefined)
       await ledger.close()
       await redis.stop()

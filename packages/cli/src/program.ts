@@ -1,6 +1,6 @@
 /**
- * What can be typed, on one screen. Each command's work is loaded when it is asked for, so `--help` loads none of it.
- * Every action ends in an exit code; errors fly to main.ts.
+ * Every command with its options. The code of a command is imported when the command is run, so `--help` stays fast.
+ * Every action ends in an exit code; main.ts turns errors into one.
  */
 import { PROFILES, settingsHelp } from '@decorum/config'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -33,10 +33,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   command('crawl', 'crawls a list of URLs and ends when each has its outcome')
     .argument('[file]', 'one URL per line, # starts a comment line; - reads from standard input')
-    .option('--agent <name>', 'who we say we are; one of DECORUM_AGENTS (default: the first)')
+    .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
     .option('--out <dir>', 'where outcomes.ndjson and pages/ go, and what is not done yet is kept', 'decorum-out')
-    .option('--gateways <n>', 'gateway processes; 0: others are there (REDIS_URL)', whole(0, 64), 1)
-    .option('--fetchers <n>', 'fetcher processes; 0: others are there (REDIS_URL)', whole(0, 64), 1)
+    .option('--gateways <n>', 'gateway processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
+    .option('--fetchers <n>', 'fetcher processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
     .option('--max-minutes <n>', 'stop after so long; what is left stays stored (exit 3)', positive)
     .option('--max-pages <n>', 'stop after so many fetched pages; what is left stays stored (exit 3)', whole(1))
     .option(
@@ -48,7 +48,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
     .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))
 
-  command('demo', 'crawls a small synthetic web on loopback and judges its own manners')
+  command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
     .option('--keep <dir>', "keep the origins' record there")
     .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
 
@@ -56,7 +56,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<url>')
     .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
     .option('--robots <file>', 'judge by this file instead of fetching robots.txt; - reads from standard input')
-    .addOption(new Option('--profile <name>', 'how to read the rules').choices([...PROFILES, 'all']))
+    .addOption(new Option('--profile <name>', 'how the rules are read').choices([...PROFILES, 'all']))
     .action(async (url, options) => done(await (await import('./commands/check.ts')).check(url, options)))
 
   command('enqueue', 'adds candidates and returns at once; a running fleet fetches them')
@@ -68,10 +68,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
     .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'wait for more')
-    .option('--forget', 'remove the group instead: what nobody else reads need not be kept for it')
+    .option('--forget', 'remove the group instead, so that outcomes are no longer kept for it')
     .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
 
-  command('origin', 'what the fleet knows of one site, and your hand on it: pause, block, slow down, drop')
+  command('origin', 'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop')
     .argument('<origin>', 'scheme://host[:port], or any URL of it')
     .option('--pause', 'nothing is fetched, URLs wait')
     .option('--resume', 'ends a pause')
@@ -79,20 +79,25 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--unblock', 'ends a block')
     .option('--delay <ms>', 'a delay of at least so long; never less than its rules ask', whole(1))
     .option('--restore-delay', 'ends such a delay')
-    .option('--refetch', 'its robots.txt is asked for again before anything else')
-    .option('--drop', 'what waits now ends as refused')
-    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until somebody ends it)', lengthOfTime)
-    .option('--reason <text>', 'why; written down')
-    .option('--by <name>', 'who; written down (default: the user)')
-    .option('--agent <name>', 'with --drop: only what waits for this agent')
+    .addOption(new Option('--gap <ms>', 'older name of --delay').argParser(whole(1)).hideHelp())
+    .addOption(new Option('--ungap', 'older name of --restore-delay').hideHelp())
+    .option('--refetch', 'its robots.txt is fetched again before anything else')
+    .option('--drop', 'pending URLs end as refused')
+    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until an operator ends it)', lengthOfTime)
+    .option('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who; recorded (default: the user)')
+    .option('--agent <name>', 'with --drop: only the pending URLs of this agent')
     .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
 
   command(
     'partitions',
-    'how many slices the hosts are spread over; with a number: changes it, the fleet standing still',
+    'shows how many partitions the hosts are spread over; with a number: changes it while the fleet is stopped',
   )
     .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
-    .option('--new', 'this Redis has never held a ledger: the first start need not wait for requests that may be out')
+    .option(
+      '--new',
+      'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
+    )
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
@@ -100,7 +105,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('audit', 'judges recorded access logs against the promises')
     .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
     .option('--robots <dir>', 'robots.txt bodies, one file per host')
-    .option('--delay-ms <n>', 'delay owed where robots.txt asks for none (default: 1000)', whole(0))
+    .option('--delay-ms <n>', 'delay where robots.txt asks for none (default: 1000)', whole(0))
     .addOption(new Option('--gap-ms <n>', 'older name of --delay-ms').argParser(whole(0)).hideHelp())
     .option('--max-delay-ms <n>', 'longest delay that a crawl-delay can ask for (default: 10000)', whole(0))
     .addOption(new Option('--cap-ms <n>', 'older name of --max-delay-ms').argParser(whole(0)).hideHelp())

@@ -1,4 +1,4 @@
-/** One gateway, fetcher or console as a child process: started, heard until it is ready, started again when it dies. */
+/** One gateway, fetcher or console as a child process: started, awaited until it is ready, restarted when it crashes. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -32,7 +32,7 @@ export type RoleProcessOptions = {
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
 const READY_MS = 30_000
-/** A crash is answered after 0.5 s, then twice as late each time; a minute of quiet forgives. */
+/** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
 const FIRST_BACK_OFF_MS = 500
 const LAST_BACK_OFF_MS = 10_000
 const FORGIVEN_AFTER_MS = 60_000
@@ -79,7 +79,7 @@ export class RoleProcess {
 
   /**
    * SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone; it is not started again.
-   * @returns whether it ended by itself, everything settled
+   * @returns whether it ended by itself, every lease completed
    */
   async stop(graceMs: number): Promise<boolean> {
     this.#stopping.abort()
@@ -101,7 +101,7 @@ export class RoleProcess {
 
   async #launch(): Promise<ChildProcess> {
     const { role, name, onEvent, readyMs = READY_MS } = this.#options
-    // A console that comes back is found where it was.
+    // A restarted console keeps its port.
     const env =
       this.#port !== 0 && role === 'console' ? { ...this.#options.env, PORT: String(this.#port) } : this.#options.env
     const child = fork(CLI, [role], {
@@ -151,7 +151,7 @@ export class RoleProcess {
     return child
   }
 
-  /** A crash after the start is this project's to heal: again, later each time, until stop() is called. */
+  /** A crash after the start leads to a restart, later each time, until stop() is called. */
   #watch(child: ChildProcess, since: number): void {
     const revive = async (code: number | null, signal: NodeJS.Signals | null): Promise<void> => {
       if (this.#stopping.signal.aborted) return
@@ -187,7 +187,7 @@ function startedPort(text: string): number | undefined {
   return (JSON.parse(text) as StartedLine).started.port
 }
 
-/** A line that is not a JSON log line is somebody's stray print: kept, as a warning. */
+/** A line that is not a JSON log line, such as a print of a library, is kept as a warning. */
 function readLine(text: string): RoleLine {
   try {
     const line: unknown = JSON.parse(text)

@@ -12,7 +12,7 @@ export async function runningRedis({ redisUrl }: CliSettings, env: NodeJS.Proces
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")
 }
 
-/** What a role process must be told to be one more of the fleet that runs for this user; nothing when none does. */
+/** The settings with which a role process joins the fleet that runs for this user; empty when none runs. */
 export async function joinFleet(env: NodeJS.ProcessEnv): Promise<{ REDIS_URL?: string; DECORUM_CRAWLS?: string }> {
   const folder = dataFolder(env)
   const fleet = await fleetAt(folder)

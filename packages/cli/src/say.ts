@@ -17,7 +17,7 @@ export function voiceOf(json: boolean): Voice {
   }
 }
 
-/** The same trouble is said once in so long. */
+/** The same message is printed at most once in this time, ms. */
 const AGAIN_MS = 60_000
 /** pino's level */
 const WARN = 40

@@ -1,4 +1,4 @@
-/** What the command itself reads of the environment; the roles read the rest, and complain about it, themselves. */
+/** The settings that the command itself reads; each role reads and checks its own. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Agents, agentsOf, checkRelations, readSettings, SETTINGS, schemaOf } from '@decorum/config'
@@ -16,13 +16,13 @@ export type CliSettings = {
   /** of a lane whose fetcher is lost, ms */
   leaseMs: number
   quarantineMs: number
-  /** a fleet that drains settles what is in flight within this, ms */
+  /** a fleet that drains completes its leases within this, ms */
   drainMs: number
   archiveDir: string | undefined
   port: number | undefined
 }
 
-/** Time to settle and to close connections after the last deadline. */
+/** Time to complete leases and to close connections after the last deadline. */
 const SETTLE_MS = 10_000
 
 /** @throws SettingsError naming each wrong variable, or the relation that does not hold */
@@ -54,7 +54,7 @@ export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] 
   ]
 }
 
-/** What the processes of one fleet must be told alike; two commands that differ in it cannot work on one Redis. */
+/** Settings that must be the same in all processes of a fleet; two commands that differ in them cannot work on one Redis. */
 export function sharedSettings(env: NodeJS.ProcessEnv, settings: CliSettings): Record<string, string> {
   const { agents, allowAddresses, partitions, leaseMs, quarantineMs } = settings
   return {

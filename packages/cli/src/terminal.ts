@@ -7,7 +7,7 @@ import { printable, printableJson } from '@decorum/protocol'
 
 export type Terminal = NodeJS.WriteStream
 
-/** A text for people and a line break. It may have lines; what strangers wrote into it must go through `printable` before. */
+/** Prints a text for people and a line break. It may have several lines; text from sites must go through `printable` before. */
 export function tell(text: string, to: Terminal = process.stdout): void {
   to.write(`${shown(text)}\n`)
 }
@@ -15,7 +15,7 @@ export function tell(text: string, to: Terminal = process.stdout): void {
 /** The same on stderr: what is not the command's answer. */
 export const warn = (text: string): void => tell(text, process.stderr)
 
-/** Text with the colours of `styleText`. Nothing of it is a stranger's that has not gone through `printable`. */
+/** Text with the colours of `styleText`. Text from sites must go through `printable` before. */
 export function tellStyled(text: string, to: Terminal = process.stdout): void {
   to.write(shownStyled(text))
 }

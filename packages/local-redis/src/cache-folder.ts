@@ -1,11 +1,11 @@
-/** Where what can be had again is kept between runs: a fetched Redis, compiled code. */
+/** The cache folder: a fetched Redis and compiled code, kept between runs; both can be had again. */
 import { chmod, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * The first folder that can be written: the user's cache, else one of our own under the system's temporary folder,
- * where only a folder that belongs to us and to nobody else is trusted with a program that will be run.
+ * The first folder that can be written: the user's cache, else one under the system's temporary folder, where only a
+ * folder that belongs to this user alone is trusted, because programs in it will be run.
  * @returns undefined when nothing can be written
  */
 export async function cacheFolder(): Promise<string | undefined> {

@@ -1,10 +1,14 @@
-/** A Redis for a machine that has none running: found, fetched, started, guarded. Start at `ensureRedis`. */
-export * from './cache-folder.ts'
-export * from './keep-redis.ts'
-export * from './kernel-name.ts'
-export * from './make-folder.ts'
-export * from './meeting-place.ts'
-export * from './redis-errors.ts'
-export * from './redis-line.ts'
-export * from './redis-note.ts'
-export * from './redis-server.ts'
+/**
+ * A Redis for a machine that has none running: found, fetched, started and supervised. Start at `ensureRedis`
+ * (redis-server.ts). The way of one start: redis-binary.ts finds a program (redis-package.ts fetches one), keep-redis.ts
+ * spawns a guardian process (redis-guardian.ts), and that one runs the server (redis-process.ts).
+ */
+export { cacheFolder } from './cache-folder.ts'
+export { holdName } from './kernel-name.ts'
+export { makeFolder, privateFolder, safeFolder } from './make-folder.ts'
+export { differing, fleetAt, openMeetingPlace } from './meeting-place.ts'
+export { NoRedisError } from './redis-binary.ts'
+export { DataFolderTakenError, EmbeddedRedisError, OtherFleetError, RedisUrlError } from './redis-errors.ts'
+export { placeOf } from './redis-note.ts'
+export { type EnsureRedisOptions, ensureRedis, type Meeting } from './redis-server.ts'
+export type { RunningRedis } from './running-redis.ts'

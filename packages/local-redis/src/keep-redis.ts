@@ -1,6 +1,7 @@
 /**
- * One embedded Redis as a process that needs it sees it: started or found, held, and given another guardian when the one
- * that kept it has died. Whoever needs it looks after it, so that the death of its starter harms nobody else.
+ * The embedded Redis from the side of a process that uses it: starts or finds it, keeps a connection open as long as it is
+ * needed, and starts another guardian process when the first one has died. Every user does so, so Redis does not depend on
+ * the process that started it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -10,16 +11,16 @@ import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
 import { placeOf, redisUrl } from './redis-note.ts'
-import type { RunningRedis } from './redis-server.ts'
+import type { RunningRedis } from './running-redis.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** Guardians that did not start, one after the other, until no more are tried. */
+/** After so many guardians in a row that did not start, no more are tried. */
 const FAILURES = 5
 
 type Guardian = {
   first: Report
   isAlive(): boolean
-  /** Lets go; resolves when Redis has ended, or others keep it. */
+  /** Closes its pipe; resolves when Redis has ended, or other processes keep it. */
   release(): Promise<void>
 }
 
@@ -41,16 +42,16 @@ export async function keepRedis(
   const first = running === undefined ? (await start()).first : undefined
   if (first?.kind === 'reserved') throw new DataFolderTakenError(task.dir, first.place)
   if (first?.kind === 'failed') throw new EmbeddedRedisError(first.why)
-  const door = running ?? (first as Extract<Report, { kind: 'ready' }>)
+  const address = running ?? (first as Extract<Report, { kind: 'ready' }>)
 
-  let hold: Hold | undefined = await holdRedis(door)
+  let hold: Hold | undefined = await holdRedis(address)
   if (hold === undefined) throw new EmbeddedRedisError('it has started, but does not answer')
   let looking: Promise<void> | undefined
   let failures = 0
   const look = async (): Promise<void> => {
     if (!(await isUnguarded(task.dir, guardians))) return
-    const { first } = await start({ port: door.port, password: door.password })
-    if (first.kind === 'ready') log('Redis: what kept it had ended; it was started again')
+    const { first } = await start({ port: address.port, password: address.password })
+    if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
     if (first.kind !== 'failed') failures = 0
     else if (++failures === FAILURES) throw new EmbeddedRedisError(`it cannot be started again: ${first.why}`)
   }
@@ -65,7 +66,7 @@ export async function keepRedis(
       })
   }, LOOK_EVERY_MS).unref()
 
-  const url = redisUrl(door.port, door.password)
+  const url = redisUrl(address.port, address.password)
   let stopping: Promise<void> | undefined
   return {
     url,
@@ -73,7 +74,7 @@ export async function keepRedis(
     kind: running === undefined ? 'embedded' : 'joined',
     dir: task.dir,
     ...(first?.kind === 'ready' ? { pid: first.pid } : {}),
-    isShared: async () => task.place !== undefined && (await usersOfRedis(door)) !== 1,
+    isShared: async () => task.place !== undefined && (await usersOfRedis(address)) !== 1,
     stop() {
       stopping ??= (async () => {
         clearInterval(watch)
@@ -137,7 +138,7 @@ async function guard(task: Task, log: (line: string) => void): Promise<Guardian>
   }
 }
 
-/** A forgotten `stop` shall not keep this process alive: its end lets go of Redis anyway. */
+/** The child must not keep this process alive when `stop` is never called: the end of this process releases Redis anyway. */
 function holdLoosely(child: ChildProcess): void {
   child.unref()
   for (const stream of [child.stdin, child.stdout, child.stderr]) {

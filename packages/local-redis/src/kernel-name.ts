@@ -1,5 +1,5 @@
 /**
- * Names that at most one process of this machine holds at a time. The kernel takes a name back however its holder ends,
+ * Names that at most one process of this machine holds at a time. The kernel frees a name however its holder ends,
  * so no stale lock is ever left. Linux only (an abstract socket address); elsewhere every name counts as free.
  */
 import { createHash } from 'node:crypto'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export const canHoldNames = process.platform === 'linux'
 
-/** @returns what gives the name back, or undefined while another process holds it */
+/** @returns a function that frees the name, or undefined while another process holds it */
 export function holdName(purpose: string, path: string): Promise<(() => Promise<void>) | undefined> {
   if (!canHoldNames) return Promise.resolve(async () => {})
   const name = createHash('sha256').update(path).digest('hex')
@@ -24,7 +24,7 @@ export function holdName(purpose: string, path: string): Promise<(() => Promise<
 
 const LOOK_EVERY_MS = 50
 
-/** The same, waiting for a holder to give it back. @returns undefined when the holder keeps it for longer than `patienceMs` */
+/** The same, waiting for the holder to free it. @returns undefined when the holder keeps it for longer than `patienceMs` */
 export async function awaitName(
   purpose: string,
   path: string,

@@ -12,7 +12,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   for (let at = path; !(await exists(at)) && at !== dirname(at); at = dirname(at)) missing.unshift(at)
   for (const step of missing) {
     await mkdir(step, { mode }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error // somebody else has made it meanwhile
+      if (error.code !== 'EEXIST') throw error // another process has made it meanwhile
     })
   }
   if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a folder`)
@@ -32,7 +32,7 @@ export async function privateFolder(path: string): Promise<void> {
 
 /**
  * The real path of a folder that results are written to, whether it is there already or not. In a place that others can
- * write to, somebody may have put a link or a folder of their own under this name.
+ * write to, another user may have put a link or a folder under this name.
  * @throws when it, or the link that leads to it, belongs to another user, or when everybody may write to it
  */
 export async function safeFolder(path: string): Promise<string> {

@@ -1,6 +1,6 @@
 /**
  * Where the commands of one user meet: a private folder that says which fleet runs for that user, and a lock under which
- * one is found or started. Two fleets of one user would be two visitors to every site.
+ * one is found or started. Two fleets of one user would be two crawlers to every site.
  */
 import { mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { privateFolder } from './make-folder.ts'
 import { EmbeddedRedisError } from './redis-errors.ts'
 import { type RunningHere, redisRunningOn } from './redis-note.ts'
 
-/** What every process of one fleet must be told alike, by the names of the settings. */
+/** Settings that must be the same in every process of a fleet, by name. */
 export type Shared = Record<string, string>
 
 export type FleetNote = {
@@ -31,7 +31,7 @@ export async function openMeetingPlace(folder: string): Promise<string | undefin
   }
 }
 
-/** @throws EmbeddedRedisError when another process does not leave the lock */
+/** @throws EmbeddedRedisError when another process does not release the lock */
 export async function underLock<T>(place: string, work: () => Promise<T>): Promise<T> {
   const release = await lockPlace(place)
   if (release === undefined)
@@ -64,6 +64,6 @@ export async function writeFleet(place: string, note: FleetNote): Promise<void> 
   await rename(draft, join(place, NAME))
 }
 
-/** Names of the settings in which a fleet and a newcomer differ. */
+/** Names of the settings in which a fleet and a joining command differ. */
 export const differing = (one: Shared, other: Shared): string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name])

@@ -1,6 +1,7 @@
 /**
- * Where a Redis server program comes from when nobody gave a REDIS_URL: the PATH, our cache folder, the
- * distribution's package fetched without root, the package manager as root; the first that works.
+ * Finds a Redis server program when no REDIS_URL was given: on the PATH, in the cache folder, in the
+ * distribution's package fetched without root, by the package manager as root; the first that works.
+ * Why not a library: docs/dependencies.md.
  */
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
@@ -37,7 +38,7 @@ const OLDEST = [6, 2] as const
 const run = promisify(execFile)
 
 /**
- * Finds a server program, fetching one if need be.
+ * Finds a server program, fetching one if necessary.
  * @param log  told in one line when something is downloaded; silent otherwise
  * @throws     NoRedisError with the reason of every way that failed
  */
@@ -93,7 +94,7 @@ async function probe(
   }
 }
 
-/** The environment that a server program is run with: ours, and its own libraries if it has any. */
+/** The environment that a server program is run with: that of this process, and the program's own libraries if it has any. */
 export function redisEnvironment(binary: { libraries?: string }): NodeJS.ProcessEnv {
   return binary.libraries ? { ...process.env, LD_LIBRARY_PATH: binary.libraries } : process.env
 }

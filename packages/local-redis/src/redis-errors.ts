@@ -1,12 +1,12 @@
 /** Why there is no Redis to start with; each message can be shown as it is. */
 
-/** REDIS_URL is no Redis URL, or nobody answers there. */
+/** REDIS_URL is no Redis URL, or nothing answers there. */
 export class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError'
   readonly code = 'REDIS_URL'
 }
 
-/** A fleet with a Redis of its own runs for this user, or on this data folder: two would be two visitors to every site. */
+/** A fleet with a Redis of its own runs for this user, or on this data folder: two would be two crawlers to every site. */
 export class DataFolderTakenError extends Error {
   override readonly name = 'DataFolderTakenError'
   readonly code = 'DATA_FOLDER_TAKEN'
@@ -21,7 +21,7 @@ export class DataFolderTakenError extends Error {
   }
 }
 
-/** A fleet runs for this user that was told something else than this command. */
+/** The fleet that runs for this user has other settings than this command. */
 export class OtherFleetError extends Error {
   override readonly name = 'OtherFleetError'
   readonly code = 'OTHER_FLEET'
@@ -29,7 +29,7 @@ export class OtherFleetError extends Error {
   constructor(dataDir: string, settings: string[]) {
     super(
       `a fleet with other settings runs here already (its Redis on ${dataDir}); different: ${settings.join(', ')}. ` +
-        'Two would be two visitors to every site: give the same settings, or wait until it has ended',
+        'Two would be two crawlers to every site: give the same settings, or wait until it has ended',
     )
   }
 }

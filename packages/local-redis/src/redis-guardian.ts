@@ -1,9 +1,9 @@
 /**
- * A process that keeps one embedded Redis for as long as anybody needs it. `redis-server.ts` starts it with a Task as one
+ * A process that runs one embedded Redis for as long as any process uses it. `keep-redis.ts` starts it with a Task as one
  * JSON line on its standard input and holds the other end of that pipe. When the pipe closes, however the parent ended
- * (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then when the last of them
- * is gone. It stands in a session of its own, so Ctrl-C in the terminal does not take Redis away from a parent that is
- * still settling. It says what happens as one JSON line each on standard output.
+ * (SIGKILL too), Redis is stopped in order, unless other processes hold it (`redis-line.ts`): then it is stopped when the last of
+ * them has ended. It has a session of its own, so Ctrl-C in the terminal does not stop Redis under a parent that is still
+ * completing its leases. It reports each event as one JSON line on standard output.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -22,9 +22,9 @@ export type Task = {
   dir: string
   /** Remove the folder at the end. */
   temporary: boolean
-  /** Whose lock stands between "nobody needs it" and its end; absent: nobody can join. */
+  /** The meeting place whose lock is held while Redis is stopped, so that nothing joins meanwhile; absent: nothing can join. */
   place?: string
-  /** A guardian has died: its users know Redis by this address and password. */
+  /** After the death of a guardian: the port and password that the users of this Redis know. */
   again?: { port: number; password: string }
 }
 
@@ -32,22 +32,22 @@ export type Report =
   | { kind: 'ready'; port: number; password: string; pid: number }
   /** Redis ended by itself and runs again, on the same port with what its append-only file holds. */
   | { kind: 'restarted'; why: string; pid: number }
-  /** Another guardian keeps the Redis of this folder; nothing was started. */
+  /** Another guardian runs the Redis of this folder; nothing was started. */
   | { kind: 'reserved'; place: string }
-  /** The parent is gone or has let go; others need this Redis still. */
+  /** The parent has ended or released it; other processes still use this Redis. */
   | { kind: 'kept' }
   | { kind: 'failed'; why: string }
 
-const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; then patience ends
+const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; after this it is killed
 const RESTARTS = 3
-const CALM_MS = 60_000 // a Redis that ran this long may be restarted afresh
+const CALM_MS = 60_000 // after running this long the count of restarts begins again
 const LOOK_EVERY_MS = 300
-const RETURN_MS = 3_000 // after a start, those who need Redis may take so long to be connected again
-const SILENT_MS = 15_000 // a Redis that does not answer for so long is needed by nobody
+const RETURN_MS = 3_000 // after a start, users of Redis may need this long to reconnect
+const SILENT_MS = 15_000 // a Redis that has not answered for so long counts as unused
 const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
 
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // nobody listens any more
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the parent has ended
 const { task, parentGone } = await listen()
 process.exitCode = await guard()
 process.exit()
@@ -69,14 +69,14 @@ async function listen(): Promise<{ task: Task; parentGone: Promise<void> }> {
   return { task: JSON.parse(line) as Task, parentGone: gone.promise }
 }
 
-/** Runs Redis until nobody needs it; answers the exit code. */
+/** Runs Redis until no process uses it; returns the exit code. */
 async function guard(): Promise<number> {
   let redis: RedisProcess | undefined
   let startedAt = 0
   try {
     const other = await otherGuardian()
     if (other !== undefined) return say({ kind: 'reserved', place: other }, 3)
-    const wrapper = await endingWithUs()
+    const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const start = async (port: number | undefined): Promise<RedisProcess> => {
       const on = port === undefined ? {} : { port }
@@ -109,16 +109,16 @@ async function guard(): Promise<number> {
   }
 }
 
-/** Resolves, the lock held, when the parent is gone and no other process needs this Redis. @returns what opens the lock */
+/** Resolves, with the lock held, when the parent has ended and no other process uses this Redis. @returns a function that releases the lock */
 async function untilUnneeded(
-  door: { port: number; password: string },
+  address: { port: number; password: string },
   isReturning: () => boolean,
 ): Promise<() => Promise<void>> {
   await parentGone
   let silentSince: number | undefined
   const isNeeded = async (): Promise<boolean> => {
     if (task.place === undefined) return false
-    const users = await usersOfRedis(door)
+    const users = await usersOfRedis(address)
     if (users !== undefined) {
       silentSince = undefined
       return users > 0
@@ -128,7 +128,7 @@ async function untilUnneeded(
   }
   for (let told = false; ; await sleep(LOOK_EVERY_MS)) {
     if (!(await isNeeded()) && !(told && isReturning())) {
-      // Looked at again under the lock under which others join
+      // Asked again under the lock that a joining process takes
       const release = task.place === undefined ? async () => {} : await lockPlace(task.place)
       if (!(await isNeeded())) return release ?? (async () => {})
       await release?.()
@@ -149,9 +149,9 @@ async function stop(redis: RedisProcess): Promise<void> {
 }
 
 /**
- * Where the Redis is that another guardian keeps on our folder; undefined once the folder is ours alone. A guardian holds
- * the folder's name as long as it lives. A Redis that outlived its guardian is ended, its file written: nobody would end
- * it later, nor start it again.
+ * The address of the Redis that another guardian runs on this folder; undefined once the folder is free. A guardian holds
+ * the folder's name as long as it runs. A Redis that outlived its guardian is shut down, its file written: nothing else would
+ * end it later, or restart it.
  */
 async function otherGuardian(): Promise<string | undefined> {
   let alone = false
@@ -173,9 +173,9 @@ async function otherGuardian(): Promise<string | undefined> {
 
 /**
  * A way to run a program that the kernel ends (SIGTERM) when this process ends, even by SIGKILL: util-linux has one, other
- * systems may not. There, the processes that need Redis start another guardian, which ends what this one has left.
+ * systems may not. There, the processes that use Redis start another guardian, which shuts down the Redis that is left.
  */
-async function endingWithUs(): Promise<readonly string[]> {
+async function endsWithThisProcess(): Promise<readonly string[]> {
   const wrapper = ['setpriv', '--pdeathsig', 'TERM', '--'] as const
   const [program, ...args] = wrapper
   return promisify(execFile)(program, [...args, 'true'], { timeout: 2_000 }).then(

@@ -1,21 +1,21 @@
 /**
- * A few words with an embedded Redis, in its inline protocol: who uses it, where its files are. Without a client library,
- * because the guardian must start fast.
+ * A few commands to an embedded Redis by its inline protocol: how many processes use it, where its files are. Written without
+ * a client library, because the guardian must start fast.
  */
 import { connect, type Socket } from 'node:net'
 
 export type RedisDoor = { port: number; password: string | undefined }
 
 const ANSWER_MS = 2_000
-/** What the connections are called by which processes say that they need this Redis. */
+/** Name of the connections by which processes show that they use this Redis. */
 const USER = 'decorum-user'
 
-/** Where its files live, as Redis itself says; undefined when nothing there speaks Redis, or not with us. */
+/** The data folder, from Redis itself; undefined when no Redis answers there, or the password is wrong. */
 export async function folderOfRedis(door: RedisDoor): Promise<string | undefined> {
   return /\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec((await ask(door, 'CONFIG GET dir')) ?? '')?.[1]
 }
 
-/** How many processes need it; undefined when it does not answer. */
+/** How many processes use it; undefined when it does not answer. */
 export async function usersOfRedis(door: RedisDoor): Promise<number | undefined> {
   const list = await ask(door, 'CLIENT LIST')
   return list?.includes(' name=') ? list.split(` name=${USER} `).length - 1 : undefined
@@ -31,8 +31,8 @@ export type Hold = { release(): void }
 const AGAIN_MS = 200
 
 /**
- * Says that this process needs the Redis, for as long as it lives or until `release`; again whenever Redis has been
- * restarted. Keeps no process alive.
+ * Shows that this process uses the Redis, as long as it runs or until `release`; reconnects when Redis has been restarted.
+ * Does not keep the process alive.
  * @returns undefined when it does not answer now
  */
 export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
@@ -80,7 +80,7 @@ function ask(door: RedisDoor, command: string): Promise<string | undefined> {
   })
 }
 
-/** A password is of our own making: letters, digits, - and _. */
+/** The password was generated here: letters, digits, - and _, so it needs no quotes. */
 function open({ port, password }: RedisDoor, words: string): Socket {
   const socket = connect({ host: '127.0.0.1', port }, () =>
     socket.write(`${password === undefined ? '' : `AUTH ${password}\r\n`}${words}`),

@@ -1,5 +1,5 @@
 /**
- * What an embedded Redis leaves in its data folder for whoever comes later: its port and its password, readable by its
+ * The file redis.json in the data folder of an embedded Redis, by which other commands find it: its port and its password, readable by its
  * owner alone.
  */
 import { readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
@@ -30,7 +30,7 @@ export async function removeNote(dir: string): Promise<void> {
 }
 
 /**
- * The embedded Redis that runs on a data folder now; undefined when none does. The server is asked: an old note may name
+ * The embedded Redis that runs on a data folder now; undefined when none does. The server itself is asked, because an old note may name
  * a port where another program listens by now.
  */
 export async function redisRunningOn(folder: string): Promise<RunningHere | undefined> {
@@ -46,7 +46,7 @@ export async function redisRunningOn(folder: string): Promise<RunningHere | unde
 
 export const redisUrl = (port: number, password: string): string => `redis://:${password}@127.0.0.1:${port}`
 
-/** A Redis address without what must be neither printed nor written to files. */
+/** A Redis address without user and password, for messages and files. */
 export function placeOf(address: string): string {
   return address
     .split(',')

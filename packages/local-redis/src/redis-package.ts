@@ -12,7 +12,7 @@ const run = promisify(execFile)
 
 /** When the package's own list of dependencies cannot be read. */
 const USUAL_LIBRARIES = ['libjemalloc2', 'liblzf1', 'libatomic1']
-/** Dependencies that are on every system, or that belong to a service which we do not set up. A foreign libc breaks. */
+/** Dependencies that are on every system, or only needed to run as a service. Another libc than the system's would break. */
 const NEVER_UNPACKED = /^(libc6|libgcc-s1|libstdc\+\+6|adduser|lsb-base|sysvinit-utils|init-system-helpers)$/
 const SERVER = join('usr', 'bin', 'redis-server')
 
@@ -21,7 +21,7 @@ export type UnpackedRedis = { path: string; libraries: string }
 
 /**
  * The program unpacked by an earlier run, or fetched now.
- * @param tried  gets one line when this way is closed, and why
+ * @param tried  gets one line saying why, when this way does not work
  */
 export async function fetchedRedis(tried: string[], log: (line: string) => void): Promise<UnpackedRedis | undefined> {
   const cache = await cacheFolder()
@@ -38,7 +38,7 @@ export async function fetchedRedis(tried: string[], log: (line: string) => void)
   try {
     const version = await fetchInto(work, log)
     const home = join(cache, `redis-${version}`)
-    // Whoever comes second finds the folder filled: the first one's copy serves both.
+    // Another process may have filled the folder meanwhile: its copy serves both.
     await rename(join(work, 'root'), home).catch(async (error: unknown) => {
       if (!(await unpacked(home))) throw error
     })
@@ -67,7 +67,7 @@ export async function installRedis(tried: string[], log: (line: string) => void)
   }
 }
 
-/** Fills `<work>/root` with the unpacked packages; answers the version of Redis's package, e.g. '7.0.15'. */
+/** Fills `<work>/root` with the unpacked packages; returns the version of Redis's package, e.g. '7.0.15'. */
 async function fetchInto(work: string, log: (line: string) => void): Promise<string> {
   const root = join(work, 'root')
   await Promise.all(
@@ -80,7 +80,7 @@ async function fetchInto(work: string, log: (line: string) => void): Promise<str
     ...(process.getuid?.() === 0 ? ['APT::Sandbox::User=root'] : []), // its own user cannot write to our folder
   ].flatMap((setting) => ['-o', setting])
   log("Redis: none on this machine, fetching the distribution's package (about 4 MB, without root)")
-  // One broken source among many must not stop us: whether the lists suffice, the download will tell.
+  // One broken source among many must not stop this: the download shows whether the lists suffice.
   const update = await apt('apt-get', [...own, '-q', 'update'], { cwd: work }).then(
     () => undefined,
     (error: unknown) => error,
@@ -131,7 +131,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** What went wrong, in one line: the tool's own first complaint if it made one. */
+/** What went wrong, in one line: the tool's own first error line if there is one. */
 function firstLine(error: unknown): string {
   const { stderr, code, path } = error as { stderr?: string; code?: unknown; path?: string }
   if (code === 'ENOENT' && path) return `there is no ${path} here`

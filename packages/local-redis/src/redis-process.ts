@@ -10,7 +10,7 @@ export type RedisProcess = {
   port: number
   /** redis://127.0.0.1:<port> */
   url: string
-  /** Settles once, when the process is gone: by whom or with which code. */
+  /** Resolves when the process has ended, with its exit code or signal. */
   exited: Promise<string>
 }
 
@@ -21,7 +21,7 @@ export type RedisProcessOptions = {
   port?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
-  /** Asked of every connection. Redis reads it from its standard input: arguments can be seen by every user. */
+  /** Every connection needs it. Redis reads it from its standard input: arguments can be seen by every user. */
   password?: string
   /** A program and its arguments that run the server as their last argument. */
   wrapper?: readonly string[]
@@ -35,14 +35,14 @@ const PORTS_TRIED = 5
 
 /**
  * Starts a server and waits until it accepts connections, its data loaded.
- * @throws  Error with the server's last words when it ends instead
+ * @throws  Error with the server's last lines of output when it ends instead
  */
 export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptions): Promise<RedisProcess> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await spawnOnce(binary, { ...options, port: options.port ?? (await freePort()) })
     } catch (error) {
-      // Between finding a port free and binding it, somebody else may have taken it.
+      // Another program may have bound the port since it was found free.
       const taken = error instanceof Error && error.message.includes('Address already in use')
       if (!taken || options.port !== undefined || attempt === PORTS_TRIED) throw error
     }
@@ -57,9 +57,9 @@ async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisPr
     cwd: options.dir,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  child.stdin.on('error', () => {}) // it ended at once: `exited` tells
+  child.stdin.on('error', () => {}) // it ended at once: `exited` resolves
   child.stdin.end(options.password === undefined ? '' : `requirepass ${options.password}\n`)
-  const lastWords: string[] = []
+  const lastLines: string[] = []
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`))
@@ -67,13 +67,13 @@ async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisPr
   const ready = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', (line) => {
-        if (lastWords.push(line) > 20) lastWords.shift()
+        if (lastLines.push(line) > 20) lastLines.shift()
         if (line.includes('Ready to accept connections')) resolve()
       })
     }
   })
   const ended = await Promise.race([ready, exited])
-  if (ended !== undefined) throw new Error(`redis-server did not start (${ended}): ${lastWords.slice(-3).join(' | ')}`)
+  if (ended !== undefined) throw new Error(`redis-server did not start (${ended}): ${lastLines.slice(-3).join(' | ')}`)
   const { port } = options
   return { child, pid: child.pid as number, port, url: `redis://127.0.0.1:${port}`, exited }
 }
@@ -90,7 +90,7 @@ function redisArguments(binary: RedisBinary, options: Started): string[] {
     save: '', // the append-only file is the copy; a snapshot beside it costs a fork
     appendonly: options.appendonly ? 'yes' : 'no',
     appendfsync: 'everysec',
-    'maxmemory-policy': 'noeviction', // evicting a lane would forget a silence that is owed
+    'maxmemory-policy': 'noeviction', // evicting a lane would forget its delay
     [listpack]: '1024', // a BullMQ job of 747 bytes becomes 418 at the same CPU
     'set-max-intset-entries': '4096',
     ...options.more,

@@ -1,4 +1,4 @@
-/** A Redis for whoever starts Decorum: the one that is named, else one of our own that lives as long as it is needed. */
+/** A Redis for the commands: the one that REDIS_URL names, else an embedded one that runs as long as it is used. */
 import { mkdtemp, readdir, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,15 +11,16 @@ import { differing, fleetAt, type Shared, underLock, writeFleet } from './meetin
 import { findRedis } from './redis-binary.ts'
 import { DataFolderTakenError, EmbeddedRedisError, OtherFleetError, RedisUrlError } from './redis-errors.ts'
 import { placeOf } from './redis-note.ts'
+import type { RunningRedis } from './running-redis.ts'
 
 export type EnsureRedisOptions = {
   /** REDIS_URL as the settings give it; absent or empty: an embedded Redis. */
   url?: string
   /** Data folder of the embedded Redis, made if absent and kept; without one a temporary folder, removed at the end. */
   dataDir?: string
-  /** Whom to share it with; absent: nobody, as it is for a Redis in a temporary folder. */
+  /** Where other commands find it; absent: it is not shared, as for a Redis in a temporary folder. */
   meeting?: Meeting
-  /** Told what a person would like to know: a download, a restart. */
+  /** Called with a line for a person at a download or a restart. */
   log: (line: string) => void
 }
 
@@ -28,28 +29,8 @@ export type Meeting = {
   place: string
   /** when a fleet of this user runs already: use its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
-  /** what the processes on one Redis must be told alike */
+  /** settings that must be the same in all processes on this Redis */
   shared: Shared
-}
-
-export type RunningRedis = {
-  /** For connections: holds the password of an embedded Redis. */
-  url: string
-  /** For people and files: the same without user and password. */
-  place: string
-  /** joined: another process has started it */
-  kind: 'given' | 'embedded' | 'joined'
-  /** Data folder of an embedded Redis. */
-  dir?: string
-  /** Process id of the embedded Redis at its start. */
-  pid?: number
-  /** Do other commands need this Redis now? Of a given one: nobody knows, so yes. */
-  isShared(): Promise<boolean>
-  /**
-   * This process does not need it any more. An embedded Redis ends, its data on disk, with the last process that needs it;
-   * a given one is left alone. May be called twice.
-   */
-  stop(): Promise<void>
 }
 
 const CONNECT_MS = 5_000
@@ -75,7 +56,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
       { binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) },
       log,
     )
-    if (isNew) await sayNew(redis)
+    if (isNew) await announceNewLedger(redis)
     return redis
   }
   if (meeting === undefined) return start()
@@ -94,10 +75,10 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   })
 }
 
-/** No ledger has ever been kept in this folder: nothing that one granted can be on the wire, and nobody need wait for it. */
-async function sayNew({ url }: RunningRedis): Promise<void> {
+/** The folder is new, so no request of an earlier ledger can be in flight, and no startup hold is needed. */
+async function announceNewLedger({ url }: RunningRedis): Promise<void> {
   const link = linkTo(url, { away: 'wait' })
-  link.on('error', () => {}) // its end is told by the guardian
+  link.on('error', () => {}) // the guardian reports its end
   await announceNew(link).finally(() => link.disconnect())
 }
 
@@ -112,7 +93,7 @@ async function dataFolder(kept: string | undefined): Promise<string> {
   }
 }
 
-/** Whether somebody accepts connections where REDIS_URL points, of a cluster at one node at least; what he says is for the ledger to judge. */
+/** Checks that something accepts connections at REDIS_URL, for a cluster at one node at least; the ledger checks what it is. */
 async function answers(url: string): Promise<void> {
   const refusals: string[] = []
   for (const place of placesOf(url)) {

@@ -1,22 +1,22 @@
-/** One exchange on the site's side: the answer as its behaviour says, and the line that is kept of it. */
+/** One exchange on the site's side: sends the scripted answer and records the exchange in one line. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestLine } from '@decorum/audit'
 import type { Answer } from './behaviour.ts'
 
-/** Above this, the kernel may not take a body at once: its tail is handed over only when the head is gone. */
+/** Above this, the kernel may not take a body at once: its tail is written only after its head has been sent. */
 const AT_ONCE_BYTES = 32_768
 const TAIL_BYTES = 1_024
 
 /** ms since 1970 UTC on a clock that never steps: what every record of this process is written by. */
 export const now = (): number => performance.timeOrigin + performance.now()
 
-/** What this process was seen awake at, the last time and the time before. */
+/** The last two instants at which the event loop ran. */
 const pulse = { last: now(), before: now() }
 const PULSE_MS = 5
 
 /**
- * Feels the pulse of this process until the timer is cleared. Whatever happened on a socket before the last pulse but one
- * has been heard by now: that bounds how late the end of a connection is noticed, however busy the machine is.
+ * Notes when the event loop runs, until the timer is cleared. Every socket event from before the last note but one has been
+ * handled by now: that bounds how late the end of a connection is noticed, however busy the machine is.
  */
 export function startPulse(): NodeJS.Timeout {
   return setInterval(() => {
@@ -69,7 +69,7 @@ export function serve(
       method: request.method ?? '',
       path: request.url ?? '',
       start: heard.start,
-      end, // right before the last byte is handed over: a client cannot have it sooner
+      end, // right before the last byte is written: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
       ...(heard.address === undefined ? {} : { address: heard.address }),
       ...(cut ? { cut, late: end - pulse.before } : {}),

@@ -9,17 +9,17 @@ export type Answer = {
   status?: number
   /** text of the body; robots.txt bodies become part of the record */
   body?: string
-  /** a body of so many octets instead */
+  /** a body of so many bytes instead */
   bytes?: number
   type?: string
-  /** silence before the first byte, ms */
+  /** pause before the first byte, ms */
   delayMs?: number
   /** the body comes in two halves, so far apart, ms */
   dribbleMs?: number
   retryAfter?: string
   location?: string
   headers?: Record<string, string>
-  /** never: the request is heard, nothing comes back · reset: the connection is torn down instead of an answer */
+  /** never: the request is read, nothing is answered · reset: the connection is torn down instead of an answer */
   instead?: 'never' | 'reset'
 }
 
@@ -31,11 +31,11 @@ export type Site = {
   name: string
   /** answers to /robots.txt; absent: 404 */
   robots?: Script
-  /** answers to paths that `paths` does not name; the script counts over the whole site; 1 KiB unless said otherwise */
+  /** answers to paths that `paths` does not name; the script counts over the whole site; 1 KiB by default */
   pages?: Script
   /** answers to exact paths (with query) */
   paths?: Record<string, Script>
-  /** tell the parent process of every request's beginning and end at once, not only the record */
+  /** report the beginning and end of every request to the parent process at once, beside the record */
   announce?: boolean
 }
 

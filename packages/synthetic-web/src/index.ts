@@ -1,5 +1,6 @@
-/** Sites on loopback that answer as they are told and record every request. Start at `spawnWeb`. */
-export * from './behaviour.ts'
-export * from './recorder.ts'
-export * from './web.ts'
-export * from './web-process.ts'
+/**
+ * Sites on loopback that answer as a script says and record every request in the form of docs/audit.md, for the demo and the
+ * tests. Start at `spawnWeb` (web-process.ts): it runs the sites (web.ts) in a process of their own.
+ */
+export type { Answer, Script, Site } from './behaviour.ts'
+export { spawnWeb, type WebProcess } from './web-process.ts'

@@ -37,7 +37,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
       for (const look of listeners) look()
     } else waiting.get(message.kind)?.shift()?.(message)
   })
-  // What it said before it ended may arrive after 'exit'; the channel's 'disconnect' comes behind the last message.
+  // Messages sent before it ended may arrive after 'exit'; 'disconnect' of the channel comes after the last message.
   const exited = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
   child.once('disconnect', () => {
     void exited.then(([code, signal]) => {

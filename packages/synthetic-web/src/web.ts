@@ -1,6 +1,6 @@
 /**
  * A synthetic web that keeps its own record: many origins on loopback addresses, one process, one monotonic clock.
- * Runs in the process that calls; web-process.ts gives it one of its own, as a judge should have.
+ * Runs in the calling process; web-process.ts runs it in one of its own, so that a busy fleet does not delay its record.
  */
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -19,7 +19,7 @@ export type WebOptions = {
   address?: string
 }
 
-/** What a site with `announce` says at once. */
+/** What a site with `announce` reports at once. */
 export type Announcement = {
   kind: 'began' | 'ended'
   site: string
@@ -85,7 +85,7 @@ export async function startWeb(
     const start = now()
     const path = request.url ?? ''
     const answer = answerFor(site, path)
-    // Bodies given as text under plain type may be anybody's rules: a robots.txt, or where one redirects to.
+    // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
     if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
     serve(

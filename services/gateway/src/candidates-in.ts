@@ -53,7 +53,7 @@ export function startIntake(options: IntakeOptions): Worker {
         away.add(target)
         continue
       }
-      crashPoint('inreserve.after-park')
+      crashPoint('intake.after-park')
       metrics.intake.inc({ what: 'parked' }, result.parked)
       metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)

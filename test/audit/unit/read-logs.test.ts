@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readLogs, UnreadableLogError } from '@decorum/audit'
+import { auditCommand } from '@decorum/cli/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { auditCommand } from '../../../packages/cli/src/commands/audit.ts'
 
 let folder: string
 beforeAll(async () => {

@@ -1,9 +1,10 @@
 /** Small records that an auditor easily misjudges, each with its right verdict: the polite are not convicted, the rude are. */
+
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Report } from '@decorum/audit'
+import { type AuditOptions, auditCommand } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import { type AuditOptions, auditCommand } from '../../../packages/cli/src/commands/audit.ts'
 import { found } from './scene.ts'
 
 const FOLDER = join(import.meta.dirname, '../records')

@@ -1,9 +1,8 @@
 /** The rows of a crawl on a terminal, and its lines elsewhere. */
+
 import { Writable } from 'node:stream'
+import { displayOn, type Status, type Voice, voiceOf } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import { displayOn } from '../../../packages/cli/src/crawl/display.ts'
-import type { Status } from '../../../packages/cli/src/crawl/status.ts'
-import { type Voice, voiceOf } from '../../../packages/cli/src/say.ts'
 
 const STATUS: Status = {
   done: 5,

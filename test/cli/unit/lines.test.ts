@@ -1,6 +1,6 @@
 /** What a list of URLs may look like. */
+import { type Line, linesOf, openInput } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import { type Line, linesOf, openInput } from '../../../packages/cli/src/lines.ts'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
   return readUpTo(undefined, ...chunks)

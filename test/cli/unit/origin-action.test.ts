@@ -1,8 +1,8 @@
 /** `decorum origin`: what may be typed together, and what each action needs. */
+
+import { buildProgram } from '@decorum/cli'
+import { type ActionOptions, readAction, UsageError } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import { type ActionOptions, readAction } from '../../../packages/cli/src/commands/origin-action.ts'
-import { UsageError } from '../../../packages/cli/src/exit.ts'
-import { buildProgram } from '../../../packages/cli/src/program.ts'
 
 test.for([
   [{ pause: true, block: true, reason: 'x' }, 'one thing at a time: --pause or --block'],
@@ -14,7 +14,7 @@ test.for([
   [{ resume: true, for: 1_000 }, '--resume has no --for'],
   [{ reason: 'x' }, '--reason belongs to an action'],
   [{ agent: 'x' }, '--agent belongs to an action'],
-  [{ pause: true, agent: 'x', reason: 'x' }, '--pause counts for every agent'],
+  [{ pause: true, agent: 'x', reason: 'x' }, '--pause applies to every agent'],
 ] as [ActionOptions, string][])('%o is refused', ([options, sentence]) => {
   expect(() => readAction(options)).toThrow(UsageError)
   expect(() => readAction(options)).toThrow(sentence)
@@ -22,6 +22,18 @@ test.for([
 
 test('nothing but looking is no action', () => {
   expect(readAction({})).toBeUndefined()
+})
+
+test('the older names --gap and --ungap still work, and --help does not show them', async () => {
+  const slowed = (await typed(['--gap', '5000', '--for', '1h', '--reason', 'x'])) as ActionOptions
+  expect(readAction(slowed)).toMatchObject({ kind: 'delay', delayMs: 5_000, forMs: 3_600_000 })
+  expect(readAction((await typed(['--ungap'])) as ActionOptions)).toMatchObject({ kind: 'restore-delay' })
+  const help =
+    buildProgram(() => undefined)
+      .commands.find((one) => one.name() === 'origin')
+      ?.helpInformation() ?? ''
+  expect(help).toContain('--delay')
+  expect(help).not.toContain('gap')
 })
 
 test.for([

@@ -1,4 +1,5 @@
 /** The folder of a crawl: what can be begun in it, what can go on from it, and what a crash may have left in it. */
+
 import { execFileSync } from 'node:child_process'
 import {
   appendFile,
@@ -16,10 +17,9 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OutcomeFile, type OutFolderRequest, openOutFolder, outcomesIn } from '@decorum/cli/testing'
 import type { Outcome } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { type OutFolderRequest, openOutFolder } from '../../../packages/cli/src/crawl/out-folder.ts'
-import { OutcomeFile, outcomesIn } from '../../../packages/cli/src/crawl/outcome-file.ts'
 
 async function place(): Promise<{
   dir: string

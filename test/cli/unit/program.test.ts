@@ -1,6 +1,6 @@
 /** What can be typed: docs/spec/design.md §4. */
+import { buildProgram } from '@decorum/cli'
 import { expect, test } from 'vitest'
-import { buildProgram } from '../../../packages/cli/src/program.ts'
 
 const program = buildProgram(() => undefined)
 

@@ -1,7 +1,6 @@
 /** What a crawl says of itself: polite, backing off, held, or blind; and until when. */
+import { duration, type Look, type Site, sentenceOf, statusOf } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
-import type { Look, Site } from '../../../packages/cli/src/crawl/look.ts'
-import { duration, sentenceOf, statusOf } from '../../../packages/cli/src/crawl/status.ts'
 
 const site = (over: Partial<Site> = {}): Site => ({
   origin: 'http://a.example',

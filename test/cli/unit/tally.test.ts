@@ -1,8 +1,8 @@
 /** Which URLs of a crawl have their outcome, whatever the order in which word of them comes. */
+import { Tally } from '@decorum/cli/testing'
 import type { Outcome } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Tally } from '../../../packages/cli/src/crawl/tally.ts'
 
 const outcome = (id: string, url: string, body: object): Outcome =>
   ({ id, url, agent: 'decorum', at: 0, attempts: 1, ...body }) as Outcome

@@ -1,7 +1,6 @@
+import { demoSites, demoTally, demoUrls, idOf, KINDS } from '@decorum/cli/testing'
 import type { Outcome, OutcomeBody } from '@decorum/protocol'
 import { expect, test } from 'vitest'
-import { demoSites, demoUrls, KINDS } from '../../../packages/cli/src/demo/sites.ts'
-import { demoTally, idOf } from '../../../packages/cli/src/demo/tally.ts'
 
 const fetched: OutcomeBody = {
   ...{ kind: 'fetched', status: 200, headers: [], bytes: 1, truncated: false, digest: 'sha1:x' },

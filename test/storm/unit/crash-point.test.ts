@@ -4,7 +4,7 @@ const load = async (variable: string, text: string) => {
   vi.resetModules()
   vi.unstubAllEnvs()
   vi.stubEnv(variable, text)
-  return import('../../../packages/runtime/src/crash-point.ts')
+  return import('@decorum/runtime')
 }
 afterEach(() => {
   vi.unstubAllEnvs()

@@ -1,12 +1,12 @@
 /** The synthetic web of the demo, for tests: sites as data, a record of every exchange, a process of its own. */
+import { type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
+
+export type { Answer, Script, Site } from '@decorum/synthetic-web'
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Evidence, readLogs } from '@decorum/audit'
-import type { Site } from '../../../packages/synthetic-web/src/behaviour.ts'
-import { spawnWeb, type WebProcess } from '../../../packages/synthetic-web/src/web-process.ts'
-
-export type { Answer, Script, Site } from '../../../packages/synthetic-web/src/behaviour.ts'
 
 export type RecordedWeb = WebProcess & {
   /** file of the record */

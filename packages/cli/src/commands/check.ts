@@ -62,7 +62,7 @@ type Found = {
 
 const TRIES = 3
 
-/** What the fleet that runs knows of the site; else what the site says, asked by the fleet or, without one, by us alone. */
+/** What the running fleet knows of the origin; else a fetch of its robots.txt, by the fleet or, when none runs, by this command alone. */
 async function findRules(origin: string, profiles: ProfileName[], agent: Agent, settings: CliSettings): Promise<Found> {
   const fleet = await fleetToAsk(settings)
   if (fleet === undefined)
@@ -104,7 +104,7 @@ async function findRules(origin: string, profiles: ProfileName[], agent: Agent, 
 
 const ALONE = 'No fleet is running here: this request stood alone, and no lane was asked.'
 
-/** @throws OtherFleetError from `mayVisit` when the fleet was told something else: we would be another visitor */
+/** @throws OtherFleetError from `mayVisit` when the fleet has other settings: this command would be a second crawler to the site */
 async function fleetToAsk(settings: CliSettings): Promise<{ url: string; mayVisit(): void } | undefined> {
   if (settings.redisUrl !== undefined) return { url: settings.redisUrl, mayVisit: () => {} }
   const fleet = await fleetAt(dataFolder(process.env))
@@ -118,7 +118,7 @@ async function fleetToAsk(settings: CliSettings): Promise<{ url: string; mayVisi
   }
 }
 
-/** undefined: the site has to be asked first. */
+/** undefined: robots.txt has to be fetched first. */
 async function knownToFleet(
   ledger: Ledger,
   { origin, state, now }: OriginView,
@@ -131,7 +131,7 @@ async function knownToFleet(
   if (known.length < meanings.length || answer === undefined) return undefined
   const hash = profiles.map((name) => needsRules(state, policies[name], now)).find((one) => one !== undefined)
   const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
-  if (octets === undefined) return undefined // the rules are lost: the fleet would ask again, and so do we
+  if (octets === undefined) return undefined // the body is lost: the fleet would fetch it again, and so does this command
   const recorded = isNew
     ? 'asked by the fleet, in its turn'
     : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
@@ -161,11 +161,11 @@ function say(json: boolean | undefined, explained: CheckExplanation | undefined,
 
 type Asker = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlDelay'> & {
   tokens: string | string[]
-  /** the one of ours that visits */
+  /** the agent that makes the request */
   own: Agent
 }
 
-/** One of our agents by name, or anybody: a product token or a whole User-Agent, judged with our default manners. */
+/** A configured agent by name; or any product token or whole User-Agent, judged with the settings of the default agent. */
 function whoAsks({ agents }: CliSettings, name: string | undefined): Asker {
   const known = agents.find(name)
   const { profile, minDelayMs, maxDelayMs, honourCrawlDelay } = known ?? agents.default

@@ -88,7 +88,7 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
 const LIST_CUT_OFF =
   'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
 
-/** In a shared Redis others may fetch for this crawl, and keep pages elsewhere or not at all; so may a sink of one's own. */
+/** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
 function pagesAreKept({ archive }: CrawlOptions, { redis }: LocalFleet): boolean {
   return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(process.env.PAGE_SINK || 'warc')
 }
@@ -116,14 +116,14 @@ async function start(
   { voice }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
-  // The log is beside the crawl: what must not be lost is elsewhere, and says so itself.
+  // The log is for reading only: a failure to write it must not end the crawl.
   log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
   const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,
     env: {
-      // The whole list may be of one site, and there is nobody else who would have to be kept out of its lane.
+      // The whole list may be of one origin, and no other frontier shares this Redis.
       LANE_LIMIT: String(WHOLE_LIST),
       ...process.env,
       ARCHIVE_DIR: pages,

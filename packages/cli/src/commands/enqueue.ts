@@ -1,4 +1,4 @@
-/** `decorum enqueue FILE|-`: candidates into a running fleet, and back. */
+/** `decorum enqueue FILE|-`: adds candidates to a running fleet and returns. */
 import { type Candidate, openFrontier } from '@decorum/client'
 import type { Agents } from '@decorum/config'
 import { readUrl } from '@decorum/protocol'
@@ -36,7 +36,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   try {
     await frontier.enqueue(candidates())
   } catch (error) {
-    // Whoever sends the file again sends what was stored twice, unless its lines carry ids.
+    // Sending the file again stores its URLs again, unless its lines carry ids.
     throw new CommandError(`stopped at about line ${count} of ${file}: ${messageOf(error)}`)
   } finally {
     await frontier.close()
@@ -46,7 +46,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   return DONE
 }
 
-/** The agent as typed, if there is one of that name. @throws UsageError naming those there are */
+/** The agent of that name. @throws UsageError that lists the known ones */
 export function agentNamed(agents: Agents, name: string | undefined): string | undefined {
   if (name === undefined || agents.find(name) !== undefined) return name
   throw new UsageError(
@@ -54,7 +54,7 @@ export function agentNamed(agents: Agents, name: string | undefined): string | u
   )
 }
 
-/** A line is a URL, or a candidate as JSON. What is neither goes in all the same and comes out `invalid`, with its line. */
+/** A line is a URL, or a candidate as JSON. A line that is neither is sent all the same and ends as `invalid`, with its line number. */
 export function candidateOf({ number, text }: Line): Candidate {
   const json = text.startsWith('{') ? parse(text) : undefined
   if (json !== undefined) return json as Candidate

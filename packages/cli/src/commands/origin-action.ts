@@ -1,4 +1,4 @@
-/** `decorum origin ORIGIN --pause …`: the operator's hand, as typed. Done through the ledger, and written down there. */
+/** `decorum origin ORIGIN --pause …`: an operator's act on one origin. The ledger does it and records who did it and why. */
 import { userInfo } from 'node:os'
 import type { Agents } from '@decorum/config'
 import type { Ledger, Operation } from '@decorum/ledger'
@@ -12,6 +12,9 @@ export type ActionOptions = {
   /** ms */
   delay?: number
   restoreDelay?: boolean
+  /** older names of the two above */
+  gap?: number
+  ungap?: boolean
   refetch?: boolean
   drop?: boolean
   /** ms */
@@ -21,7 +24,7 @@ export type ActionOptions = {
   agent?: string
 }
 
-/** What is to be done. `forMs` absent: until somebody ends it. */
+/** What is to be done. `forMs` absent: until an operator ends it. */
 export type Action = { reason: string; by: string } & (
   | { kind: 'pause' | 'block'; forMs?: number }
   | { kind: 'delay'; delayMs: number; forMs: number }
@@ -30,14 +33,15 @@ export type Action = { reason: string; by: string } & (
 )
 
 const KINDS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
-/** What restricts or throws away is written down with its reason. */
+/** An act that restricts or throws away needs a reason, which is recorded with it. */
 const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'delay', 'drop'])
 const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 /** No delay by hand is longer than a week: that is a pause. */
 const MAX_DELAY_MS = 604_800_000
 
 /** @returns undefined when nothing is to be done but looking · @throws UsageError naming what is missing or too much */
-export function readAction(options: ActionOptions): Action | undefined {
+export function readAction(typed: ActionOptions): Action | undefined {
+  const options = { ...typed, delay: typed.delay ?? typed.gap, restoreDelay: typed.restoreDelay ?? typed.ungap }
   const given = (kind: (typeof KINDS)[number]): unknown => options[kind === 'restore-delay' ? 'restoreDelay' : kind]
   const wanted = KINDS.filter((kind) => given(kind) !== undefined && given(kind) !== false)
   const [kind] = wanted
@@ -48,9 +52,9 @@ export function readAction(options: ActionOptions): Action | undefined {
     throw new UsageError(`--${stray} belongs to an action: --${KINDS.join(', --')}`)
   }
   const reason = options.reason?.trim() ?? ''
-  if (reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is written down`)
+  if (reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is recorded`)
   if (options.for !== undefined && !HAS_END.has(kind)) throw new UsageError(`--${kind} has no --for`)
-  if (options.agent !== undefined && kind !== 'drop') throw new UsageError(`--${kind} counts for every agent`)
+  if (options.agent !== undefined && kind !== 'drop') throw new UsageError(`--${kind} applies to every agent`)
   const base = { reason, by: options.by?.trim() || whoAmI() }
   switch (kind) {
     case 'pause':
@@ -69,7 +73,7 @@ export function readAction(options: ActionOptions): Action | undefined {
   }
 }
 
-/** @returns what was done, in a sentence · @throws UsageError for an agent that nobody is */
+/** @returns what was done, in a sentence · @throws UsageError for an unknown agent */
 export async function act(
   ledger: Ledger,
   origin: string,
@@ -103,9 +107,9 @@ const DONE = {
   resume: 'resumed',
   block: 'blocked: nothing is fetched, URLs end as refused',
   unblock: 'not blocked any more',
-  delay: 'slowed down, running silences too',
-  'restore-delay': 'the usual delay counts again, from the next request on',
-  refetch: 'its robots.txt is asked for again before anything else',
+  delay: 'slowed down, delays that are running too',
+  'restore-delay': 'the usual delay applies again, from the next request on',
+  refetch: 'its robots.txt is fetched again before anything else',
 } as const
 
 function operationOf(
@@ -124,7 +128,7 @@ function operationOf(
     case 'delay':
       return { ...base, action: 'delay', delayMs: action.delayMs, until: now + action.forMs }
     case 'restore-delay':
-      return { ...base, action: 'delay', delayMs: 0, until: now } // the ledger keeps one word for both
+      return { ...base, action: 'delay', delayMs: 0, until: now } // for the ledger it is a delay of 0 that has ended
     default:
       return { ...base, action: action.kind }
   }

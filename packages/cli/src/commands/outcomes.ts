@@ -11,8 +11,8 @@ import { jsonLine } from '../terminal.ts'
 export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
 
 /**
- * A line is acknowledged when it is on the disk, or when the pipe or terminal behind stdout has taken it; a reader that goes
- * away in between sees it again.
+ * A line is acknowledged when it is on the disk, or when the pipe or terminal behind stdout has taken it; a reader that ends
+ * in between gets it again.
  */
 export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)

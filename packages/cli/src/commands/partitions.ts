@@ -1,4 +1,4 @@
-/** `decorum partitions [NUMBER]`: what the hosts are spread over, and another number of it for a ledger that is in use. */
+/** `decorum partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
 import {
   announceNew,
   connectLink,
@@ -48,7 +48,7 @@ export async function partitions(number: number | undefined, options: Partitions
   }
 }
 
-/** The operator's word that nothing can be on the wire; void as soon as a fleet has run there. */
+/** Records that an operator says no request can be in flight; it loses its effect as soon as a fleet has run there. */
 async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
   const { tags } = await readTags(redis)
   if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)

@@ -5,7 +5,7 @@ import { cacheFolder } from '@decorum/local-redis'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
-/** Time to settle and to close; a fetcher also waits for what is in flight. */
+/** Time to complete leases and to close; a fetcher also waits for requests in flight. */
 const CLOSE_MS = 10_000
 const FETCH_DEADLINE_MS = 30_000 // as the setting's default
 
@@ -13,8 +13,8 @@ const FETCH_DEADLINE_MS = 30_000 // as the setting's default
 type RunningService = { port: number; stop(): Promise<void> }
 
 /**
- * Resolves when the service has drained and stopped. A second signal ends it at once: what was in flight is then
- * healed by the ledger, like after a crash.
+ * Resolves when the service has drained and stopped. A second signal ends it at once: leases in flight then
+ * end by themselves, as after a crash.
  * @throws SettingsError when its settings are wrong, and whatever stops its start
  */
 export async function runRole(role: Role): Promise<ExitCode> {
@@ -25,10 +25,10 @@ export async function runRole(role: Role): Promise<ExitCode> {
     asked.resolve()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
-  // The parent started us with a channel: when it is gone, however it ended, nobody wants us any more.
+  // The parent started this process with an IPC channel: when that closes, the parent has ended, and so does this process.
   if (process.connected) process.once('disconnect', () => asked.resolve())
 
-  // A role that was killed is wanted again at once: types stripped and code compiled are kept, 440 → 270 ms of CPU
+  // A killed role should be back at once: stripped types and compiled code are kept, 440 → 270 ms of CPU
   const cache = await cacheFolder()
   if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
   if (!process.env.REDIS_URL?.trim()) {

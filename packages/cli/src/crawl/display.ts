@@ -8,9 +8,9 @@ import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 export type Display = {
   /** the newest status; may be called as often as there is one */
   show(status: Status): void
-  /** a voice whose sentences do not tear the bars */
+  /** prints messages without disturbing the bars */
   readonly voice: Voice
-  /** leaves the terminal as it was found; the last status stays readable */
+  /** restores the terminal; the last status stays readable */
   stop(): void
 }
 
@@ -37,7 +37,7 @@ function lines(json: boolean, voice: Voice): Display {
 const PLACE = ' '.repeat(10)
 const clock = (): string => new Date().toTimeString().slice(0, 8)
 
-/** Three rows: how far, how it goes, and why it waits when it waits. Gone at the end, for the summary says it all. */
+/** Three rows: progress, counts, and why the crawl waits. Removed at the end, because the summary follows. */
 function bars(stream: NodeJS.WriteStream): Display {
   const multi = new cliProgress.MultiBar(
     {

@@ -12,7 +12,7 @@ export type Site = {
   /** the site's own crawl-delay, seconds, where the cap has cut it */
   clampedFrom?: number
   state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
-  /** until its lane opens, ms; 0 when open */
+  /** until its lane is due, ms; 0 when it is */
   opensInMs: number
 }
 
@@ -21,7 +21,7 @@ export type Look =
       kind: 'seen'
       /** requests on their way, of the whole fleet */
       inFlight: number
-      /** nothing is granted for so long, ms: Redis was restarted */
+      /** startup hold: nothing is reserved for so long, ms, because Redis was restarted */
       heldForMs: number
       /** the sites looked at: those with most URLs left; all of them when `complete` */
       sites: Site[]

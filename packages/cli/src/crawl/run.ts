@@ -133,7 +133,7 @@ async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promis
   } catch (error) {
     if (!stop.aborted) throw error
   }
-  if (stop.aborted) throw new Error('stopped before the list was read') // heard by nobody any more
+  if (stop.aborted) throw new Error('stopped before the list was read') // nothing waits for it any more
 }
 
 /** What has come since an earlier run ended is read first: what has its outcome need not be fetched once more. */
@@ -142,7 +142,7 @@ async function catchUp(crawl: Crawl, frontier: Frontier, group: string): Promise
 }
 
 /**
- * What was settled while draining. Redis away: it is stored, and comes first with --resume.
+ * Outcomes written while draining. When Redis does not answer, they are stored and come first with --resume.
  * @throws CommandError when they cannot be written
  */
 async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a crawl says of itself while it runs: numbers, and the one reason why nothing moves when nothing moves. Pure. */
+/** The status of a running crawl: numbers, and one reason when it makes no progress. Pure. */
 import type { Look, Site } from './look.ts'
 import type { Counts } from './tally.ts'
 
@@ -12,7 +12,7 @@ export type Status = {
   /** sites in back-off, or whose robots.txt cannot be had, of those looked at */
   backingOff: number
   pagesPerMinute: number
-  /** from the pace of the last minute and from the slowest site's silences; undefined before there is one */
+  /** from the pace of the last minute and from the slowest origin's delays; undefined before there is one */
   etaMs: number | undefined
   /** set when something other than work is going on */
   note: string | undefined
@@ -55,7 +55,7 @@ function eta(left: number, donePerMinute: number | undefined, sites: Site[]): nu
   return Math.max(byPace, bySilence)
 }
 
-/** Lanes that are open this long and find no fetcher are no politeness any more. */
+/** A lane that has been due for this long waits for a fetcher, not for politeness. */
 function noteOf(look: Look, left: number, inFlight: number): string | undefined {
   if (look.kind === 'blind') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined

@@ -1,4 +1,4 @@
-/** The last word of a crawl: what became of its URLs, and where everything is. Pure. */
+/** The summary at the end of a crawl: what became of its URLs, and where everything is. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { duration } from './status.ts'
 import type { Counts } from './tally.ts'

@@ -76,7 +76,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     'sites',
     `${addresses.length} on ${addresses[0]?.hostname} … ${addresses.at(-1)?.hostname}, port ${addresses[0]?.port}; they write down every request`,
   )
-  // Never the user's own: a fleet there would take these URLs, and refuse them.
+  // Never the user's own Redis: a fleet there would fetch these URLs, or refuse them.
   const redis = await ensureRedis({ log: (line) => screen.line(line) })
   try {
     screen.fact('Redis', `${redis.place}, its data in a temporary folder`)

@@ -1,4 +1,4 @@
-/** The demo's frontier: pours its URLs in, collects the outcomes, and says when each URL has one. */
+/** The demo's frontier: sends its URLs, collects the outcomes, and resolves when each URL has one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import type { DemoUrl } from './sites.ts'

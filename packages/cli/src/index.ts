@@ -1,0 +1,7 @@
+/**
+ * The `decorum` command. Start at `buildProgram` (program.ts): every command with its options; each command's body is a file
+ * in commands/. main.ts is what the shell runs. `startFleet` runs gateway, fetcher and console as child processes.
+ */
+export { type Fleet, startFleet } from './fleet.ts'
+export { buildProgram } from './program.ts'
+export { type RoleEvent, RoleProcess } from './role-process.ts'

@@ -1,0 +1,54 @@
+/**
+ * Tests and benches use packages as any other reader does: through the entry points that a package.json exports
+ * (`@decorum/ledger`, `@decorum/cli/testing`), not by the path of a source file. So a source file can be moved or split
+ * without a change to its tests.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const listed = (...paths: string[]): string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...paths], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((path) => path !== '' && existsSync(join(root, path)))
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+/** Imports by path that are left. Lower it whenever some go; the goal is 20. */
+const LIMIT = 180
+
+/** Faces whose comment does not yet say where to start. Take a name away when its comment does. */
+const SILENT = [
+  'packages/protocol/src/index.ts',
+  'packages/robots/src/index.ts',
+  'packages/runtime/src/index.ts',
+  'services/console/src/main.ts',
+  'services/fetcher/src/main.ts',
+  'services/gateway/src/main.ts',
+]
+
+/** `from '../../packages/…'` and `import('../../services/…')`, past the package's own entry points. */
+const PAST_A_FACE = /\b(?:from|import)\s*\(?\s*'(?:\.\.\/)+((?:packages|services)\/[^']+)'/g
+
+test(`at most ${LIMIT} imports of tests and benches name a source file instead of a package`, () => {
+  const past = listed('test', 'bench')
+    .filter((path) => /\.(ts|mjs|js)$/.test(path))
+    .flatMap((path) => [...textOf(path).matchAll(PAST_A_FACE)].map(([, file]) => `${path}: ${file}`))
+  expect(past.length, past.join('\n')).toBeLessThanOrEqual(LIMIT)
+})
+
+test('the first file of each package says what the package is and where to start', () => {
+  const packages = listed('packages/*/package.json', 'services/*/package.json')
+  expect(packages.length).toBeGreaterThan(10)
+  const silent = packages
+    .map((path) =>
+      join(path, '..', (JSON.parse(textOf(path)) as { exports: Record<string, string> }).exports['.'] ?? ''),
+    )
+    .filter((face) => !/^\/\*\*[\s\S]*?\b[Ss]tart at\b[\s\S]*?\*\//.test(textOf(face)))
+  expect(silent.filter((face) => !SILENT.includes(face))).toEqual([])
+})
