@@ -1,5 +1,5 @@
 /** A real gateway, as `decorum gateway` starts it, that can be asked for its CPU time. */
-import { main } from '../../services/gateway/src/main.ts'
+import { main } from '@decorum/gateway'
 import { answerParent } from './words.ts'
 
 await main(process.env)

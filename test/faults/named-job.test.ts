@@ -40,7 +40,7 @@ test('what a frozen gateway still had in hand is neither parked nor marked in th
   const gateway = (more: Record<string, string> = {}) =>
     startDecorum(['gateway'], { env: { ...env, ...more }, input: '' })
 
-  const frozen = gateway({ DECORUM_FREEZE_AT: 'inreserve.after-park:1' })
+  const frozen = gateway({ DECORUM_FREEZE_AT: 'intake.after-park:1' })
   await add('yesterday')
   await frozen.hears('SIGSTOP')
   const other = gateway()

@@ -42,8 +42,10 @@ export {
   type Gate,
   OUTCOME_KINDS,
   type Outcome,
+  type OutcomeAbout,
   type OutcomeBody,
   type OutcomeKind,
+  outcomeOf,
   type RuleRef,
 } from './outcome.ts'
 export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'

@@ -8,7 +8,7 @@ import { writeSync } from 'node:fs'
 export const CRASH_POINTS = {
   gateway: [
     'intake.before-park',
-    'inreserve.after-park', //    one chunk is stored, others may follow
+    'intake.after-park', //    one chunk is stored, others may follow
     'intake.done', //          all is stored, the job is not finished yet
     'reserve.after',
     'resolve.after', //        heads have left, the order behind them is not handed out

@@ -1,4 +1,4 @@
-/** Environment → values, once. The fleet's common settings are in @decorum/protocol. */
+/** The settings of a fetcher, read once. Settings that several services share are in @decorum/config. */
 import { Resolver } from 'node:dns'
 import {
   type Agents,
@@ -23,23 +23,23 @@ const Config = z.object({
   DECORUM_ALLOW_PORTS: common.DECORUM_ALLOW_PORTS,
   DEFAULT_DELAY_MS: common.DEFAULT_DELAY_MS,
   MAX_DELAY_MS: common.MAX_DELAY_MS,
-  PACE_GROUPS: z.string().optional(), // path of a JSON file, or inline JSON: clocks that several lanes share
+  PACE_GROUPS: z.string().optional(), // path of a JSON file, or inline JSON: which lanes share a delay
   MAX_ATTEMPTS: common.MAX_ATTEMPTS,
   FETCH_DEADLINE_MS: common.FETCH_DEADLINE_MS,
   LEASE_MS: common.LEASE_MS,
   QUARANTINE_MS: common.QUARANTINE_MS,
-  BACK_OFF_MS: common.BACK_OFF_MS, // the ledger needs it where 429 and 503 are told: here
-  ROBOTS_DOMAIN_MAX_BYTES: common.ROBOTS_DOMAIN_MAX_BYTES, // likewise for what robots.txt brought
+  BACK_OFF_MS: common.BACK_OFF_MS, // used where 429 and 503 are recorded: here
+  ROBOTS_DOMAIN_MAX_BYTES: common.ROBOTS_DOMAIN_MAX_BYTES, // likewise for robots.txt
   ROBOTS_BODIES_MAX_BYTES: common.ROBOTS_BODIES_MAX_BYTES,
   PORT: common.PORT,
   LOG_LEVEL: common.LOG_LEVEL,
   HOST: z.string().default('127.0.0.1'), // of /livez, /readyz, /metrics
   FETCH_CONCURRENCY: wholeNumber(1, 10_000).default(100), // requests at once in this process
-  FETCH_PROCESSES: wholeNumber(0, 64).default(1), // under a parent that kills what is silent; 0: none
-  PAGE_MAX_BYTES: wholeNumber(1).default(10 * 1024 * 1024), // on the wire; then the body is cut
+  FETCH_PROCESSES: wholeNumber(0, 64).default(1), // under a supervisor that kills a silent one; 0: none, this process fetches
+  PAGE_MAX_BYTES: wholeNumber(1).default(10 * 1024 * 1024), // on the wire; a longer body is cut
   ARCHIVE_DIR: z.string().default(''), // folder of WARC files; empty: none
-  DECORUM_CRAWLS: z.string().default(''), // folder of notes, set by `up` and `crawl`: where pages of which crawl are kept
-  PAGE_SINK: z.string().default('warc'), // warc, folder, none, or the path of a module: what becomes of pages
+  DECORUM_CRAWLS: z.string().default(''), // folder of notes, set by `up` and `crawl`: where the pages of each crawl are kept
+  PAGE_SINK: z.string().default('warc'), // warc, folder, none, or the path of a module: where pages are kept
   DNS_SERVERS: z.string().default(''), // addresses, separated by commas; empty: as the system resolves
 })
 

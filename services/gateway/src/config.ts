@@ -1,18 +1,17 @@
-/** What a gateway is told by its environment, read once. */
-
+/** The settings of a gateway, read once. */
 import { checkRelations, common, loadAgents, readingSettings, readSettings, wholeNumber } from '@decorum/config'
 import { addressRanges } from '@decorum/protocol'
 import { z } from 'zod'
 
 const Settings = z.object({
   ...common,
-  /** where the health door listens; loopback unless said otherwise */
+  /** where the health server listens */
   HOST: z.string().default('127.0.0.1'),
-  /** jobs of `candidates` in work at once, per partition */
+  /** jobs of `candidates` worked on at once, per partition */
   INTAKE_CONCURRENCY: wholeNumber(1, 64).default(4),
   /** a job of `candidates` whose gateway died is delivered again after this, at the latest after twice this */
   INTAKE_LOCK_MS: wholeNumber(1_000).default(30_000),
-  /** a lane that was taken and that no fetcher has begun is free again after this */
+  /** a reserved lane that no fetcher has started is due again after this */
   RESERVE_MS: wholeNumber(1_000).default(30_000),
 })
 

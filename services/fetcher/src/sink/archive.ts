@@ -10,11 +10,11 @@ import { constants, gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import { WARCRecord } from 'warcio'
+import type { Answer } from '../http/answer.ts'
 import { base32, sha1 } from '../http/digest.ts'
-import type { Answer } from '../http/exchange.ts'
+import { openTurns } from '../http/turns.ts'
 import type { Page, Sink } from './sink.ts'
-import { openTurns } from './turns.ts'
-import { openWarcFiles } from './warc-files.ts'
+import { type IndexEntry, openWarcFiles } from './warc-files.ts'
 
 const gzip = promisify(gzipCallback)
 const VERSION = 'WARC/1.1' as const
@@ -68,9 +68,6 @@ function assertWhole({ body }: Answer, kept: Uint8Array[]): Uint8Array[] {
   if (bytes !== body.bytes) throw new Error(`${bytes} of ${body.bytes} octets of a body were at hand`)
   return kept
 }
-
-/** One line of the CDXJ index, without the place, which only the file knows. */
-export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
 
 async function pack({
   kind,

@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { single } from '../http/answer.ts'
 import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '../http/decode.ts'
 import { base32 } from '../http/digest.ts'
-import { single } from '../http/read-answer.ts'
 import { DECODED_MAX_BYTES } from '../limits.ts'
 import type { Page, Sink } from './sink.ts'
 
@@ -56,12 +56,12 @@ async function writeBody(path: string, { answer }: Page, signal: AbortSignal): P
   try {
     const write = async (coding: Coding, complete: boolean): Promise<Written> => {
       let at = 0
-      const reserve = async (chunk: Uint8Array): Promise<void> => {
+      const take = async (chunk: Uint8Array): Promise<void> => {
         signal.throwIfAborted()
         await writeAll(file, chunk, at)
         at += chunk.length
       }
-      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, reserve)
+      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, take)
       const kept = Math.min(bytes, DECODED_MAX_BYTES)
       await file.truncate(kept)
       return { coding, cut, bytes: kept }

@@ -3,8 +3,10 @@ import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promise
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
-import type { IndexEntry } from './archive.ts'
 import { surt } from './surt.ts'
+
+/** One line of the CDXJ index, without the place, which only the file knows. */
+export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
 
 export type WarcFiles = {
   /**
