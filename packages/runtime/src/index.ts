@@ -1,7 +1,7 @@
 /** What every role process has around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin, within } from './deadline.ts'
-export { type HealthServer, type HealthServerOptions, openHealthServer } from './health-server.ts'
+export { openHealthServer } from './health-server.ts'
 export { queueConnection } from './redis.ts'
 export { pause, retry } from './retry.ts'
 export { type SupervisedRole, supervise } from './supervise.ts'

@@ -54,7 +54,7 @@ async function verdictOf(
   const policy = policies[agent.profile]
   const hash = needsRules(state, policy, now)
   if (hash === undefined) return judge(state, url, tokensOf(agent), policy, now)
-  const octets = await body(hash)
-  if (octets === undefined) return 'unreadable'
-  return judge({ ...state, rules: parseRobots(octets, { policy }) }, url, tokensOf(agent), policy, now)
+  const rules = await body(hash)
+  if (rules === undefined) return 'unreadable'
+  return judge({ ...state, rules: parseRobots(rules, { policy }) }, url, tokensOf(agent), policy, now)
 }
