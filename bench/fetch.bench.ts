@@ -4,6 +4,7 @@
  * digest, outcome as JSON, settlement), but for the ledger's answer, which comes at once: what Redis adds is the relay
  * bench's figure. Every lane is asked again as soon as it is free, so this is the fetcher's own speed, not a site's.
  */
+
 import { type ChildProcess, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -12,20 +13,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadAgents } from '@decorum/config'
+import {
+  addressGuard,
+  carryOut,
+  headersOf,
+  noSink,
+  type OrdersLedger,
+  openArchive,
+  openConnections,
+  openLookup,
+  openPace,
+  openSlots,
+  openStats,
+  type Sink,
+  siteAnswers,
+  type Tools,
+} from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
 import { Agent, buildConnector, request } from 'undici'
-import { addressGuard } from '../services/fetcher/src/http/address-guard.ts'
-import { openConnections } from '../services/fetcher/src/http/connections.ts'
-import { openLookup } from '../services/fetcher/src/http/lookup.ts'
-import { headersOf } from '../services/fetcher/src/http/request-head.ts'
-import { carryOut, type Fleet, type Tools } from '../services/fetcher/src/orders/carry-out.ts'
-import { openPace } from '../services/fetcher/src/orders/pace.ts'
-import { openSlots } from '../services/fetcher/src/orders/slots.ts'
-import { openStats } from '../services/fetcher/src/process/stats.ts'
-import { siteAnswers } from '../services/fetcher/src/robots/site-answers.ts'
-import { openArchive } from '../services/fetcher/src/sink/archive.ts'
-import { noSink, type Sink } from '../services/fetcher/src/sink/sink.ts'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 
@@ -138,7 +144,7 @@ function bare(origins: string[], digest?: 'SHA-1'): Loop {
 function fetcher(name: string, origins: string[], sink: Sink): Loop {
   const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
   const slots = openSlots(LANES)
-  const stats = openStats({ size: LANES, used: () => slots.taken, waiting: () => slots.waiting })
+  const stats = openStats(slots)
   const broken = (fields: object, message: string): never => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`)
   }
@@ -192,7 +198,7 @@ const orderText = (origin: string, fence: number): string =>
   `{"agent":"${agents.default.key}","origin":"${origin}","path":"/page","fence":${fence},"version":1,"delayMs":0,"id":"page-${fence}","expiresAt":4000000000000}`
 
 /** Grants and hears everything; what it hears it writes as the real one does. */
-function ledgerAtOnce(): Fleet {
+function ledgerAtOnce(): OrdersLedger {
   return {
     start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted',

@@ -2,29 +2,27 @@
  * A fetcher without a network: real orders in, real slots, real begin and settle; where the request would be, nothing.
  * Each origin has a robots.txt of its own, of twenty lines, learned as a fetcher learns it.
  */
+
 import { createHash, randomUUID } from 'node:crypto'
 import { loadAgents } from '@decorum/config'
+import { openOrdersIn, openSlots, openStats, startLease } from '@decorum/fetcher/testing'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import { startLease } from '../../services/fetcher/src/orders/lease.ts'
-import { openOrdersIn } from '../../services/fetcher/src/orders/orders-in.ts'
-import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
-import { openStats } from '../../services/fetcher/src/process/stats.ts'
 import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
 const agents = loadAgents({ agents: agentsJson, defaultDelayMs: 0, maxDelayMs: 10_000 })
 const ledger = await openLedger({ redis: url, partitions: Number(process.env.DECORUM_PARTITIONS ?? 1) })
 const slots = openSlots(100)
-const stats = openStats({ size: 0, used: () => slots.taken, waiting: () => slots.waiting })
+const stats = openStats(slots)
 const id = randomUUID()
 const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.size })
 const log = { warn: (fields: object, message: string) => console.error(message, fields) }
 
 async function carryOut(order: Order): Promise<void> {
-  const started = await startLease(ledger, order, 30_000, 15_000)
+  const started = await startLease(ledger, order, { fetchDeadlineMs: 30_000, leaseMs: 45_000 })
   if (started.kind === 'refused') return stats.refused(started.why)
   if (order.kind === 'robots') return record(order)
   const { agent, origin, fence, delayMs } = order

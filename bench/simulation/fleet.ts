@@ -2,14 +2,14 @@
  * A gateway and its fetchers in virtual time: the real ledger on a real Redis, the real gate and `decide`; only BullMQ and
  * the network are left out. Time goes on in ticks while there is work, and leaps to the next event when there is none.
  */
+
 import { createHash } from 'node:crypto'
 import type { Agent } from '@decorum/config'
+import { type Decision, decide, robotsGate } from '@decorum/gateway/testing'
 import { type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
-import { type Decision, decide } from '../../services/gateway/src/decide.ts'
-import { robotsGate } from '../../services/gateway/src/robots-gate.ts'
 import { type Lateness, lateness } from './lateness.ts'
 import type { Frontier, Web } from './web.ts'
 

@@ -1,11 +1,12 @@
 /** A real gateway and a real fetcher on a real Redis, in this process; the origin writes down what it sees. */
+
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { main as fetcherMain } from '@decorum/fetcher'
+import { main as gatewayMain } from '@decorum/gateway'
 import { type Candidate, type Outcome, partitionTags } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { main as fetcherMain } from '../../services/fetcher/src/main.ts'
-import { main as gatewayMain } from '../../services/gateway/src/main.ts'
 import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
 import { python } from './support/python.ts'

@@ -4,6 +4,8 @@
  */
 
 import { loadAgents } from '@decorum/config'
+import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
+import { admitter, gatewayMetrics, robotsGate, startDispatch, startIntake } from '@decorum/gateway/testing'
 import { linkTo, openLedger } from '@decorum/ledger'
 import {
   assignedId,
@@ -21,15 +23,6 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import { openOrdersIn } from '../../services/fetcher/src/orders/orders-in.ts'
-import { openSlots } from '../../services/fetcher/src/orders/slots.ts'
-import { endUnreadable } from '../../services/fetcher/src/orders/unreadable-order.ts'
-import { openStats } from '../../services/fetcher/src/process/stats.ts'
-import { admitter } from '../../services/gateway/src/admit.ts'
-import { startIntake } from '../../services/gateway/src/candidates-in.ts'
-import { startDispatch } from '../../services/gateway/src/dispatch.ts'
-import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
-import { robotsGate } from '../../services/gateway/src/robots-gate.ts'
 import { redisForTest } from '../support/redis.ts'
 import { anyCandidate } from './support/any-candidate.ts'
 
@@ -79,7 +72,7 @@ async function startGateway(): Promise<void> {
 
 /** Orders as a fetcher reads them; in place of the request there is nothing. */
 const slots = openSlots(SLOTS)
-const stats = openStats({ size: SLOTS, used: () => slots.taken, waiting: () => slots.waiting })
+const stats = openStats(slots)
 const complaints: unknown[] = []
 function startFetcher(): void {
   const connection = linkTo(redis.url, { away: 'wait' })

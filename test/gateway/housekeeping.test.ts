@@ -1,12 +1,11 @@
 /** The chores of a gateway do not wait for each other: one that fails keeps none of the others from being done. */
 
 import { loadAgents } from '@decorum/config'
+import { gatewayMetrics, startHousekeeping } from '@decorum/gateway/testing'
 import { makeGroup } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { startHousekeeping } from '../../services/gateway/src/housekeeping.ts'
-import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
 import { emptyLedger, outcomeOf, TAG } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
 

@@ -1,4 +1,6 @@
 /** Candidates that came as a job are stored or have their outcome, whatever becomes of the gateway and of the job's name. */
+import { main } from '@decorum/gateway'
+import { gatewayMetrics, startIntake, sweepUndecodable } from '@decorum/gateway/testing'
 import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, type Candidate, frontierJob, partitionTags, queueOptions } from '@decorum/protocol'
 import { queueConnection, type RunningService } from '@decorum/runtime'
@@ -6,10 +8,6 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { startIntake } from '../../services/gateway/src/candidates-in.ts'
-import { main } from '../../services/gateway/src/main.ts'
-import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
-import { sweepUndecodable } from '../../services/gateway/src/sweeper.ts'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 

@@ -1,9 +1,10 @@
 /** A real gateway on a real Redis; the fetcher's part is played by hand. */
+
 import { randomBytes } from 'node:crypto'
+import { main } from '@decorum/gateway'
 import { partitionOf, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { main } from '../../services/gateway/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
 import { type HandFetcher, handFetcher } from './support/hand-fetcher.ts'
 import { type OutcomeWatch, producer, watchOutcomes } from './support/outcomes.ts'

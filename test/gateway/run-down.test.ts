@@ -1,7 +1,7 @@
 /** Lanes that have run empty are swept aside by whoever takes: they must not keep those behind them waiting. */
+import { main } from '@decorum/gateway'
 import { MAX_ITEMS, type ReservedLane, type Resolution } from '@decorum/ledger'
 import { expect, test, vi } from 'vitest'
-import { main } from '../../services/gateway/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
 import { handFetcher } from './support/hand-fetcher.ts'
 

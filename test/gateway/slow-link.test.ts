@@ -1,15 +1,13 @@
 /** A link that cannot carry large answers in time: less is asked for, until what is asked for arrives. */
 
 import { loadAgents } from '@decorum/config'
+import { gatewayMetrics, robotsGate, startDispatch } from '@decorum/gateway/testing'
 import { LedgerUnavailableError, openLedger } from '@decorum/ledger'
 import { ORDERS, type Order, ordersIn, partitionTags, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { startDispatch } from '../../services/gateway/src/dispatch.ts'
-import { gatewayMetrics } from '../../services/gateway/src/metrics.ts'
-import { robotsGate } from '../../services/gateway/src/robots-gate.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()

@@ -1,6 +1,6 @@
 /** A gateway that is asked to stop does stop, whether or not Redis is there to hear of it. */
+import { main } from '@decorum/gateway'
 import { expect, test } from 'vitest'
-import { main } from '../../services/gateway/src/main.ts'
 import { startRedis } from '../support/redis.ts'
 
 test('asked to stop while Redis is away, it ends', async () => {

@@ -1,9 +1,9 @@
 /** Agents that not every process knows: of a deploy under way, or taken out of the settings. */
+import { main as fetcherMain } from '@decorum/fetcher'
+import { main as gatewayMain } from '@decorum/gateway'
 import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { main as fetcherMain } from '../../services/fetcher/src/main.ts'
-import { main as gatewayMain } from '../../services/gateway/src/main.ts'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'
 import { redisForTest } from '../support/redis.ts'
 import { watchOutcomes } from './support/outcomes.ts'

@@ -43,7 +43,7 @@ export async function askRobots(origin: string, { agent, env, fleet }: Asker): P
       `the turn of ${origin} did not come within ${TURN_MS / 1_000} s: 'decorum origin ${origin}' says what it waits for`,
     )
   }
-  const { event, hops, octets = new Uint8Array(), detail, noContact } = visited
+  const { event, hops, rules: octets = new Uint8Array(), detail, unsent } = visited
   const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - started, event }
   if (event?.kind === 'answered') {
     const cut = octets.length > ROBOTS_MAX_BYTES
@@ -51,6 +51,9 @@ export async function askRobots(origin: string, { agent, env, fleet }: Asker): P
   }
   if (event?.kind === 'unanswered' && event.reason === 'too-many-redirects')
     return { ...base, kind: 'too-many-redirects' }
-  const why = noContact ? 'nothing was sent: no contact is given, set DECORUM_CONTACT or a User-Agent with one' : detail
+  const why =
+    unsent === 'no-contact'
+      ? 'nothing was sent: no contact is given, set DECORUM_CONTACT or a User-Agent with one'
+      : detail
   return { ...base, kind: 'unanswered', why }
 }

@@ -39,7 +39,14 @@ export {
   registrableDomain,
   type UrlRefusal,
 } from './origin.ts'
-export type { ArchiveRef, Outcome, OutcomeBody, RuleRef } from './outcome.ts'
+export {
+  type ArchiveRef,
+  type Outcome,
+  type OutcomeAbout,
+  type OutcomeBody,
+  outcomeOf,
+  type RuleRef,
+} from './outcome.ts'
 export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'

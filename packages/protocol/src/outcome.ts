@@ -59,3 +59,13 @@ export type Outcome = OutcomeBody & {
   attempts: number
   meta?: Record<string, unknown>
 }
+
+/** Whose outcome it is: the candidate, and when it ended after how many requests. */
+export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta'> & { meta?: Outcome['meta'] | undefined }
+
+/** The outcome of one candidate. `body` is given up: the fields are added to it. */
+export function outcomeOf({ meta, ...about }: OutcomeAbout, body: OutcomeBody): Outcome {
+  const outcome: Outcome = Object.assign(body, about)
+  if (meta !== undefined) outcome.meta = meta
+  return outcome
+}

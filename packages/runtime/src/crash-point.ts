@@ -1,46 +1,46 @@
 /**
- * Named places where a process may be told to die or to stand still, so that a test can ask at each step of the journey what
- * the rest of the fleet makes of it. `DECORUM_CRASH_AT=<name>:<n>` is SIGKILL of oneself at the n-th pass,
- * `DECORUM_FREEZE_AT` SIGSTOP; both say so on stderr. Unset, a pass is one comparison.
+ * Named places at which a test lets a process kill or stop itself, to see how the rest of the fleet goes on.
+ * `DECORUM_CRASH_AT=<name>:<n>` sends SIGKILL to the process at the n-th pass, `DECORUM_FREEZE_AT` SIGSTOP; both are logged on
+ * stderr. When neither is set, a pass costs one comparison.
  */
 import { writeSync } from 'node:fs'
 
 export const CRASH_POINTS = {
   gateway: [
     'intake.before-park',
-    'intake.after-park', //    one chunk is stored, others may follow
-    'intake.done', //          all is stored, the job is not finished yet
+    'intake.after-park', //     one chunk is stored, others may follow
+    'intake.done', //           all is stored, the job is not finished yet
     'reserve.after',
-    'resolve.after', //        heads have left, the order behind them is not handed out
+    'resolve.after', //         URLs have left, the order for the next one is not sent yet
     'orders.before-add',
     'orders.after-add',
-    'reap.after', //           leases have ended
-    'reap.before-record', //    an asker is known to be dead, its question is still open
-    'outbox.after-park', //    the redirect's target is stored, its entry not cleared
+    'reap.after', //            leases have ended
+    'reap.before-record', //    a robots fetch has ended without an answer, which is not recorded yet
+    'outbox.after-park', //     the target of a redirect is stored, its entry is still there
     'outbox.after-clear',
   ],
   fetcher: [
     'orders.received',
-    'orders.placed', //        every order has found a slot, the job is not finished yet
+    'orders.placed', //         every order has a slot, the job is not finished yet
     'start.before',
-    'start.after', //          the lease is ours, nothing is sent
+    'start.after', //           the lease is held, nothing is sent
     'request.written',
     'answer.head',
     'body.mid',
     'complete.before',
     'complete.after',
-    'robots.fetching', //      the question is ours, nothing is sent
+    'robots.fetching', //       the robots fetch is in flight for the ledger, nothing is sent
     'record.before',
     'record.after',
-    'hop.acquired', //          in the lane of the origin that a robots.txt has redirected to
+    'hop.acquired', //          the lane of a redirect of a robots.txt is held
     'hop.completed',
-    'pace-group.acquired', //        a pace group's, and nothing else yet
+    'pace-group.acquired', //   a pace group is held, and no lane yet
     'pace-group.completed',
   ],
 } as const
 export type CrashPoint = (typeof CRASH_POINTS)[keyof typeof CRASH_POINTS][number]
 
-const wanted = readWish('DECORUM_CRASH_AT', 'SIGKILL') ?? readWish('DECORUM_FREEZE_AT', 'SIGSTOP')
+const wanted = readPoint('DECORUM_CRASH_AT', 'SIGKILL') ?? readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
 
 export function crashPoint(name: CrashPoint): void {
   if (wanted === undefined) return
@@ -49,14 +49,14 @@ export function crashPoint(name: CrashPoint): void {
   process.kill(process.pid, wanted.signal)
 }
 
-/** The same, once what this tick does has been handed to the kernel. */
+/** The same, after what this tick writes has been handed to the kernel. */
 export function crashPointSoon(name: CrashPoint): void {
   if (wanted === undefined) return
   setImmediate(() => crashPoint(name))
 }
 
-/** @throws Error naming what is wrong: a wish that can never come true would prove nothing */
-function readWish(
+/** @throws Error naming what is wrong: with a point that is never passed a test would prove nothing */
+function readPoint(
   variable: string,
   signal: 'SIGKILL' | 'SIGSTOP',
 ): { name: string; passes: number; signal: typeof signal } | undefined {

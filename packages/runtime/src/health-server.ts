@@ -1,19 +1,19 @@
-/** The small HTTP side of a role process: `/livez`, `/readyz`, `/metrics`. Loopback unless HOST says otherwise. */
+/** The HTTP server of a role process for `/livez`, `/readyz` and `/metrics`. It listens on loopback unless HOST says otherwise. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
-export type HealthServerOptions = {
+type HealthServerOptions = {
   port: number
   host?: string | undefined
   registry: Registry
-  /** ready for work: Redis answers. Never part of liveness: a restart would not bring Redis back. */
+  /** Redis answers. Not part of /livez, because a restart would not bring Redis back. */
   ready: () => boolean
 }
 
-export type HealthServer = { port: number; close(): Promise<void> }
+type HealthServer = { port: number; close(): Promise<void> }
 
-/** @throws Error with a message for people when the port cannot be had (`code` kept) */
+/** @throws Error with a message for people, and the `code` of the system, when the port is not available */
 export async function openHealthServer({
   port,
   host = '127.0.0.1',

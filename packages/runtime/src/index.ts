@@ -1,9 +1,12 @@
-/** What every role process has around its work: its health and metrics door, its queue connection. */
-export { closeWithin } from './close-within.ts'
+/** What every role process has around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
-export { type HealthServer, type HealthServerOptions, openHealthServer } from './health-server.ts'
+export { closeWithin, within } from './deadline.ts'
+export { openHealthServer } from './health-server.ts'
 export { queueConnection } from './redis.ts'
+export { pause, retry } from './retry.ts'
+export { type SupervisedRole, supervise } from './supervise.ts'
+export { type Role, runSupervised } from './supervised.ts'
 export { endIfUnfit } from './unfit.ts'
 
-/** What a service's `main` answers: where its door is, and how to stop it in order. */
+/** What the `main` of a service returns: the port of its health server, and how to stop it in order. */
 export type RunningService = { port: number; stop(): Promise<void> }

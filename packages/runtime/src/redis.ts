@@ -1,10 +1,10 @@
-/** The connection that BullMQ works on: it waits for Redis to come back instead of failing its blocking reads. */
+/** The connection of BullMQ: it waits for Redis to come back instead of failing. */
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 /**
- * Says when Redis goes and when it is back; of a cluster, which node.
- * @param link  one that waits (`linkTo(address, { away: 'wait' })`)
+ * Logs when Redis goes away and when it is back; of a cluster, which node.
+ * @param link  a connection that waits (`linkTo(address, { away: 'wait' })`)
  */
 export function queueConnection<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
   const away = new Set<string>()

@@ -1,9 +1,9 @@
-/** A process that the ledger refuses for good: it would take jobs and orders out of the queues and could do nothing with them. */
+/** The end of a process that the ledger refuses for good: it could do nothing with the jobs that it takes out of the queues. */
 import type { Logger } from 'pino'
 
 /**
- * Ends this process when the ledger says that it does not fit (another number of partitions): what it had in hand comes back
- * to others as after a crash, and whoever started it reads why.
+ * Ends this process when the ledger says that it does not fit (another number of partitions). Other processes take over its work
+ * as after a crash, and the log tells why.
  */
 export function endIfUnfit(error: unknown, log: Logger): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'LEDGER_UNFIT')) return

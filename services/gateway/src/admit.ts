@@ -5,25 +5,26 @@ import {
   DAY,
   hostOf,
   MAX_ID_CHARS,
-  type Outcome,
+  type OutcomeAbout,
   type OutcomeBody,
+  outcomeOf,
   printableUrl,
   readCandidate,
 } from '@decorum/protocol'
 import type { RobotsGate } from './robots-gate.ts'
 
-/** A candidate that nobody gave an end waits this long at most. */
+/** A candidate without an `expiresAt` waits at most this long. */
 const DEFAULT_LIFE_MS = DAY
 
 /**
- * @param data   one candidate, as a stranger wrote it
- * @param id     what it is called when it does not say
- * @returns      the origin whose partition stores it (undefined: that of the queue it came in by) and what is stored
+ * @param data   one candidate, not checked yet
+ * @param id     its id when it has none of its own
+ * @returns      what is stored, and the origin whose partition stores it (undefined: the partition of the queue it came from)
  */
 export type Admit = (data: unknown, id: string) => { origin: string | undefined; item: ParkItem }
 
 export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGate, now: () => number): Admit {
-  const mayVisit = contactRule(allowAddresses)
+  const mayGoTo = contactRule(allowAddresses)
   return (data, assignedId) => {
     const read = readCandidate(data)
     if (!read.ok) {
@@ -50,7 +51,7 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
         item: known(base, { kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` }),
       }
     }
-    if (!mayVisit(agent, at.origin))
+    if (!mayGoTo(agent, at.origin))
       return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
     const refusal = gate.atIntake(agent, at.origin, at.path)
     if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
@@ -71,16 +72,13 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
   }
 }
 
-type Base = { id: string; url: string; agent: string; meta?: Record<string, unknown> | undefined }
-
-function known({ meta, ...base }: Base, body: OutcomeBody): ParkItem {
-  const outcome: Outcome = { ...base, ...body, at: Date.now(), attempts: 0, ...(meta === undefined ? {} : { meta }) }
-  return { outcome }
-}
+const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, body: OutcomeBody): ParkItem => ({
+  outcome: outcomeOf({ ...about, at: Date.now(), attempts: 0 }, body),
+})
 
 /**
- * An agent without a contact visits opened addresses only. Names are not looked up here: whoever wants names visited
- * says who may be complained to (`localhost` is loopback by RFC 6761 §6.3).
+ * An agent without a contact may only go to opened addresses. Names are not looked up here, so it may go to none of them,
+ * except `localhost`, which is loopback by RFC 6761 §6.3.
  */
 function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
   const opened = addressSet(entriesOf(allowAddresses))

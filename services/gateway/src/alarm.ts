@@ -1,4 +1,4 @@
-/** A sleep that can be cut short. A ring that comes while nobody sleeps is kept for the next sleep. */
+/** A sleep that can be cut short by `ring`. A ring outside of a sleep ends the next sleep at once. */
 export type Alarm = { sleep(ms: number): Promise<void>; ring: () => void }
 
 export function alarm(): Alarm {

@@ -1,6 +1,6 @@
 /**
- * ① Jobs of `candidates` → what park stores. A job is done when every candidate in it is stored or has its outcome; the
- * same job delivered again after a crash parks nothing twice (the marks of ledger.park).
+ * Jobs of the queue `candidates` → URLs in their lanes. A job is done when every candidate in it is stored or has its outcome.
+ * A job that is delivered again after a crash stores nothing twice (the marks of ledger.park).
  */
 import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark, type ParkResult, type RedisLink } from '@decorum/ledger'
 import {
@@ -8,11 +8,11 @@ import {
   CANDIDATES,
   candidatesOf,
   isFrontierJob,
-  type Outcome,
+  outcomeOf,
   queueOptions,
   tagName,
 } from '@decorum/protocol'
-import { crashPoint } from '@decorum/runtime'
+import { crashPoint, retry } from '@decorum/runtime'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
@@ -21,7 +21,7 @@ import { sweepUndecodable } from './sweeper.ts'
 
 export type IntakeOptions = {
   ledger: Ledger
-  /** of the queue; it may be a retired one, whose candidates all belong to others */
+  /** of the queue; it may be a retired one, whose candidates all belong to other partitions */
   partition: number
   tag: string
   connection: RedisLink
@@ -29,13 +29,13 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   log: Logger
   concurrency: number
-  /** how long a job is this gateway's own without a sign of life, ms */
+  /** a job is delivered again after so long without a sign of life, ms */
   lockMs: number
 }
 
-/** Parking waits for Redis as long as it takes: a job given back would only be delivered again. */
+/** Between two tries to store. They go on as long as Redis is away: a job given back would only be delivered again. */
 const AGAIN_MS = 500
-/** A job that could not be done to its end (another partition's Redis is away, we are stopping) comes again after this. */
+/** A job that could not be finished (another partition's Redis is away, this process stops) is delivered again after this. */
 const LATER_MS = 5_000
 
 export function startIntake(options: IntakeOptions): Worker {
@@ -48,7 +48,10 @@ export function startIntake(options: IntakeOptions): Worker {
       if (away.has(target)) continue
       crashPoint('intake.before-park')
       const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
-      const result = await (target === partition ? untilDone(park, () => closing) : unlessAway(park))
+      // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
+      const result = await (target === partition
+        ? retry(park, AGAIN_MS, () => !closing)
+        : park().catch(() => undefined))
       if (result === undefined) {
         away.add(target)
         continue
@@ -63,12 +66,12 @@ export function startIntake(options: IntakeOptions): Worker {
   }
   const work = async (job: Job<unknown>, token = 'no lock'): Promise<void> => {
     const isStored = await store(job, token).catch((err: Error) => {
-      log.error({ err, job: job.id }, 'candidates could not be taken in: a fault of ours; the job comes again')
+      log.error({ err, job: job.id }, 'candidates could not be stored by a fault of this program; the job comes again')
       return false
     })
     if (isStored) return
-    // It comes again as a whole; what is stored is marked. Meanwhile other jobs have its place. Whatever else were thrown
-    // here, BullMQ would call the job failed; one that cannot be moved stalls and is delivered again when its lock ends.
+    // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
+    // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
     await job.moveToDelayed(Date.now() + LATER_MS, token).catch(() => {})
     throw new DelayedError()
   }
@@ -79,7 +82,7 @@ export function startIntake(options: IntakeOptions): Worker {
     lockDuration: lockMs,
     stalledInterval: lockMs,
     runRetryDelay: AGAIN_MS,
-    maxStalledCount: 1_000, // a job is given up by nobody: what it carries is either stored or has an outcome
+    maxStalledCount: 1_000, // no job is ever given up: each candidate in it ends up stored or with an outcome
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 1_000 },
   })
@@ -88,7 +91,7 @@ export function startIntake(options: IntakeOptions): Worker {
     if (error instanceof SyntaxError || error instanceof TypeError) sweep()
   })
   let sweeping = false
-  /** A job that BullMQ could not read: text that is not JSON throws a SyntaxError there, options that are null a TypeError. */
+  /** Called when BullMQ could not read a job: it throws a SyntaxError for text that is no JSON, a TypeError for null options. */
   const sweep = (): void => {
     if (sweeping || closing) return
     sweeping = true
@@ -110,22 +113,15 @@ export function startIntake(options: IntakeOptions): Worker {
 
 type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
 
-/** The members of a job by partition, in chunks that are the same whenever the job is delivered. */
+/** The candidates of a job by partition, in chunks that are the same at each delivery of the job. */
 function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unknown>, token: string): Chunk[] {
   const jobId = String(job.id)
   const queue = tagName(tag)
   const idOf = (index: number): string => assignedId(queue, { id: jobId, timestamp: job.timestamp }, index)
   const members = candidatesOf(job.data)
   if (!Array.isArray(members)) {
-    const outcome: Outcome = {
-      id: idOf(0),
-      url: '',
-      agent: '',
-      kind: 'invalid',
-      ...members,
-      at: Date.now(),
-      attempts: 0,
-    }
+    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0 }
+    const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }
   const byTarget = new Map<number, ParkItem[]>()
@@ -148,16 +144,16 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
 }
 
 /**
- * Outlives the job, so it names more than the job's id: a producer may use that again for other candidates, with a new
- * timestamp (the one stored with the job: the same at each delivery). Ids of @decorum/client stand for themselves: what
- * comes again under one is the same job, whose first adding had no reply.
+ * A mark that outlives the job. A producer may use the job's id again for other candidates, so the mark also has the job's
+ * timestamp, which is the same at each delivery. Ids of @decorum/client are unique: a second job under one of them is the same
+ * job, added again because the first reply was lost.
  */
 function foreignMark(queue: string, job: Job<unknown>, chunk: number): string {
   const jobId = String(job.id)
   return `job:${queue}:${isFrontierJob(jobId) ? '' : job.timestamp}:${jobId}:${chunk}`
 }
 
-/** Marks that do not vanish with the job. Which of them exist is not worth remembering: forgetting one that is not there is free. */
+/** All marks of a job that may exist in other partitions. Deleting one that does not exist costs nothing. */
 function* chunksMarkedElsewhere(
   { ledger, partition, tag }: IntakeOptions,
   job: Job<unknown>,
@@ -169,22 +165,5 @@ function* chunksMarkedElsewhere(
   for (let target = 0; target < partitions; target++) {
     if (target === partition) continue
     for (let chunk = 0; chunk < chunks; chunk++) yield { target, mark: foreignMark(tagName(tag), job, chunk) }
-  }
-}
-
-/** undefined: that partition does not answer, or wants none of us; whatever it is, the job is not given up */
-async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
-  return work().catch(() => undefined)
-}
-
-/** undefined: given up, which is asked after each failure */
-async function untilDone<T>(work: () => Promise<T>, giveUp: () => boolean): Promise<T | undefined> {
-  for (;;) {
-    try {
-      return await work()
-    } catch {
-      if (giveUp()) return undefined
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
-    }
   }
 }

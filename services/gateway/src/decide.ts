@@ -1,13 +1,11 @@
 /**
- * What becomes of a lane that was taken: pure. Its heads are read in order:
- * what needs no request leaves with its outcome, the first that may be fetched becomes an order, and what must wait says
- * until when.
+ * What becomes of a reserved lane. Pure. Its first URLs are read in order: one that needs no request leaves with its outcome, the
+ * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
  */
-
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
-import type { FailureReason, Gate, Order, Outcome, OutcomeBody } from '@decorum/protocol'
+import { type FailureReason, type Gate, type Order, type Outcome, type OutcomeBody, outcomeOf } from '@decorum/protocol'
 import type { Judgement, RobotsState, RobotsTxt } from '@decorum/robots'
 import { disallowed } from './robots-gate.ts'
 
@@ -15,10 +13,10 @@ export type Decision = { resolution: Resolution; order?: Order }
 
 export type DecideWith = {
   judge(path: string): Judgement
-  /** in force, when there are any */
+  /** the rules in force; undefined: there are none */
   rules: RobotsTxt | undefined
   maxAttempts: number
-  /** wall clock, for the outcomes' `at` */
+  /** wall clock, for the `at` of outcomes */
   wallNow(): number
 }
 
@@ -34,15 +32,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     const expires = head.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
       const { id, path, meta } = head
-      dropped.push({
-        id,
-        url: origin + path,
-        agent: agent.name,
-        ...body,
-        at: given.wallNow(),
-        attempts,
-        ...(meta === undefined ? {} : { meta }),
-      })
+      dropped.push(outcomeOf({ id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, meta }, body))
     }
     const make = (kind: Order['kind'], path: string, delay: Delay): Decision => ({
       ...leave({ kind: 'keep' }),
@@ -96,7 +86,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       case 'ask':
         return make('robots', '/robots.txt', delay)
       case 'allowed':
-        // A refresh is one more order in the lane; the page follows after the delay, under whatever is then in force.
+        // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', delay)
           : make('page', head.path, delay)
@@ -104,29 +94,22 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         return verdict satisfies never
     }
   }
-  return leave({ kind: 'release' }) // everything shown has left: the lane comes again with what is next, or empty
+  return leave({ kind: 'release' }) // all URLs that were read have left: the lane is due again if it has more
 }
 
 /**
- * A lane whose agent is not among ours: a deploy is under way, or the agent was removed from DECORUM_AGENTS. It waits for a
- * gateway that knows the agent; what has expired meanwhile ends.
+ * A lane whose agent this gateway does not know: a deploy is under way, or the agent was removed from DECORUM_AGENTS. It waits for
+ * a gateway that knows the agent; URLs that have expired end.
  */
 export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decision {
   const { agent, origin, fence, heads, now } = lane
   const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
   const expired = waiting < 0 ? heads : heads.slice(0, waiting)
-  const dropped = expired.map(
-    ({ id, path, meta }, index): Outcome => ({
-      id,
-      url: origin + path,
-      agent,
-      kind: 'expired',
-      reason: 'unknown-agent',
-      at: wallNow(),
-      attempts: index === 0 ? lane.tries : 0,
-      ...(meta === undefined ? {} : { meta }),
-    }),
-  )
+  const dropped = expired.map(({ id, path, meta }, index) => {
+    const attempts = index === 0 ? lane.tries : 0
+    const about = { id, url: origin + path, agent, at: wallNow(), attempts, meta }
+    return outcomeOf(about, { kind: 'expired', reason: 'unknown-agent' })
+  })
   const head = heads[expired.length]
   const next: Resolution['next'] =
     head === undefined
@@ -139,21 +122,21 @@ const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
   why === 'robots-in-flight' ? 'robots-in-flight' : 'robots-unreachable'
 
 /**
- * Two answers are about the address, not about the site, and end the wait (docs/spec/robots.md §6): an origin that the guard
- * refuses, at once; a name that does not exist, after as many tries as a URL has. Until the next question is due.
+ * Two answers to a robots fetch are about the address and not about the site, and end URLs until the next robots fetch is due
+ * (docs/spec/robots.md §6): an origin that the guard refuses, at once; a host name that does not exist, after as many tries as
+ * a URL has.
  */
 function deadOrigin(state: RobotsState, maxAttempts: number): OutcomeBody | undefined {
   const reason = state.answer?.reason
   const failed = (kind: FailureReason, detail: string): OutcomeBody => ({ kind: 'failed', reason: kind, detail })
-  if (reason === 'blocked-address')
-    return failed('blocked-address', 'the address of this origin is not one that is visited')
-  if (reason === 'blocked-port') return failed('blocked-port', 'the port of this origin is not one that is visited')
+  if (reason === 'blocked-address') return failed('blocked-address', 'the address of this origin is not public')
+  if (reason === 'blocked-port') return failed('blocked-port', 'the port of this origin belongs to another protocol')
   if (reason === 'nxdomain' && failuresInARow(state) >= maxAttempts)
     return failed('dns', 'the host name does not exist')
   return undefined
 }
 
-/** Answers of the latest kind since the last of any other kind. */
+/** How many answers in a row were of the latest kind. */
 function failuresInARow(state: RobotsState): number {
   const others = Object.entries(state.heard ?? {}).filter(([kind]) => kind !== state.answer?.kind)
   const since = others.map(([, heard]) => heard.since)

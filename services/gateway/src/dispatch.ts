@@ -1,8 +1,7 @@
 /**
- * ③④ The journey on one screen: lanes that are due → the gate → orders. One loop per partition; it sleeps until the next
- * lane opens, or until the ledger says that one has become due earlier.
+ * Due lanes → robots gate → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger tells that
+ * one has become due earlier.
  */
-
 import type { Agents } from '@decorum/config'
 import { type Ledger, MAX_ITEMS, type ReservedLane, type ReserveResult } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
@@ -15,20 +14,20 @@ import type { GatewayMetrics } from './metrics.ts'
 import type { RobotsGate } from './robots-gate.ts'
 import { shareOf } from './shares.ts'
 
-/** Lanes that open this soon are handed out already: their orders reach a slot by the time they open. */
+/** Lanes that are due this soon are reserved already: their orders reach a slot by the due time. */
 const AHEAD_MS = 15
-/** Dispatch rounds gather what opens within this, instead of waking for each lane. */
+/** A round gathers the lanes that become due within this, instead of waking for each of them. */
 const ROUND_MS = 5
-/** Longest sleep: a lost wake-up costs no more than this. */
+/** The longest sleep, and so the most that a lost wake-up costs. */
 const LONGEST_SLEEP_MS = 1_000
-/** Slots are taken up faster than anyone could be told. */
+/** How soon the slots are looked at again when all are taken: they become free too fast for wake-ups. */
 const SLOTS_FULL_MS = 5
-/** Redis is away, or readers are behind. */
+/** The sleep when Redis is away, or when readers of outcomes are behind. */
 const TROUBLE_MS = 500
-/** URLs shown per lane: one as long as nothing leaves without a request, more when many do. */
+/** URLs read per lane: one, and more after a round in which URLs left without a request. */
 const PEEK = 1
 const PEEK_DEEP = 50
-/** A take that had no answer in time is tried again for so many times fewer lanes; each that is full asks for one more. */
+/** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
 const SHRINK = 4
 
 export type DispatchOptions = {
@@ -40,7 +39,7 @@ export type DispatchOptions = {
   metrics: GatewayMetrics
   log: Logger
   maxAttempts: number
-  /** fetch slots of the fleet, and fetchers that share them, as far as they have announced themselves */
+  /** the fetch slots of the fleet, and the number of fetchers that share them */
   fleet: () => { slots: number; fetchers: number }
 }
 
@@ -54,12 +53,12 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let peek = PEEK
   let limit = MAX_ITEMS
 
-  /** What the link cannot carry in time is asked for in smaller pieces, until they arrive. */
+  /** A slow link gets smaller requests until one is answered in time. */
   const reserve = async (inFlightLimit: number): Promise<ReserveResult> => {
     try {
-      const taken = await ledger.reserve(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
-      if (taken.kind === 'reserved' && taken.lanes.length >= limit) limit = Math.min(MAX_ITEMS, limit + 1)
-      return taken
+      const reserved = await ledger.reserve(partition, { limit, aheadMs: AHEAD_MS, inFlightLimit, peek })
+      if (reserved.kind === 'reserved' && reserved.lanes.length >= limit) limit = Math.min(MAX_ITEMS, limit + 1)
+      return reserved
     } catch (error) {
       limit = Math.max(1, Math.floor(limit / SHRINK))
       peek = PEEK
@@ -67,32 +66,34 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     }
   }
 
-  /** Orders go out while the next lanes are taken: one batch on its way; resolves with the error that stopped it. */
-  let goingOut: Promise<Error | undefined> = Promise.resolve(undefined)
+  /** The orders of one round are sent while the next one reserves. Resolves with the error that stopped them. */
+  let sending: Promise<Error | undefined> = Promise.resolve(undefined)
 
   const round = async (): Promise<number> => {
     const { slots } = fleet()
-    if (slots === 0) return LONGEST_SLEEP_MS // nobody could fetch: an order would only grow old
+    if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is there
     const inFlightLimit = shareOf(slots * 2, partition, ledger.inFlight())
-    const taken = await reserve(inFlightLimit)
-    if (taken.kind === 'wait') {
-      metrics.waits.inc({ why: taken.why })
-      if (taken.why === 'slots-full') return SLOTS_FULL_MS
-      if (taken.why === 'outcomes-full') return TROUBLE_MS
-      if (taken.waitMs === undefined) return LONGEST_SLEEP_MS
-      if (taken.waitMs === 0) return 0 // what was looked at had run down and is gone; more is due behind it
-      return taken.why === 'startup-hold' ? taken.waitMs : Math.max(ROUND_MS, taken.waitMs - AHEAD_MS + ROUND_MS)
+    const reserved = await reserve(inFlightLimit)
+    if (reserved.kind === 'wait') {
+      metrics.waits.inc({ why: reserved.why })
+      if (reserved.why === 'slots-full') return SLOTS_FULL_MS
+      if (reserved.why === 'outcomes-full') return TROUBLE_MS
+      if (reserved.waitMs === undefined) return LONGEST_SLEEP_MS
+      if (reserved.waitMs === 0) return 0 // the lanes that were looked at were empty, and more are due
+      return reserved.why === 'startup-hold'
+        ? reserved.waitMs
+        : Math.max(ROUND_MS, reserved.waitMs - AHEAD_MS + ROUND_MS)
     }
     crashPoint('reserve.after')
-    const { orders, left } = await decideAll(options, taken.lanes)
-    const failed = await goingOut
-    goingOut = addOrders(options, orders).then(
+    const { orders, left } = await decideAll(options, reserved.lanes)
+    const failed = await sending
+    sending = addOrders(options, orders).then(
       () => undefined,
       (error: Error) => error,
     )
     peek = left ? PEEK_DEEP : PEEK
     if (failed !== undefined) throw failed
-    return taken.more || left ? 0 : ROUND_MS
+    return reserved.more || left ? 0 : ROUND_MS
   }
 
   const loop = async (): Promise<void> => {
@@ -117,22 +118,22 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       running = false
       bell.ring()
       await done
-      await goingOut
+      await sending
     },
   }
 }
 
-/** @returns what may be ordered, and whether URLs `left` their lanes without a request: then there is more to do at once */
+/** @returns the orders, and whether URLs `left` their lanes without a request: then the next round follows at once */
 async function decideAll(options: DispatchOptions, lanes: ReservedLane[]): Promise<{ orders: Order[]; left: boolean }> {
   const { ledger, partition, metrics } = options
   const decisions = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
-  const words = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
-  // Heads must have left before an order speaks of the one behind them.
-  const stale = await resolveAll(ledger, partition, words)
-  if (words.length > 0) crashPoint('resolve.after')
+  const resolved = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
+  // URLs have to leave their lane before an order for the one behind them is sent.
+  const stale = await resolveAll(ledger, partition, resolved)
+  if (resolved.length > 0) crashPoint('resolve.after')
   const orders = decisions.flatMap((one) => (one.order !== undefined && !stale.has(one) ? [one.order] : []))
   for (const { resolution } of decisions) for (const { kind } of resolution.dropped) metrics.dropped.inc({ kind })
-  return { orders, left: words.some(({ resolution }) => resolution.dropped.length > 0) }
+  return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
 async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: ReservedLane): Promise<Decision> {
@@ -152,28 +153,28 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
   })
 }
 
-async function resolveAll(ledger: Ledger, partition: number, words: Decision[]): Promise<Set<Decision>> {
+async function resolveAll(ledger: Ledger, partition: number, decisions: Decision[]): Promise<Set<Decision>> {
   const stale = new Set<Decision>()
-  // A call carries outcomes as well as lanes: keep it as short as any other
-  for (let at = 0; at < words.length; ) {
+  // A call carries outcomes as well as lanes; it is kept as short as any other.
+  for (let at = 0; at < decisions.length; ) {
     let items = 0
     const from = at
-    while (at < words.length && (items === 0 || items < MAX_ITEMS))
-      items += 1 + (words[at++]?.resolution.dropped.length ?? 0)
-    const chunk = words.slice(from, at)
+    while (at < decisions.length && (items === 0 || items < MAX_ITEMS))
+      items += 1 + (decisions[at++]?.resolution.dropped.length ?? 0)
+    const chunk = decisions.slice(from, at)
     const answers = await ledger.resolve(
       partition,
       chunk.map((one) => one.resolution),
     )
     for (const [index, answer] of answers.entries()) {
-      const word = chunk[index]
-      if (answer === 'stale' && word !== undefined) stale.add(word)
+      const decision = chunk[index]
+      if (answer === 'stale' && decision !== undefined) stale.add(decision)
     }
   }
   return stale
 }
 
-/** In jobs of up to 20, smaller when they are few: so that every fetcher gets some. */
+/** Sends the orders in jobs of up to MAX_ORDERS_PER_JOB, and smaller ones when there are few, so that every fetcher gets some. */
 async function addOrders(
   { orders: queue, ledger, partition, metrics, fleet }: DispatchOptions,
   orders: Order[],
@@ -193,5 +194,5 @@ async function addOrders(
   for (const { kind } of orders) metrics.orders.inc({ kind })
 }
 
-/** The lease is the only authority on retries; a finished job is nobody's memory. */
+/** Only the lease decides about another try, and finished jobs are not kept. */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }

@@ -1,5 +1,4 @@
-/** What has to happen whether or not anybody asks: ended leases, redirects' candidates, acknowledged outcomes, the fleet's roll. */
-
+/** Regular work: leases that have ended, candidates from redirects, acknowledged outcomes, the announcements of the fleet. */
 import { randomInt } from 'node:crypto'
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
@@ -9,12 +8,12 @@ import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
 
-/** Four times in a second and once more: a redirect waits no longer than this. */
+/** How often the loops run. A redirect waits no longer than this. */
 const TICK_MS = 200
 const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
 const OUTBOX_ITEMS = 100
-/** read while what stands in front waits for a partition that is away */
+/** pages of the outbox that are read when the first entries wait for a partition that is away */
 const OUTBOX_PAGES = 10
 
 export type HousekeepingOptions = {
@@ -29,7 +28,7 @@ export type HousekeepingOptions = {
 
 export type Housekeeping = { stop(): Promise<void> }
 
-/** A loop for each partition: one whose Redis is away or hangs keeps none of the others waiting. */
+/** One loop per partition: when the Redis of one is away or hangs, the others go on. */
 export async function startHousekeeping(options: HousekeepingOptions): Promise<Housekeeping> {
   const { ledger, log } = options
   let running = true
@@ -47,15 +46,15 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
       if (running) await new Promise((resolve) => setTimeout(resolve, TICK_MS))
     }
   }
-  /** None waits for another: trimming is what makes room in a Redis that is full and refuses the rest. */
+  /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [reap(options, partition), emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
   }
-  await rollCall(options)
+  await announce(options)
   const loops = [
-    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await rollCall(options))), {}),
+    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await announce(options))), {}),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
   ]
   return {
@@ -67,11 +66,11 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   }
 }
 
-async function rollCall({ ledger, id, onFleet }: HousekeepingOptions): Promise<void> {
+async function announce({ ledger, id, onFleet }: HousekeepingOptions): Promise<void> {
   onFleet(await ledger.announce({ role: 'gateway', id, slots: 0 }))
 }
 
-/** Leases whose holder did not come back. Of a robots question nobody knows the answer: that counts as a time-out. */
+/** Ends leases whose holder did not come back. A robots fetch that ended this way is recorded as a timeout. */
 async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> {
   for (;;) {
     const { started, unstarted, questions, more } = await ledger.reap(partition)
@@ -92,8 +91,8 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
 }
 
 /**
- * A redirect's target is a candidate of its own: it goes through the same door as any other, once per outbox entry. One
- * whose partition does not answer stays; those behind it need not wait for that.
+ * Stores the targets of redirects as candidates of their own, once per outbox entry. An entry whose partition does not answer
+ * stays, and the entries behind it go on.
  */
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
   const away = new Set<number>()
@@ -103,8 +102,8 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
     const done: string[] = []
     for (const { id, candidate } of entries) {
-      const { id: assigned, ...wish } = candidate
-      const { origin, item } = admit(wish, assigned)
+      const { id: assigned, ...rest } = candidate
+      const { origin, item } = admit(rest, assigned)
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {

@@ -1,4 +1,4 @@
-/** A gateway as a process: connect, start, stop. Any number of them share one Redis. */
+/** A gateway as a process. Any number of gateways share one Redis. */
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'
@@ -14,8 +14,8 @@ import { gatewayMetrics } from './metrics.ts'
 import { robotsGate } from './robots-gate.ts'
 
 /**
- * @throws SettingsError on wrong settings · LedgerUnavailableError when Redis is away · LedgerUnfitError when it cannot
- *         keep the promises · Error when the port is taken
+ * @throws SettingsError for wrong settings · LedgerUnavailableError when Redis is away · LedgerUnfitError when this Redis cannot
+ *         be used · Error when the port is in use
  */
 export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
   const config = readConfig(env)
@@ -35,7 +35,7 @@ export async function main(env: Record<string, string | undefined> = process.env
   for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config
   const metrics = gatewayMetrics()
-  const door = await openHealthServer({
+  const health = await openHealthServer({
     port: config.PORT,
     host: config.HOST,
     registry: metrics.registry,
@@ -47,7 +47,7 @@ export async function main(env: Record<string, string | undefined> = process.env
 
   let fleet = { slots: 0, fetchers: 0 }
   const dispatches = ledger.tags.map((tag, partition) => {
-    const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has said so
+    const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it
     const dispatch = startDispatch({
       ledger,
       partition,
@@ -91,18 +91,18 @@ export async function main(env: Record<string, string | undefined> = process.env
   )
 
   log.info(
-    { role: 'gateway', port: door.port, partitions: ledger.tags.length, agents: agents.list.map(({ name }) => name) },
+    { role: 'gateway', port: health.port, partitions: ledger.tags.length, agents: agents.list.map(({ name }) => name) },
     'ready',
   )
   return {
-    port: door.port,
-    /** Intake first, so that nothing new comes; what is reserved is begun by the fetchers or ends by itself. */
+    port: health.port,
+    /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
     async stop() {
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()
       await closeWithin(dispatches.map(({ orders }) => orders.close()))
-      await door.close()
+      await health.close()
       connection.disconnect()
       await ledger.close()
     },

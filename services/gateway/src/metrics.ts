@@ -1,4 +1,4 @@
-/** What a gateway counts. Never by origin: labels are few and known beforehand. */
+/** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>

@@ -1,8 +1,7 @@
 /**
- * May we? Facts come with the lane, rules from a bounded cache by content hash; `judge` reads them under the agent's
- * policy. What is compiled is shared by all origins that serve the same octets.
+ * Whether robots.txt allows a URL. The state of the origin comes with the lane, its rules from a bounded cache by content hash,
+ * and `judge` of @decorum/robots applies the agent's policy. Origins that serve the same bytes share their compiled rules.
  */
-
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { tokensOf } from '@decorum/politeness'
@@ -22,25 +21,25 @@ import { Recent } from './recent.ts'
 
 /** Compiled rules held per process, by weight of their source. */
 const RULES_BYTES = 64 * 1024 * 1024
-/** What a rule set weighs at least, with its keys. */
+/** The least that one rule set counts in that cache. */
 const RULES_FLOOR_BYTES = 2_048
 const ORIGINS = 50_000
-/** A state seen this recently still speaks at intake; older ones are asked for again when the lane is taken. */
+/** A state that is older than this is not used at intake: the ledger is asked when the lane is reserved. */
 const INTAKE_TRUST_MS = 5_000
 
 type Seen = { state: RobotsState; at: number }
 
-/** Rules in force; undefined: none are needed. 'lost': needed, and nobody knows them any more. */
+/** Rules in force; undefined: none are needed. 'lost': they are needed, and the ledger no longer has them. */
 export type RulesInForce = RobotsTxt | undefined | 'lost'
 
 export type RobotsGate = {
-  /** What `judge` goes by at an origin, loaded first when it is not at hand. */
+  /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
   rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce>
   /** The verdict for a lane's URL. @param rules  as `rules` gave them for this state and instant */
   judge(agent: Agent, origin: string, path: string, state: RobotsState, rules: RulesInForce, now: number): Judgement
-  /** The outcome of a URL that fresh rules at hand forbid; undefined when it has to wait for its lane like others. */
+  /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
   atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
-  /** Remembers what take has shown, for intake. */
+  /** Remembers a state that came with a reserved lane, for intake. */
   note(origin: string, state: RobotsState, now: number): void
 }
 
@@ -64,7 +63,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
     judge(agent, origin, path, state, inForce, now) {
       const { question } = state
       if (question !== undefined && question.until > now && namesRobotsTxt(path))
-        return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one fetch of it at a time, also as a page
+        return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one robots fetch at a time, also when the URL is a page of a frontier
       if (inForce === 'lost') return judgeLost(state, policyOf(agent), now)
       const facts = inForce === undefined ? state : { ...state, rules: inForce }
       return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
@@ -74,7 +73,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       const now = ledger.now(ledger.partitionOf(origin))
       if (known === undefined || now - known.at > INTAKE_TRUST_MS) return undefined
       const hash = needsRules(known.state, policyOf(agent), now)
-      const compiled = hash === undefined ? undefined : rules.peek(ruleKey(agent, hash)) // take will call it used
+      const compiled = hash === undefined ? undefined : rules.peek(ruleKey(agent, hash)) // only a reserved lane counts as a use
       if (compiled === undefined) return undefined
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
@@ -85,8 +84,8 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
 }
 
 /**
- * The ledger has lost the body that is in force: nobody knows the rules, so nobody may go on. The origin is asked again: at once
- * after a good answer, and after a failure when the retry is due, as if there had never been a copy.
+ * The ledger has lost the body of the rules in force, so no page may be fetched. The robots.txt is fetched again: at once after a
+ * good answer; after a failure when its retry is due, as if there had never been a copy.
  */
 function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
   const { copy: _, olderCopies: __, ...facts } = state
@@ -99,10 +98,10 @@ function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
   return judge(facts, '/', '*', { ...policy, withoutCopy: 'refuse', afterwards: 'refuse' }, now)
 }
 
-/** Rules are about paths: the origin is only written before one that would read as another host without it. */
+/** `judge` takes a path; one that starts with two slashes needs its origin, or it would be read as a host. */
 const judged = (origin: string, path: string): string => (path.startsWith('//') ? origin + path : path)
 
-/** An agent's names, put together once. */
+/** The names of an agent, computed once: this is called for every URL. */
 const names = new WeakMap<Agent, string | string[]>()
 function namesOf(agent: Agent): string | string[] {
   const known = names.get(agent)
@@ -113,7 +112,7 @@ function namesOf(agent: Agent): string | string[] {
   return short
 }
 
-/** Policies that read a file alike could share its rules; keeping them apart costs little and cannot be wrong. */
+/** Rules are compiled per profile, since profiles read a file differently. */
 const ruleKey = (agent: Agent, hash: string): string => `${agent.profile} ${hash}`
 
 export function disallowed(verdict: Extract<Judgement, { kind: 'refused' }>): OutcomeBody {

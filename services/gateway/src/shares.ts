@@ -1,9 +1,9 @@
-/** Several partitions share the fetch slots of one fleet: what each may have out, so that the orders queues stay shallow together. */
+/** How the partitions share the fetch slots of one fleet, so that their orders queues stay short together. */
 
 /**
- * All that the others do not use, but never less than an equal share: a partition that wakes up need not wait for them.
- * @param most      orders and requests that the fleet should have out at once
- * @param inFlight  what each partition has out, as last heard of
+ * All that the other partitions do not use, and never less than an equal share, so that a partition with new work need not wait.
+ * @param most      orders and requests that the fleet should have in flight
+ * @param inFlight  what each partition has in flight, as last known
  */
 export function shareOf(most: number, partition: number, inFlight: readonly number[]): number {
   const others = inFlight.reduce((sum, n, at) => (at === partition ? sum : sum + n), 0)

@@ -1,17 +1,17 @@
 /**
- * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, the job stalls, comes back and
- * throws again, for ever (measured with BullMQ 6.7.0). One whose data is not JSON is set aside, with an outcome that says
- * so. Of one whose data is JSON the other fields that cannot be read are removed, so that it is taken in like any other.
+ * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, and the job stalls and comes again
+ * for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. When only other
+ * fields cannot be read, they are removed, and the job is worked on like any other.
  */
 import type { Ledger, RedisLink } from '@decorum/ledger'
-import { assignedId, CANDIDATES, type Outcome, tagName } from '@decorum/protocol'
+import { assignedId, CANDIDATES, outcomeOf, tagName } from '@decorum/protocol'
 
-/** Jobs looked at in each list: what is broken sits where jobs are taken from. */
+/** Jobs looked at in each list, at the end that jobs are taken from: an unreadable job waits there. */
 const LOOK_AT = 1_000
 
 /**
- * Takes a job out of its queue, if it is still the one that was read: another gateway may have swept it meanwhile, and a
- * producer may have used its name again.
+ * Removes a job from its queue, if it is still the one that was read: another gateway may have removed it meanwhile, and a
+ * producer may have used its id again.
  * KEYS: the job, its lock, active, wait, stalled. ARGV: its id, data and timestamp as they were read.
  */
 const REMOVE = `local job = redis.call('HMGET', KEYS[1], 'data', 'timestamp')
@@ -21,15 +21,15 @@ redis.call('LREM', KEYS[4], -1, ARGV[1])
 redis.call('SREM', KEYS[5], ARGV[1])
 return redis.call('UNLINK', KEYS[1], KEYS[2])`
 
-/** Fields of a job, beside its data, that BullMQ reads as JSON; what a producer asks for there is nothing to intake. */
+/** Fields of a job, besides its data, that BullMQ reads as JSON. Intake needs none of them. */
 const OTHER_FIELDS = ['opts', 'progress', 'parent'] as const
 
-/** KEYS: the job. ARGV: pairs of a field and its text as it was read. Removes those that are still the same. */
+/** Removes the fields that still have the text that was read. KEYS: the job. ARGV: pairs of field and text. */
 const REPAIR = `for i = 1, #ARGV, 2 do
   if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then redis.call('HDEL', KEYS[1], ARGV[i]) end
 end`
 
-/** Why a job could not be looked at is told once the others have been. @returns ids of the jobs that were set aside or mended */
+/** @returns ids of the jobs that were removed or mended. @throws the last error, when no job was */
 export async function sweepUndecodable(
   redis: RedisLink,
   ledger: Ledger,
@@ -66,25 +66,19 @@ async function sweepOne(
     if (broken.length > 0) await redis.eval(REPAIR, 1, job, ...broken)
     return broken.length > 0
   }
-  const outcome: Outcome = {
-    id: assignedId(tagName(tag), { id, timestamp: Number(timestamp ?? 0) }, 0),
-    url: '',
-    agent: '',
-    kind: 'invalid',
-    reason: 'undecodable-job',
-    detail: `job ${id}: its data is not JSON`,
-    at: Date.now(),
-    attempts: 0,
-  }
-  // The outcome first: a crash in between finds the job again, and the mark keeps the outcome single. The mark names the
-  // job's own time, for a producer may use its name again.
+  const assigned = assignedId(tagName(tag), { id, timestamp: Number(timestamp ?? 0) }, 0)
+  const about = { id: assigned, url: '', agent: '', at: Date.now(), attempts: 0 }
+  const detail = `job ${id}: its data is not JSON`
+  const outcome = outcomeOf(about, { kind: 'invalid', reason: 'undecodable-job', detail })
+  // The outcome is written first: after a crash in between the job is found again, and the mark keeps the outcome single. The
+  // mark has the job's timestamp, because a producer may use its id again.
   const mark = `undecodable:${tagName(tag)}:${timestamp ?? ''}:${id}`
   await ledger.park(partition, [{ outcome }], { key: mark })
   const keys = [job, `${job}:lock`, `${queue}:active`, `${queue}:wait`, `${queue}:stalled`]
   return (await redis.eval(REMOVE, keys.length, ...keys, id, data, timestamp ?? '')) !== 0
 }
 
-/** As BullMQ reads them: an empty field is one that is not there, and options have members. */
+/** As BullMQ reads them: an empty field counts as absent, and `opts` has to be an object. */
 function isReadable(field: (typeof OTHER_FIELDS)[number], text: string | null | undefined): boolean {
   return (
     text === null ||

@@ -1,8 +1,6 @@
 /** Writes pages into an archive until it is killed; says each place that it was given. argv: folder */
 
-import { Body } from '../../../services/fetcher/src/http/body.ts'
-import { openArchive } from '../../../services/fetcher/src/sink/archive.ts'
-import type { Page } from '../../../services/fetcher/src/sink/sink.ts'
+import { Body, openArchive, type Page } from '@decorum/fetcher/testing'
 import { agentsOf } from './agents.ts'
 
 const [folder = ''] = process.argv.slice(2)

@@ -1,9 +1,5 @@
 /** One exchange whose look-up waits for the parent's word, so that the parent may freeze this process meanwhile. */
-import { addressGuard } from '../../../services/fetcher/src/http/address-guard.ts'
-import { openConnections } from '../../../services/fetcher/src/http/connections.ts'
-import { exchange } from '../../../services/fetcher/src/http/exchange.ts'
-import { headersOf } from '../../../services/fetcher/src/http/request-head.ts'
-import { startLease } from '../../../services/fetcher/src/orders/lease.ts'
+import { addressGuard, exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 
@@ -22,8 +18,7 @@ const origin = `http://slow.example:${port}`
 const started = await startLease(
   { start: async () => ({ kind: 'granted', leaseMs: 45_000 }), confirm: () => new Promise(() => {}) },
   pageOrder(origin),
-  30_000,
-  15_000,
+  { fetchDeadlineMs: 30_000, leaseMs: 45_000 },
 )
 if (started.kind !== 'lease') throw new Error(started.why)
 const { lease } = started

@@ -1,13 +1,21 @@
 /** Orders and leases as a gateway and the ledger would give them. */
+
 import type { Agent } from '@decorum/config'
+import {
+  type AskTools,
+  askRobots,
+  type Fetched,
+  fetchPage,
+  type HopLane,
+  type Lease,
+  noSink,
+  type PageTools,
+  type RobotsAnswer,
+  siteAnswers,
+} from '@decorum/fetcher/testing'
 import type { Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import type { Lease } from '../../../services/fetcher/src/orders/lease.ts'
-import type { HopLane } from '../../../services/fetcher/src/orders/pace.ts'
-import { fetchPage, type PageResult, type PageTools } from '../../../services/fetcher/src/page/fetch-page.ts'
-import { fetchRobots, type HopTools, type RobotsAnswer } from '../../../services/fetcher/src/robots/fetch-robots.ts'
-import { noSink } from '../../../services/fetcher/src/sink/sink.ts'
-import { polite, type testConnections } from './tools.ts'
+import { agentsOf, polite, type testConnections } from './tools.ts'
 
 /** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
@@ -33,52 +41,52 @@ export function page(
   connections: Connections,
   order: Order,
   over: Partial<PageTools> & { agent?: Agent; lease?: Lease } = {},
-): Promise<PageResult> {
+): Promise<Fetched> {
   const { agent = polite, lease = leaseOf(), ...tools } = over
-  return fetchPage(order, agent, lease, {
+  const held = { lease, groups: { wrongAddress: () => undefined } }
+  return fetchPage(order, agent, held, {
     connections,
+    ledger: { wall: () => NOW, partitionOf: () => 0 },
+    siteAnswers: siteAnswers(agentsOf()),
     sink: noSink,
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
-    now: () => NOW,
-    onSinkError: (error) => {
-      throw error
+    stats: {
+      sinkFailed: (error) => {
+        throw error
+      },
     },
+    log: { error: () => {} },
     ...tools,
   })
 }
 
-/** A lane that is open at once, and that nobody else wants. */
-const openLane: HopLane = {
+/** A lane that is due at once, and that nobody else wants. */
+const dueLane: HopLane = {
   fence: 1,
-  shared: false,
-  astray: () => undefined,
+  isShared: false,
+  wrongAddress: () => undefined,
   confirm: () => undefined,
-  leave: async () => {},
+  complete: async () => {},
   release: async () => {},
 }
 
 export async function robots(
   connections: Connections,
   origin: string,
-  over: Partial<HopTools> & { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
+  over: Partial<AskTools> & { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
 ): Promise<RobotsAnswer> {
-  const answer = await fetchRobots(
-    origin,
-    '/robots.txt',
-    over.agent ?? polite,
-    over.state ?? {},
-    over.lease ?? leaseOf(),
-    {
-      connections,
-      acquireHop: over.acquireHop ?? (async () => openLane),
-      endRobotsFetch: over.endRobotsFetch ?? (async () => {}),
-      forbidsHop: over.forbidsHop ?? (async () => undefined),
-      astray: over.astray ?? (() => undefined),
-      now: () => NOW,
-      jitter: () => 0.5,
-    },
-  )
+  const { agent = polite, state = {}, lease = leaseOf(), ...tools } = over
+  const answer = await askRobots(origin, '/robots.txt', agent, state, lease, {
+    connections,
+    acquireHop: async () => dueLane,
+    endRobotsFetch: async () => {},
+    forbidsHop: async () => undefined,
+    wrongAddress: () => undefined,
+    now: () => NOW,
+    jitter: () => 0.5,
+    ...tools,
+  })
   for (const { answer: hop } of answer.hops) await hop.body.discard()
   return answer
 }

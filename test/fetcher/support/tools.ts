@@ -1,11 +1,17 @@
 /** What the fetcher's parts need, with loopback opened and everything else as in production. */
+
 import { readFileSync } from 'node:fs'
 import type { Agent } from '@decorum/config'
+import {
+  type Ask,
+  addressGuard,
+  type Exchange,
+  exchange,
+  type Lookup,
+  openConnections,
+  openLookup,
+} from '@decorum/fetcher/testing'
 import { afterAll } from 'vitest'
-import { addressGuard } from '../../../services/fetcher/src/http/address-guard.ts'
-import { openConnections } from '../../../services/fetcher/src/http/connections.ts'
-import { type Ask, type Exchange, exchange } from '../../../services/fetcher/src/http/exchange.ts'
-import { type Lookup, openLookup } from '../../../services/fetcher/src/http/lookup.ts'
 import { agentsOf } from './agents.ts'
 
 export const testCa = readFileSync(new URL('../certs/ca.pem', import.meta.url))

@@ -1,10 +1,10 @@
 /** What becomes of a lane that was taken, case by case. */
 
 import { loadAgents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
+import { decide, decideUnknown } from '@decorum/gateway/testing'
 import type { ReservedLane } from '@decorum/ledger'
 import { judge, parseRobots, policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { decide, decideUnknown } from '../../../services/gateway/src/decide.ts'
 
 const NOW = 1_800_000_000_000
 const agent = loadAgents({ defaultDelayMs: 1_000, maxDelayMs: 10_000, contact: 'https://bot.example/' }).default

@@ -1,6 +1,6 @@
 /** A bounded memory of the latest entries. */
+import { Recent } from '@decorum/gateway/testing'
 import { expect, test } from 'vitest'
-import { Recent } from '../../../services/gateway/src/recent.ts'
 
 test('the latest half of its bound is always known, more than its bound never', () => {
   const recent = new Recent<number, number>(100)

@@ -1,10 +1,10 @@
 /** What the gate says of lost rules, and of a robots.txt that somebody wants as a page. */
 
 import { loadAgents } from '@decorum/config'
+import { robotsGate } from '@decorum/gateway/testing'
 import type { Ledger } from '@decorum/ledger'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { robotsGate } from '../../../services/gateway/src/robots-gate.ts'
 
 const NOW = 1_800_000_000_000
 const HOUR = 3_600_000

@@ -1,6 +1,6 @@
 /** What a partition may have out beside others. */
+import { shareOf } from '@decorum/gateway/testing'
 import { expect, test } from 'vitest'
-import { shareOf } from '../../../services/gateway/src/shares.ts'
 
 test('one partition alone has it all', () => {
   expect(shareOf(200, 0, [170])).toBe(200)

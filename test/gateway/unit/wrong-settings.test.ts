@@ -1,9 +1,10 @@
 /** Wrong settings of every service: the variable, what is right and what was given, in words for people. */
+
 import { SettingsError } from '@decorum/config'
 import { readConfig as consoleConfig } from '@decorum/console/inside'
+import { readConfig as fetcherConfig } from '@decorum/fetcher/testing'
+import { readConfig as gatewayConfig } from '@decorum/gateway/testing'
 import { expect, test } from 'vitest'
-import { readConfig as fetcherConfig } from '../../../services/fetcher/src/config.ts'
-import { readConfig as gatewayConfig } from '../../../services/gateway/src/config.ts'
 
 const services = { gateway: gatewayConfig, fetcher: fetcherConfig, console: consoleConfig }
 type Service = keyof typeof services

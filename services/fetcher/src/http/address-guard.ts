@@ -1,13 +1,13 @@
 /**
- * Who may be connected to. Strangers write the URLs and their DNS answers, so an address is judged three times: as a
- * literal in the URL, in every answer of a look-up, and on the connected socket (address-guard is asked by dial.ts).
- * What is not known to be a public unicast address of somebody's site is refused.
+ * Which addresses may be connected to. URLs and DNS answers come from outside, so an address is judged three times: in the
+ * URL, in every answer of a look-up, and on the connected socket (dial.ts). An address that is not known to be public
+ * unicast is refused.
  */
 import { isIP } from 'node:net'
 import { addressSet, portNumber } from '@decorum/config'
 import ipaddr from 'ipaddr.js'
 
-/** The address is not one that a crawler visits: final, never a retry. */
+/** The address is not public. Final: another try would not help. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError'
   readonly code = 'ERR_BLOCKED_ADDRESS'
@@ -20,7 +20,7 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/** The port belongs to another protocol: final. */
+/** The port belongs to another protocol. Final. */
 export class BlockedPortError extends Error {
   override readonly name = 'BlockedPortError'
   readonly code = 'ERR_BLOCKED_PORT'
@@ -29,7 +29,7 @@ export class BlockedPortError extends Error {
   }
 }
 
-/** A public address, but the agent names nobody to complain to: final for this agent. */
+/** A public address, but the agent gives no contact to complain to. Final for this agent. */
 export class NoContactError extends Error {
   override readonly name = 'NoContactError'
   readonly code = 'ERR_NO_CONTACT'
@@ -42,14 +42,14 @@ export type AddressKind = 'public' | 'opened' | 'guarded'
 
 export type AddressGuard = {
   judge(address: string): AddressKind
-  /** The reason why nothing may be sent there, or undefined. `host` is for the message. */
+  /** Why nothing may be sent there, or undefined. `host` is for the message. */
   refuse(address: string, host: string, hasContact: boolean): Error | undefined
   refusePort(port: number): Error | undefined
-  /** The opened ranges as written, for the line at start. */
+  /** The opened ranges as written, for the log line at start. */
   opened: string[]
 }
 
-/** Ports of the WHATWG fetch standard ("bad port"), then databases, brokers and daemons that understand an HTTP line too well. */
+/** Ports of the WHATWG fetch standard ("bad port"), then databases, brokers and daemons that an HTTP request could give commands to. */
 const REFUSED_PORTS = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109],
   ...[
@@ -64,9 +64,9 @@ const REFUSED_PORTS = new Set([
 ])
 
 /**
- * Public unicast by the registries, and yet no site: inside one cloud, these lead to the cloud's own services, which trust
- * whoever reaches them. What clouds have at private and link-local addresses (169.254.169.254, 100.100.100.200,
- * fd00:ec2::254 …) is guarded with those. An operator who means one of them opens it by DECORUM_ALLOW_ADDRESSES.
+ * Public unicast by the registries, and yet no site: inside one cloud these lead to the cloud's own services, which trust
+ * every caller. Services at private and link-local addresses (169.254.169.254, 100.100.100.200, fd00:ec2::254 …) are guarded
+ * together with those ranges. An operator who wants one of them opens it by DECORUM_ALLOW_ADDRESSES.
  */
 const CLOUD_INTERNAL = addressSet([
   '168.63.129.16/32', //       Azure: WireServer, DNS, DHCP ("What is IP address 168.63.129.16?", learn.microsoft.com)
@@ -78,7 +78,7 @@ const CLOUD_INTERNAL = addressSet([
   '2600:2d00:2:2000::/64', //  Google: private.googleapis.com
 ])
 
-/** Addresses remembered per guard; hostile DNS must not grow it. */
+/** Addresses remembered per guard: a limit, because hostile DNS servers can produce any number. */
 const REMEMBERED = 10_000
 
 /**
@@ -113,18 +113,18 @@ export function addressGuard(ranges: readonly string[], ports: readonly string[]
 function judgeAddress(text: string, opened: ReturnType<typeof addressSet>): AddressKind {
   const zone = text.indexOf('%')
   const bare = zone < 0 ? text : text.slice(0, zone)
-  // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system would resolve otherwise.
+  // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system resolves differently.
   if (isIP(bare) === 0) return 'guarded'
   const address = ipaddr.process(bare) // unwraps ::ffff:a.b.c.d
   const isOpened = opened.has(address.toString())
   if (address.kind() === 'ipv6') {
     const inner = embeddedIPv4(address as ipaddr.IPv6)
-    // A network of NAT64: opening its prefix opens the way, not what lies behind it.
+    // NAT64: opening its prefix does not open the IPv4 addresses behind it.
     if (inner !== undefined) return isOpened ? judgeAddress(inner, opened) : 'guarded'
   }
   if (isOpened) return 'opened'
   if (zone >= 0 || address.range() !== 'unicast' || CLOUD_INTERNAL.has(address.toString())) return 'guarded'
-  // Global unicast is 2000::/3 alone (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
+  // Only 2000::/3 is global unicast (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
   return address.kind() === 'ipv4' || inGlobalUnicast(address as ipaddr.IPv6) ? 'public' : 'guarded'
 }
 

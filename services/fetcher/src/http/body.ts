@@ -1,30 +1,30 @@
 /**
- * The body of one answer while it comes in: counted, digested, and kept only when somebody wants it. What is kept
- * stays in memory up to a bound and continues in a temporary file, so that a hundred endless bodies cost little.
+ * The body of one answer while it comes in: counted, digested, and kept only when somebody will read it. A kept body stays in
+ * memory up to a limit and continues in a temporary file, so that a hundred endless bodies cost little memory.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SPOOL_MEMORY_BYTES } from '../limits.ts'
-import { giveBack } from '../orders/give-back.ts'
+import { freeChunk } from './chunk-memory.ts'
 import { sha1 } from './digest.ts'
 
-/** Chunks below this are gathered: each costs as much as a large one, in time and in memory. */
+/** Smaller chunks are gathered, because each chunk costs as much time and memory as a large one. */
 const SMALL_BYTES = 2_048
 const GATHER_BYTES = 16_384
 
-/** Somebody reads a body that was let go: nothing that is made of it would be true. */
+/** A body was read after it had been discarded: whatever is made of the result would be wrong. */
 export class DiscardedBodyError extends Error {
   override readonly name = 'DiscardedBodyError'
   readonly code = 'ERR_BODY_DISCARDED'
   constructor() {
-    super('the body was let go before it was read')
+    super('the body was discarded before it was read')
   }
 }
 
 export class Body {
-  /** octets so far, as they came over the wire */
+  /** bytes so far, as they came over the wire */
   bytes = 0
   #kept: Uint8Array[] = []
   #keptBytes = 0
@@ -45,15 +45,14 @@ export class Body {
   }
 
   /**
-   * Takes a chunk, which is the body's own from then on. @returns a promise when the sender should pause until it resolves; it
-   * never rejects.
+   * Takes over a chunk. @returns a promise, which never rejects, when the sender should pause until it resolves
    */
   write(chunk: Uint8Array): Promise<void> | undefined {
     const isFirst = this.bytes === 0
     this.bytes += chunk.length
     if (isFirst || chunk.length >= SMALL_BYTES) {
       void this.#gather()
-      return this.#reserve(chunk)
+      return this.#take(chunk)
     }
     this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
     this.#gathered.set(chunk, this.#gatheredBytes)
@@ -61,7 +60,7 @@ export class Body {
     return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
   }
 
-  /** SHA-1 of all octets; the body is complete by then. @throws DiscardedBodyError */
+  /** SHA-1 of all bytes; to be called when the body is complete. @throws DiscardedBodyError */
   digest(): Uint8Array | Promise<Uint8Array> {
     this.#assertThere()
     if (this.#digest === undefined) {
@@ -73,8 +72,8 @@ export class Body {
   }
 
   /**
-   * The octets in order: all of them, or an error; never fewer without a word.
-   * @throws DiscardedBodyError, also in the midst of reading; what the temporary file threw (disk full …)
+   * The bytes in order: all of them, or an error.
+   * @throws DiscardedBodyError, also while reading; what the temporary file threw (disk full …)
    */
   async *read(): AsyncGenerator<Uint8Array> {
     void this.#gather()
@@ -96,10 +95,10 @@ export class Body {
       yield chunk
       this.#assertThere()
     }
-    if (bytes !== this.bytes) throw new Error(`${bytes} of ${this.bytes} octets of a body can be read`)
+    if (bytes !== this.bytes) throw new Error(`${bytes} of ${this.bytes} bytes of a body can be read`)
   }
 
-  /** All octets when they are in memory: no copying for the common small page. @throws DiscardedBodyError */
+  /** All bytes when they are in memory, without a copy; undefined when they are not. @throws DiscardedBodyError */
   inMemory(): Uint8Array[] | undefined {
     this.#assertThere()
     void this.#gather()
@@ -107,7 +106,7 @@ export class Body {
     return this.isKept && !isElsewhere ? this.#kept : undefined
   }
 
-  /** Frees what was kept; from then on it cannot be read. */
+  /** Frees the kept bytes; reading them then throws. */
   async discard(): Promise<void> {
     this.#isDiscarded = true
     this.#kept = []
@@ -127,13 +126,13 @@ export class Body {
     const chunk = this.#gathered.subarray(0, this.#gatheredBytes)
     this.#gathered = undefined
     this.#gatheredBytes = 0
-    return this.#reserve(chunk)
+    return this.#take(chunk)
   }
 
-  #reserve(chunk: Uint8Array): Promise<void> | undefined {
+  #take(chunk: Uint8Array): Promise<void> | undefined {
     this.#kept.push(chunk)
     this.#keptBytes += chunk.length
-    if (this.bytes <= SPOOL_MEMORY_BYTES) return undefined // digested at its end, as a whole
+    if (this.bytes <= SPOOL_MEMORY_BYTES) return undefined // a small body is digested at its end, as a whole
     if (this.#hash === undefined) {
       this.#hash = createHash('sha1')
       for (const before of this.#kept) this.#hash.update(before)
@@ -149,9 +148,9 @@ export class Body {
     return this.#writing
   }
 
-  /** What nobody will read: it came in here alone, so nobody else holds it. */
+  /** Frees chunks that nobody will read; no one else holds them. */
   #forget(): void {
-    for (const chunk of this.#kept) giveBack(chunk)
+    for (const chunk of this.#kept) freeChunk(chunk)
     this.#kept = []
   }
 
@@ -176,7 +175,7 @@ export class Body {
   }
 }
 
-/** A file without a name: gone with its descriptor, also when the process is killed. */
+/** A file without a name: it ends with its descriptor, also when the process is killed. */
 async function anonymousFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `decorum-body-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)

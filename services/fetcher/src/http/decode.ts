@@ -1,4 +1,4 @@
-/** Content codings, one at a time, with bounds on what comes out: a few kilobytes can hold gigabytes. */
+/** Decodes one content coding, with limits on what comes out: a few kilobytes can decode to gigabytes. */
 import { pipeline, Readable, type Transform } from 'node:stream'
 import {
   constants,
@@ -9,9 +9,9 @@ import {
   createZstdDecompress,
 } from 'node:zlib'
 import { MAX_RATIO, RATIO_FREE_BYTES } from '../limits.ts'
-import { openTurns } from '../sink/turns.ts'
+import { openTurns } from './turns.ts'
 
-/** The body is not what its Content-Encoding says, or it is coded in a way that we did not ask for. */
+/** The body is not what its Content-Encoding says, or its coding is not one that was asked for. */
 export class DecodingError extends Error {
   override readonly name = 'DecodingError'
   readonly code = 'ERR_DECODING'
@@ -19,7 +19,7 @@ export class DecodingError extends Error {
 
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** @param value  Content-Encoding as received; null: given twice, differently. @throws DecodingError for all that decode does not read */
+/** @param value  Content-Encoding as received; null: given twice with different values. @throws DecodingError for a coding that is not read */
 export function codingOf(value: string | undefined | null): Coding {
   const name = value?.trim().toLowerCase() ?? (value === null ? 'several codings' : '')
   if (name === '' || name === 'identity') return 'identity'
@@ -29,17 +29,17 @@ export function codingOf(value: string | undefined | null): Coding {
 }
 
 /**
- * Decoders at a time in this process, whoever asks: a brotli window takes 16 MiB, zstd 8 MiB, zlib 32 KiB, so that all
- * of them together stay below 128 MiB whatever strangers send. Small bodies do not wait for large ones, and rules for no page.
+ * Decoders at a time in this process. A window takes 16 MiB in brotli, 8 MiB in zstd and 32 KiB in zlib, so all decoders
+ * together stay below 128 MiB whatever is received. Small bodies do not wait for large ones, and rules wait for no page.
  */
 export const unpacking = { rules: openTurns(4), smallPages: openTurns(2), largePages: openTurns(2) }
 
-/** `cut`: there was more: beyond maxBytes, or beyond the allowed relation to what came over the wire. */
-export type Decoded = { octets: Buffer; cut: false | 'length' | 'ratio' }
+/** `cut`: there was more, beyond `maxBytes` or beyond the allowed ratio to the bytes on the wire. */
+export type Decoded = { bytes: Buffer; cut: false | 'length' | 'ratio' }
 
 /**
  * @param source    the body as on the wire
- * @param maxBytes  octets that come out at most
+ * @param maxBytes  bytes that come out at most
  * @param complete  false: the body is known to be cut, so an abrupt end is no error
  * @throws          DecodingError; what `source` throws
  */
@@ -50,16 +50,16 @@ export async function decode(
   complete = true,
 ): Promise<Decoded> {
   const out: Uint8Array[] = []
-  const { bytes, cut } = await unpacking.rules(() =>
+  const { bytes: length, cut } = await unpacking.rules(() =>
     unpack(source, coding, maxBytes, complete, (chunk) => void out.push(chunk)),
   )
-  const octets = Buffer.concat(out)
-  return { octets: bytes > maxBytes ? octets.subarray(0, maxBytes) : octets, cut }
+  const bytes = Buffer.concat(out)
+  return { bytes: length > maxBytes ? bytes.subarray(0, maxBytes) : bytes, cut }
 }
 
 /**
- * The same piece by piece; the next is made when `take` is done with the last. Called in turn (`unpacking`).
- * @returns the octets that came out, at most one piece beyond `maxBytes`
+ * The same piece by piece: the next piece is decoded when `take` has returned. To be called in turn (`unpacking`).
+ * @returns the number of bytes that came out, at most one piece beyond `maxBytes`
  * @throws  DecodingError; what `source` and `take` throw
  */
 export async function unpack(
@@ -67,11 +67,11 @@ export async function unpack(
   coding: Coding,
   maxBytes: number,
   complete: boolean,
-  reserve: (chunk: Uint8Array) => void | Promise<void>,
+  take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<{ bytes: number; cut: Decoded['cut'] }> {
   let bytes = 0
   let wire = 0
-  /** what went wrong before the decoder, or behind it: nothing that the body says */
+  /** an error before or after the decoder, which says nothing about the body */
   let elsewhere: { error: unknown } | undefined
   const counted = (async function* () {
     try {
@@ -87,7 +87,7 @@ export async function unpack(
   try {
     for await (const chunk of await through(counted, coding)) {
       try {
-        const taking = reserve(chunk)
+        const taking = take(chunk)
         if (taking !== undefined) await taking
       } catch (error) {
         elsewhere = { error }
@@ -113,13 +113,13 @@ const isAbruptEnd = (error: unknown): boolean =>
 async function through(source: AsyncGenerator<Uint8Array>, coding: Coding): Promise<AsyncIterable<Uint8Array>> {
   if (coding === 'identity') return source
   const first = await source.next()
-  if (first.done) return source // no octets at all: nothing to decode, as for a 204
+  if (first.done) return source // an empty body, as of a 204
   const whole = (async function* () {
     yield first.value
     yield* source
   })()
   const decoder = decoderFor(coding, first.value)
-  pipeline(Readable.from(whole), decoder, () => {}) // errors arrive through the iteration of the decoder
+  pipeline(Readable.from(whole), decoder, () => {}) // errors come through the iteration of the decoder
   return decoder
 }
 
@@ -128,11 +128,11 @@ function decoderFor(coding: Exclude<Coding, 'identity'>, first: Uint8Array): Tra
     case 'gzip':
       return createGunzip()
     case 'deflate':
-      return isZlib(first) ? createInflate() : createInflateRaw() // some servers send the bare stream
+      return isZlib(first) ? createInflate() : createInflateRaw() // some servers send deflate without its zlib wrapper
     case 'br':
       return createBrotliDecompress()
     case 'zstd':
-      // RFC 9659: a window of at most 8 MiB; the library would accept 128 MiB per answer.
+      // RFC 9659: a window of at most 8 MiB. The library would accept 128 MiB per answer.
       return createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })
     default:
       return coding satisfies never

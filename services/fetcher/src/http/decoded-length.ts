@@ -1,13 +1,10 @@
-/** How long a page is without its content coding: nothing of it is kept, and one that takes long goes without. */
+/** The length of a page without its content coding. Nothing decoded is kept, and a page that takes long has no such length. */
 
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from '../limits.ts'
+import { type Answer, type Headers, single } from './answer.ts'
 import { type Coding, codingOf, unpack, unpacking } from './decode.ts'
-import type { Answer } from './exchange.ts'
-import { single } from './read-answer.ts'
 
-type Headers = Answer['headers']
-
-/** undefined: coded in a way that nobody here reads. */
+/** undefined: a coding that decode.ts does not read. */
 function coding(headers: Headers): Coding | undefined {
   try {
     return codingOf(single(headers, 'content-encoding'))
@@ -16,15 +13,15 @@ function coding(headers: Headers): Coding | undefined {
   }
 }
 
-/** The body has to be kept for `decodedLength`. */
+/** Whether `decodedLength` will read the body, so that it has to be kept. */
 export function isCoded(headers: Headers): boolean {
   const name = coding(headers)
   return name !== undefined && name !== 'identity'
 }
 
 /**
- * Octets of the body after its content coding, of what came of it when it was cut. A body without a coding is as long as
- * on the wire. undefined: it does not decode, nobody here reads its coding, or it grew beyond what is unpacked.
+ * Bytes of the body after its content coding; of a cut body, of the part that came. A body without a coding is as long as on
+ * the wire. undefined: it does not decode, its coding is unknown, or it grew beyond the limits of decode.ts.
  */
 export function decodedLength({ headers, body, truncated }: Answer): number | Promise<number | undefined> | undefined {
   const name = coding(headers)

@@ -1,15 +1,36 @@
 /**
- * ⑤ One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect,
- * TLS, headers and body, and ends the socket in whatever phase it hangs. A permit that has grown old meanwhile is asked
- * for again before the connection is used (`confirm`), and checked once more in `onRequestStart`, the tick in which the
- * bytes leave: a process that slept since then sends nothing.
+ * One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect, TLS,
+ * headers and body, and closes the socket in whatever phase it hangs. When connecting took long, the ledger is asked to
+ * confirm the lease before the connection is used (`confirm`). The last check is made in `onRequestStart`, the tick in
+ * which the bytes leave, so that a process that was suspended since then sends nothing.
  */
 import { crashPoint, crashPointSoon } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
 import { FRAMING_FACTOR, FRAMING_FREE_BYTES, MAX_INFORMATIONAL, OWN_STALL_MS, SEND_WINDOW_MS } from '../limits.ts'
-import type { Confirm } from '../orders/lease.ts'
+import {
+  type Answer,
+  type Common,
+  type Exchange,
+  type Headers,
+  type NoAnswer,
+  type NotSent,
+  type Phase,
+  readHeaders,
+  type Timing,
+  type Truncated,
+} from './answer.ts'
 import { Body } from './body.ts'
-import type { Connection, Phase, Way } from './connections.ts'
+import type { Way } from './connections.ts'
+import type { Connection } from './dial.ts'
+
+/**
+ * Confirms a lease with the ledger when the ledger's last word on it is old. `undefined`, at once or later: the request may be
+ * sent; otherwise the reason why not.
+ */
+export type Confirm = () => Promise<string | undefined> | undefined
+
+/** Why nothing may be sent to this address (undefined: there is no connection yet), or undefined. */
+export type LastCheck = (address: string | undefined) => string | undefined
 
 export type Ask = {
   way: Way
@@ -19,65 +40,33 @@ export type Ask = {
   headers: string[]
   /** from now to the last byte */
   deadlineMs: number
-  /** octets of the body on the wire; one more and it is cut */
+  /** bytes of the body on the wire; a longer body is cut */
   maxBytes: number
-  /** why the permit no longer holds, or undefined; asked in the tick in which the bytes leave */
-  lastCheck: () => string | undefined
-  /** asks for the permit again where it has grown old while there was no connection yet */
+  /** called in the tick in which the bytes leave */
+  lastCheck: LastCheck
+  /** called before a connection is used */
   confirm: Confirm
-  /** keep the body for somebody who reads it, by its headers; otherwise it is only counted and digested */
-  keepBody: (headers: [string, string][]) => boolean
+  /** whether somebody will read the body; otherwise it is only counted and digested */
+  keepBody: (headers: Headers) => boolean
 }
-
-/** Lengths in ms, each of its own phase; absent when the phase did not take place (kept connection, IP literal). */
-export type Timing = { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
-
-type Common = {
-  /** ms since 1970 UTC, of this machine's clock */
-  startedAt: number
-  /** the last byte or the failure, on `performance.now()` */
-  endedAt: number
-  timing: Timing
-  /** the peer's address, '' when there was no connection */
-  address: string
-}
-
-export type Truncated = false | 'length' | 'time' | 'disconnect'
-
-export type Answer = Common & {
-  kind: 'answered'
-  status: number
-  statusText: string
-  /** as received: order, case, repeats; octets as Latin-1 */
-  headers: [string, string][]
-  body: Body
-  truncated: Truncated
-  /** e.g. `TLSv1.3`; absent over plain TCP */
-  tls?: string
-}
-
-export type NoAnswer = Common & { kind: 'unanswered'; error: Error /** how far it got */; phase: Phase | 'sent' }
-/** Nothing left this machine, by our own fault: it says nothing about the site. */
-export type NotSent = Common & { kind: 'not-sent'; why: string }
-export type Exchange = Answer | NoAnswer | NotSent
 
 /** The total deadline passed, in the phase named. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
   readonly code = 'ERR_DEADLINE'
-  constructor(phase: Phase | 'sent', ms: number) {
+  constructor(phase: Phase, ms: number) {
     super(`no ${WAITING_FOR[phase]} within ${Math.round(ms)} ms`)
   }
 }
-const WAITING_FOR = {
+const WAITING_FOR: Record<Phase, string> = {
   dns: 'look-up',
   connect: 'connection',
   tls: 'TLS handshake',
   open: 'answer',
   sent: 'answer',
-} as const
+}
 
-/** The permit ran out before the bytes could leave. */
+/** Aborts a request inside undici that must not be sent any more. */
 class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
@@ -85,17 +74,17 @@ class NotSentError extends Error {
 /** Runs one exchange; never rejects, whatever the other side does. */
 export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
-    const visit = new Visit(ask, resolve)
-    if (ask.deadlineMs <= 0) return visit.outOfTime()
-    const asking = visit.beforeUse()
-    if (asking === undefined) visit.dispatch()
-    else void asking.then((refused) => refused === undefined && visit.dispatch())
-    visit.watch()
+    const running = new RunningExchange(ask, resolve)
+    if (ask.deadlineMs <= 0) return running.outOfTime()
+    const confirming = running.beforeUse()
+    if (confirming === undefined) running.dispatch()
+    else void confirming.then((refused) => refused === undefined && running.dispatch())
+    running.watch()
   })
 }
 
-/** undici's handler and the state of one exchange in one object: this is the hot path. */
-class Visit implements Dispatcher.DispatchHandler {
+/** The handler for undici and the state of one exchange in one object, since each page makes one. */
+class RunningExchange implements Dispatcher.DispatchHandler {
   readonly #ask: Ask
   readonly #resolve: (exchange: Exchange) => void
   readonly #startedAt = Date.now()
@@ -111,7 +100,7 @@ class Visit implements Dispatcher.DispatchHandler {
   #bytesBefore = 0
   #status = 0
   #statusText = ''
-  #headers: [string, string][] = []
+  #headers: Headers = []
   #body: Body | undefined
 
   constructor(ask: Ask, resolve: (exchange: Exchange) => void) {
@@ -119,7 +108,7 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
   }
 
-  /** There is no time left before it begins: nothing is connected to, and nothing is said of the site. */
+  /** The deadline had passed before the start: nothing is connected to, and nothing is said of the site. */
   outOfTime(): void {
     this.#end({ kind: 'not-sent', why: 'no time was left to send' })
   }
@@ -130,16 +119,16 @@ class Visit implements Dispatcher.DispatchHandler {
       way.waiting = this
       way.dispatch({ origin, path, method: 'GET', headers }, this)
     } catch (error) {
-      this.onResponseError(undefined, error as Error) // undici refuses a header or a path: said before any byte
+      this.onResponseError(undefined, error as Error) // undici refuses a header or a path before any byte is sent
     }
   }
 
-  /** Asked before the request is given a connection, and again when one has been made for it: why it may not be sent. */
+  /** Called before the request gets a connection, and again when one has been made for it. Returns why it may not be sent. */
   beforeUse(): Promise<Error | undefined> | undefined {
-    const asking = this.#done ? undefined : this.#ask.confirm()
-    if (asking === undefined) return undefined
+    const confirming = this.#done ? undefined : this.#ask.confirm()
+    if (confirming === undefined) return undefined
     this.#confirming = true
-    return asking.then(
+    return confirming.then(
       (why) => this.#confirmed(why),
       (error: Error) => this.#confirmed(error.message),
     )
@@ -151,7 +140,7 @@ class Visit implements Dispatcher.DispatchHandler {
     return this.#done ? new NotSentError(why ?? 'the exchange is over') : undefined
   }
 
-  /** Starts the clock: the send window while there is no connection, the whole deadline afterwards. */
+  /** Starts the timer: the send window until the request leaves, the whole deadline afterwards. */
   watch(): void {
     if (this.#done || this.#timer !== undefined) return
     const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
@@ -159,27 +148,23 @@ class Visit implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#done) {
-      controller.abort(new NotSentError('the exchange is over'))
-      return
-    }
-    const why = this.#ask.lastCheck()
+    const { way, lastCheck, deadlineMs } = this.#ask
+    this.#connection = way.connection()
+    const why = this.#done ? 'the exchange is over' : lastCheck(this.#connection?.address)
     if (why !== undefined) {
       this.#end({ kind: 'not-sent', why })
       controller.abort(new NotSentError(why))
       return
     }
-    this.#ask.way.waiting = undefined
+    way.waiting = undefined
     this.#controller = controller
     this.#sentAt = performance.now()
-    this.#connection = this.#ask.way.connection()
     if (this.#connection !== undefined) {
       this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
       this.#connection.reader = this
     }
     clearTimeout(this.#timer)
-    const left = Math.max(1, this.#ask.deadlineMs - (this.#sentAt - this.#start))
-    this.#timer = setTimeout(() => this.#late(this.#ask.deadlineMs), left)
+    this.#timer = setTimeout(() => this.#late(deadlineMs), Math.max(1, deadlineMs - (this.#sentAt - this.#start)))
     crashPointSoon('request.written')
   }
 
@@ -233,11 +218,11 @@ class Visit implements Dispatcher.DispatchHandler {
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
-  /** Octets that are no body (a head, chunk frames, trailers) are not seen one by one: their sum is watched. */
+  /** Bytes that belong to no body (a head, chunk frames, trailers) are not handed over one by one: their sum is limited. */
   onReading(): void {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
     if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
-    const error = Object.assign(new Error(`${bytes} octets that are no body`), { code: 'HPE_FLOOD' })
+    const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
     if (this.#body !== undefined) this.#answered('length')
     else this.#end({ kind: 'unanswered', error, phase: 'sent' })
     this.#controller?.abort(error)
@@ -248,7 +233,7 @@ class Visit implements Dispatcher.DispatchHandler {
     const phase = this.#phase()
     const stalled = performance.now() - this.#start > ms + OWN_STALL_MS
     if (this.#body !== undefined) this.#answered('time')
-    else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the permit in time' })
+    else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
     else if (phase !== 'sent' && stalled)
       this.#end({ kind: 'not-sent', why: 'this process stood still before it could send' })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
@@ -257,7 +242,7 @@ class Visit implements Dispatcher.DispatchHandler {
     else this.#controller.abort(reason)
   }
 
-  #phase(): Phase | 'sent' {
+  #phase(): Phase {
     return this.#sentAt > 0 ? 'sent' : (this.#ask.way.connection()?.phase ?? 'connect')
   }
 
@@ -276,7 +261,7 @@ class Visit implements Dispatcher.DispatchHandler {
     this.#done = true
     if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
     clearTimeout(this.#timer)
-    if (this.#connection !== undefined) this.#connection.reader = undefined
+    if (this.#connection?.reader === this) this.#connection.reader = undefined
     const endedAt = performance.now()
     const connection = this.#ask.way.connection()
     const timing: Timing = { totalMs: endedAt - this.#start }
@@ -289,7 +274,7 @@ class Visit implements Dispatcher.DispatchHandler {
     }
     if (this.#firstByteAt > 0) timing.firstByteMs = this.#firstByteAt - this.#sentAt
     const common: Common = { startedAt: this.#startedAt, endedAt, timing, address: connection?.address ?? '' }
-    this.#resolve(Object.assign(result, common)) // not spread: that costs as much as all the rest of this
+    this.#resolve(Object.assign(result, common))
   }
 }
 
@@ -300,13 +285,3 @@ function isDisconnect(error: Error): boolean {
   const code = 'code' in error ? error.code : undefined
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT'
 }
-
-function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): [string, string][] {
-  const headers: [string, string][] = []
-  if (!Array.isArray(raw)) return headers
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([text(raw[i]), text(raw[i + 1])])
-  return headers
-}
-
-const text = (value: Buffer | string | undefined): string =>
-  typeof value === 'string' ? value : (value?.toString('latin1') ?? '')

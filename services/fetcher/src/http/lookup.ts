@@ -1,16 +1,17 @@
 /**
- * From a host name to its addresses: one question per name at a time, answers kept briefly. Without servers of its
- * own it asks the system (hosts file, search list); with DNS_SERVERS it asks those, without the system's thread pool.
+ * From a host name to its addresses: one query per name at a time, answers cached briefly. By default the system resolves
+ * (hosts file, search list); with DNS_SERVERS those servers are asked, without the system's thread pool.
  */
 import { promises, lookup as systemLookup } from 'node:dns'
 import { SECOND } from '@decorum/protocol'
+import { within } from '@decorum/runtime'
 import { DNS_TIMEOUT_MS } from '../limits.ts'
 
 export type Address = { address: string; family: 4 | 6 }
 /** All addresses of a name; rejects with the system's error (`code` ENOTFOUND: the name does not exist). */
 export type Lookup = (host: string) => Promise<Address[]>
 
-/** The question was not answered in time. */
+/** The DNS query was not answered in time. */
 export class LookupTimeoutError extends Error {
   override readonly name = 'LookupTimeoutError'
   readonly code = 'EDNSTIMEOUT'
@@ -19,10 +20,10 @@ export class LookupTimeoutError extends Error {
   }
 }
 
-/** A kept answer lives no longer than this: a rebinding name is asked again, and every answer is judged anyway. */
+/** How long an answer is cached. Every answer is judged anyway, so a name that changes its address is no danger. */
 const KEEP_MS = 30 * SECOND
 const KEPT_NAMES = 10_000
-/** More addresses than this are cut: a thousand answers must not become a thousand attempts. */
+/** Further addresses are ignored, so that a thousand answers do not become a thousand attempts to connect. */
 const MAX_ADDRESSES = 16
 
 export function openLookup(
@@ -39,7 +40,7 @@ export function openLookup(
     }
     const running = asking.get(host)
     if (running !== undefined) return running
-    const question = inTime(ask(host), host)
+    const query = within(ask(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
       .then((all) => {
         const answer = all.slice(0, MAX_ADDRESSES)
         if (kept.size >= KEPT_NAMES) kept.clear()
@@ -47,16 +48,9 @@ export function openLookup(
         return answer
       })
       .finally(() => asking.delete(host))
-    asking.set(host, question)
-    return question
+    asking.set(host, query)
+    return query
   }
-}
-
-function inTime(answer: Promise<Address[]>, host: string): Promise<Address[]> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new LookupTimeoutError(host)), DNS_TIMEOUT_MS)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 const fromSystem: Lookup = (host) =>
@@ -80,7 +74,7 @@ function fromServers(servers: readonly string[]): Lookup {
   }
 }
 
-/** A family without records (ENODATA) says less than a server that failed; NXDOMAIN is said by both or by none. */
+/** The error that says most: a family without records (ENODATA) says less than a failed server; NXDOMAIN comes from both or none. */
 function worse(...answers: PromiseSettledResult<unknown>[]): Error {
   const errors = answers.flatMap((answer) =>
     answer.status === 'rejected' ? [answer.reason as NodeJS.ErrnoException] : [],

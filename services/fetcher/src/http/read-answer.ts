@@ -1,14 +1,14 @@
-/** ⑤ What an answer or its absence means, in one table: status or failure → what becomes of the visit. */
+/** What an answer or its absence means: status or failure → what it says about the URL and about the site. */
 import type { SiteLoad } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import { errors } from 'undici'
 import { BlockedAddressError, BlockedPortError, NoContactError } from './address-guard.ts'
-import type { Phase } from './connections.ts'
-import { type Answer, DeadlineError } from './exchange.ts'
+import { type Answer, type Phase, single } from './answer.ts'
+import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
 
-/** `nxdomain` and `no-contact` are told apart here; a page outcome writes them as dns and refused. */
+/** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
 export type Failure =
   | Extract<
       FailureReason,
@@ -17,13 +17,10 @@ export type Failure =
   | 'nxdomain'
   | 'no-contact'
 
-type Failed = {
-  error: Error /** '' when there is none */
-  code: string /** how far the exchange had come */
-  phase: Phase | 'sent'
-}
+/** `code` is '' when the error has none; `phase` is how far the exchange had come. */
+type Failed = { error: Error; code: string; phase: Phase }
 
-/** First row that fits wins. */
+/** The first row that fits decides. */
 const FAILURES: readonly [fits: (failed: Failed) => boolean, reason: Failure][] = [
   [({ error }) => error instanceof BlockedAddressError, 'blocked-address'],
   [({ error }) => error instanceof BlockedPortError, 'blocked-port'],
@@ -50,7 +47,7 @@ const PROTOCOL_CODES = new Set([
   'UND_ERR_NOT_SUPPORTED',
   'ERR_ASSERTION', // undici asserts on some impossible answers (status 099)
 ])
-/** undici gives these the code of a closed socket: an unasked 100 or 101, an answer to nothing. */
+/** undici gives these the code of a closed socket: an unasked 100 or 101, and an answer without a request. */
 const BAD_ANSWERS = new Set(['bad response', 'bad upgrade'])
 const TIMEOUT_CODES = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
@@ -59,7 +56,7 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
 ])
 
-export function failureOf(error: Error, phase: Phase | 'sent'): Failure {
+export function failureOf(error: Error, phase: Phase): Failure {
   const failed: Failed = { error, code: 'code' in error ? String(error.code) : '', phase }
   return FAILURES.find(([fits]) => fits(failed))?.[1] ?? 'reset'
 }
@@ -70,29 +67,20 @@ export const isFinal = (failure: Failure): boolean =>
 
 export type Meaning = 'asked-for-less' | 'redirect' | 'fetched'
 
-/** What a status means for a page: everything is an answer except a site that asks for silence, and a redirect. */
+/** What a status means for a page: a site that asks for less, a redirect, or otherwise an answer, whatever it says. */
 export function meaningOf(status: number): Meaning {
   if (status === 429 || status === 503) return 'asked-for-less'
   return isRedirect(status) ? 'redirect' : 'fetched'
 }
 
-/** What an answer says about the rate. @param now  Redis's clock, ms */
-export function moodOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): SiteLoad {
-  if (meaningOf(status) !== 'asked-for-less') return { kind: 'normal' }
+/** What an answer says about the site's load. @param now  Redis's clock, ms */
+export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): SiteLoad {
+  if (meaningOf(status) !== 'asked-for-less') return NORMAL_LOAD
   const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now)
   return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
+export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
+
 export const isRedirect = (status: number): boolean =>
   status === 301 || status === 302 || status === 303 || status === 307 || status === 308
-
-/** The one value of a header that may be given once; `undefined` when absent, `null` when given twice with two values. */
-export function single(headers: readonly [string, string][], name: string): string | undefined | null {
-  let found: string | undefined
-  for (const [given, value] of headers) {
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (found !== undefined && found !== value) return null
-    found = value
-  }
-  return found
-}

@@ -9,15 +9,15 @@ import {
   printableUrl,
   readUrl,
 } from '@decorum/protocol'
-import { single } from './read-answer.ts'
+import { single } from './answer.ts'
 
 export type Target =
   | { kind: 'none' }
   | { kind: 'target'; at: CrawlUrl; url: string }
-  | { kind: 'unusable'; why: string /** `scheme-not-supported` … */; refused: string }
+  | { kind: 'unusable'; why: string /** e.g. `scheme-not-supported` */; refused: string }
 
 /**
- * @param headers  as received; octets as Latin-1
+ * @param headers  as received; bytes as Latin-1
  * @param base     the URL that was requested
  */
 export function targetOf(headers: readonly [string, string][], base: string): Target {
@@ -25,10 +25,10 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
   if (location === undefined || location === '') return { kind: 'none' }
   if (location === null) return { kind: 'unusable', why: 'two different Location headers', refused: 'not-a-url' }
   if (location.length > MAX_URL_CHARS)
-    return { kind: 'unusable', why: `a Location of ${location.length} octets`, refused: 'url-too-long' }
-  // Raw octets in Location are UTF-8 in practice; what is not valid UTF-8 stays as it is.
-  const octets = Buffer.from(location, 'latin1')
-  const text = isUtf8(octets) ? octets.toString('utf8') : location
+    return { kind: 'unusable', why: `a Location of ${location.length} bytes`, refused: 'url-too-long' }
+  // Raw bytes in Location are UTF-8 in practice; others are taken as they are.
+  const bytes = Buffer.from(location, 'latin1')
+  const text = isUtf8(bytes) ? bytes.toString('utf8') : location
   const url = URL.parse(text, base)
   const at = url === null ? { refused: 'not-a-url' as const } : readUrl(url.href)
   if ('refused' in at)
@@ -36,7 +36,7 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
   return { kind: 'target', at, url: at.origin + at.path }
 }
 
-/** The candidate that a redirect's target becomes: the same wish, one hop on. */
+/** The candidate that a redirect's target becomes: like the one that was redirected, one hop further. */
 export function candidateOf(order: Order, agent: string, url: string): Candidate & { id: string } {
   return {
     id: hopId(order.id, order.hops, order.fence),

@@ -1,12 +1,12 @@
-/** What we say to a site: few headers, the same every time, no cookies, no referrer. */
+/** The request headers: few, the same every time, without cookies or a referrer. */
 import type { Agent } from '@decorum/config'
 
-/** Codings that decode.ts reads; nothing else is asked for. */
+/** The codings that decode.ts reads. */
 export const ACCEPTED_CODINGS = 'gzip, deflate, br, zstd'
 
 const known = new WeakMap<Agent, string[]>()
 
-/** Header list of an agent, as undici takes it: name, value, … */
+/** The headers of an agent, as undici takes them: name, value, name, value … */
 export function headersOf(agent: Agent): string[] {
   let list = known.get(agent)
   if (list === undefined) {

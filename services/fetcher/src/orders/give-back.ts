@@ -1,27 +1,52 @@
-/**
- * The octets of bodies lie outside the heap of JavaScript, and their garbage is expensive: every 64 MB of them starts a
- * collection of the whole heap (measured: half of what a bare loop pays for a page of 100 KB). What is known to be
- * needed no more is given back at once, and such a collection is not started at all.
- */
-import { isMarkedAsUntransferable } from 'node:worker_threads'
-
-/** Below, the call costs more than the collection does. */
-const WORTH_BYTES = 8 * 1024
-
-let done: ArrayBuffer[] = []
+/** Orders that end without a request: their reservation is given back, so that others can use the lane. */
+import type { Agents } from '@decorum/config'
+import type { Ledger, Resolution } from '@decorum/ledger'
+import { type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
+import type { ExchangeTools } from './tools.ts'
 
 /**
- * Gives back the memory under a chunk as undici handed it over. The caller knows that nobody reads it any more, but for
- * the parser that is still in it: so it happens after this tick, and the next socket is read into memory that is warm.
+ * Gives back a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects: when the ledger
+ * does not answer, the reservation ends by itself.
  */
-export function giveBack({ buffer }: Uint8Array): void {
-  // Node marks the memory that its small Buffers share.
-  if (buffer.byteLength < WORTH_BYTES || !(buffer instanceof ArrayBuffer) || isMarkedAsUntransferable(buffer)) return
-  if (done.push(buffer) === 1) process.nextTick(giveAllBack)
+export async function giveBack(
+  { agent, origin, fence }: Order,
+  { ledger, stats }: Pick<ExchangeTools, 'ledger' | 'stats'>,
+  why: 'stopping' | 'paced' | 'too-early' | 'unknown-agent',
+  waitMs?: number,
+): Promise<void> {
+  stats.refused(why)
+  const partition = ledger.partitionOf(origin)
+  const next: Resolution['next'] =
+    waitMs === undefined
+      ? { kind: 'release' }
+      : {
+          kind: 'defer',
+          until: ledger.now(partition) + waitMs,
+          why: why === 'unknown-agent' ? why : 'pace-group',
+        }
+  await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {})
 }
 
-function giveAllBack(): void {
-  const buffers = done
-  done = []
-  for (const buffer of buffers) if (!buffer.detached) buffer.transfer(0)
+/**
+ * Ends the candidate of an order that cannot be read: its lane would only send the same order again. Never rejects: when the
+ * ledger does not answer, the reservation ends by itself and the order comes again.
+ */
+export async function endUnreadable(
+  { agent, origin, fence, id, path, attempt, meta }: UnreadableOrder,
+  why: string,
+  { ledger, agents }: { ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'now'>; agents: Agents },
+): Promise<void> {
+  const partition = ledger.partitionOf(origin)
+  const about = {
+    id,
+    url: origin + path,
+    agent: agents.find(agent)?.name ?? agent,
+    at: Math.round(ledger.now(partition)),
+    attempts: attempt - 1,
+    meta,
+  }
+  const outcome = outcomeOf(about, { kind: 'invalid', reason: 'unreadable-order', detail: why.slice(0, 512) })
+  await ledger
+    .resolve(partition, [{ agent, origin, fence, dropped: [outcome], next: { kind: 'release' } }])
+    .catch(() => {})
 }

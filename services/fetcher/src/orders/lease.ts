@@ -1,47 +1,43 @@
 /**
- * ⑤ The permit as this process holds it: when it was asked for, how long it lasts, whether it may still be used. Two
- * clocks are read, because a suspended machine stops the monotonic one: the larger length counts.
+ * A lease as this process holds it: since when, how long it lasts, and whether it may still be used. Two clocks are read,
+ * because a suspended machine stops the monotonic one; the longer of both durations counts.
  */
 import type { HeldLane, LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
-import { crashPoint } from '@decorum/runtime'
-import { FRESH_PERMIT_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from '../limits.ts'
+import { crashPoint, pause } from '@decorum/runtime'
+import type { Confirm } from '../http/exchange.ts'
+import { FRESH_LEASE_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from '../limits.ts'
 
-/** Asks for a permit again that has grown old: undefined, at once or in the end, when the request may be sent; else why not. */
-export type Confirm = () => Promise<string | undefined> | undefined
-
-/** An instant on both clocks: the larger length since then counts. */
+/** An instant on both clocks. */
 export type Since = { monotonic: number; wall: number }
 export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
 const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)
 
-/** A permit, and how old the ledger's latest word on it is, ms. */
-export type AskedAgain = { age(): number; confirm: Confirm }
+/** How old the ledger's last word on a lease is, ms, and how to ask for a newer one. */
+export type Confirmed = { age(): number; confirm: Confirm }
 
 /**
- * A permit that is asked for again when it is not fresh any more.
- * @param since  when it was asked for
- * @param held   the lanes that the request holds by it, of one partition each
+ * @param since  when the lease was asked for
+ * @param held   the lanes that the request holds, those of one partition together
  */
-export function confirming(ledger: Pick<Ledger, 'confirm'>, since: Since, held: HeldLane[][]): AskedAgain {
-  let asked = since
+export function confirmedBy(ledger: Pick<Ledger, 'confirm'>, since: Since, held: HeldLane[][]): Confirmed {
+  let lastWord = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
     try {
       const answers = await Promise.all(held.map((lanes) => ledger.confirm(lanes)))
       const why = answers.find((answer) => answer !== 'granted')
-      if (why !== undefined) return `the permit was asked for again and refused: ${why}`
-      asked = asking
+      if (why !== undefined) return `the ledger did not confirm the lease: ${why}`
+      lastWord = asking
       return undefined
     } catch (error) {
-      if (error instanceof LedgerUnavailableError)
-        return 'the permit was asked for again, and the ledger did not answer'
+      if (error instanceof LedgerUnavailableError) return 'the ledger did not confirm the lease: it did not answer'
       throw error
     }
   }
-  const age = (): number => passed(asked)
-  return { age, confirm: () => (age() <= FRESH_PERMIT_MS ? undefined : ask()) }
+  const age = (): number => passed(lastWord)
+  return { age, confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()) }
 }
 
 export type Lease = {
@@ -49,32 +45,36 @@ export type Lease = {
   deadlineMs(): number
   /** why nothing may be sent any more, or undefined */
   lastCheck(): string | undefined
-  /** before each request; where it has something to ask, `lastCheck` goes by the answer */
+  /** to be called before each request; `lastCheck` then goes by the answer */
   confirm: Confirm
-  /** the same for what follows a first request under the same lease (hops of robots.txt) */
+  /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
   stillHeld(): string | undefined
-  /** ms since begin was called */
+  /** ms since the ledger was asked for the lease */
   age(): number
   readonly leaseMs: number
 }
 
+export type Durations = { fetchDeadlineMs: number; leaseMs: number }
+
 export class HeldLease implements Lease {
   readonly leaseMs: number
   readonly #since: Since
-  readonly #permit: AskedAgain
+  readonly #confirmed: Confirmed
   readonly #fetchDeadlineMs: number
   readonly #usableMs: number
 
   /**
-   * @param since        when the permit was first asked for: the reply may be late, the lease began without us
-   * @param leaseSpanMs  LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
+   * @param since     when the ledger was asked for the lease: it runs from then on, however late the reply comes
+   * @param leaseMs   as the ledger granted it
+   * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
    */
-  constructor(since: Since, permit: AskedAgain, leaseMs: number, fetchDeadlineMs: number, leaseSpanMs: number) {
+  constructor(since: Since, confirmed: Confirmed, leaseMs: number, settings: Durations) {
     this.leaseMs = leaseMs
     this.#since = since
-    this.#permit = permit
-    this.#fetchDeadlineMs = fetchDeadlineMs
-    this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(leaseSpanMs / 3, leaseMs / 10))
+    this.#confirmed = confirmed
+    this.#fetchDeadlineMs = settings.fetchDeadlineMs
+    const spareMs = settings.leaseMs - settings.fetchDeadlineMs
+    this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
   }
 
   age(): number {
@@ -86,85 +86,77 @@ export class HeldLease implements Lease {
   }
 
   lastCheck(): string | undefined {
-    return this.#permit.age() > SEND_WINDOW_MS ? `the permit is older than ${SEND_WINDOW_MS} ms` : this.stillHeld()
+    return this.#confirmed.age() > SEND_WINDOW_MS
+      ? `the ledger's last word on the lease is older than ${SEND_WINDOW_MS} ms`
+      : this.stillHeld()
   }
 
   confirm(): ReturnType<Confirm> {
-    return this.#permit.confirm()
+    return this.#confirmed.confirm()
   }
 
   stillHeld(): string | undefined {
-    return this.#isOver(this.age())
-  }
-
-  #isOver(age: number): string | undefined {
-    return age >= this.#usableMs ? 'the lease is over' : undefined
+    return this.age() >= this.#usableMs ? 'the lease is over' : undefined
   }
 }
 
-export type Begun =
-  | {
-      kind: 'lease'
-      lease: Lease /** the visit to the clock that was started with it */
-      clock?: { fence: number; delayMs: number }
-    }
-  | { kind: 'refused'; why: Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable' }
+/** A secondary lease of the host's lane, started together with the lane itself. */
+export type HostLease = { fence: number; delayMs: number }
 
-/** Times that begin may say 'early' to one order; each time it is asked again when the ledger says so. */
+export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable'
+
+export type Started =
+  | { kind: 'lease'; lease: Lease; hostLease: HostLease | undefined }
+  | { kind: 'refused'; why: StartRefusal }
+
+/** How often `start` may answer 'early' to one order. */
 const MAX_EARLY = 8
+/** A longer wait means that the delay has grown meanwhile: neither the slot nor the pace groups are kept for it. */
 const LONGEST_EARLY_MS = 1_000
 
 /**
- * Asks the ledger in the instant before the request, and again when it was too early.
- * @param fetchDeadlineMs  longest exchange
- * @param leaseSpanMs      LEASE_MS − FETCH_DEADLINE_MS: what the margin is taken from
- * @param clock            lane that is begun with the order's own, or not at all
+ * Asks the ledger for the lease right before the request, and again when it was too early.
+ * @param hostLane  the host's lane, which is started with the order's own, or not at all
  */
 export async function startLease(
   ledger: Pick<Ledger, 'start' | 'confirm'>,
   order: Order,
-  fetchDeadlineMs: number,
-  leaseSpanMs: number,
-  clock?: LaneRef,
-): Promise<Begun> {
+  settings: Durations,
+  hostLane?: LaneRef,
+): Promise<Started> {
   const { agent, origin, fence, version, delayMs } = order
-  // every request whose URL is a robots.txt is the one robots fetch of its origin
+  // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
+  const request = { kind, agent, origin, fence, version, delayMs, ...(hostLane && { clock: hostLane }) }
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const since = sinceNow()
     crashPoint('start.before')
-    let permit: StartAnswer
+    let answer: StartAnswer
     try {
-      const own = { kind, agent, origin, fence, version, delayMs }
-      permit = await ledger.start(clock === undefined ? own : { ...own, clock })
+      answer = await ledger.start(request)
     } catch (error) {
-      // If the script ran and its reply was lost, the lease ends by itself; nothing is sent under it.
+      // When the script ran and its reply was lost, the lease ends by itself. Nothing is sent under it.
       if (error instanceof LedgerUnavailableError) return { kind: 'refused', why: 'ledger-unavailable' }
       throw error
     }
-    if (permit.kind === 'granted') {
+    if (answer.kind === 'granted') {
       crashPoint('start.after')
-      // Asked a little ahead, so that the reply is here when the lane opens: the rest is waited out by our own clock.
-      if (permit.waitMs !== undefined) await exactly(permit.waitMs)
+      // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
+      if (answer.waitMs !== undefined) await exactly(answer.waitMs)
       const held: HeldLane[] = [{ agent, origin, fence, version }]
-      if (clock !== undefined && permit.clock !== undefined) held.push({ ...clock, fence: permit.clock.fence })
-      const asked = confirming(ledger, since, [held])
-      const lease = new HeldLease(since, asked, permit.leaseMs, fetchDeadlineMs, leaseSpanMs)
-      return permit.clock === undefined ? { kind: 'lease', lease } : { kind: 'lease', lease, clock: permit.clock }
+      if (hostLane !== undefined && answer.clock !== undefined) held.push({ ...hostLane, fence: answer.clock.fence })
+      const lease = new HeldLease(since, confirmedBy(ledger, since, [held]), answer.leaseMs, settings)
+      return { kind: 'lease', lease, hostLease: answer.clock }
     }
-    if (permit.kind === 'refused') return permit
-    if (permit.waitMs > LONGEST_EARLY_MS) break // its delay has grown: neither a slot nor other clocks wait for that
-    await later(permit.waitMs)
+    if (answer.kind === 'refused') return answer
+    if (answer.waitMs > LONGEST_EARLY_MS) break
+    await pause(answer.waitMs)
   }
   return { kind: 'refused', why: 'too-early' }
 }
 
-/** Waits; a whole millisecond more than asked, since timers may fire a fraction early. */
-export const later = (ms: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.min(ms, 60_000))))
-
-/** Waits at least that long, and as little more as a timer of whole milliseconds allows. */
+/** Waits at least that long, and as little more as timers of whole milliseconds allow. */
 async function exactly(ms: number): Promise<void> {
   const until = performance.now() + ms
   for (let left = ms; left > 0; left = until - performance.now()) {

@@ -1,7 +1,7 @@
 /**
- * ④ Orders out of the queue into slots. A job ends as soon as each of its orders has found a slot: from there on the
- * lease is the authority, and BullMQ neither retries nor repeats anything. While all slots are taken the job waits,
- * the queue behind it fills, and the gateways stop taking lanes: back-pressure by standing still.
+ * Orders out of the queue into slots. A job ends as soon as each of its orders has a slot: from then on the lease decides, and
+ * BullMQ repeats nothing. While all slots are taken the job waits, the queue behind it fills, and the gateways stop reserving
+ * lanes: that is the back-pressure.
  */
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { closeWithin, crashPoint } from '@decorum/runtime'
@@ -26,8 +26,8 @@ export type OrdersInOptions = {
 }
 
 /**
- * Jobs of one partition that may be in hand at once: while one is being placed the next are on their way. More where there
- * are many slots to keep busy over the time that a job takes to come; never more orders than two slots in five would take.
+ * Jobs of one partition that are worked on at once, so that the next ones arrive while one is placed: more when there are many
+ * slots to fill, but never more orders than two fifths of the slots.
  */
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
@@ -43,7 +43,7 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
           throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
         }
         crashPoint('orders.received')
-        worker.concurrency = jobsAtOnce(slots.size) // the slots may have become more or fewer
+        worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
         const placed = orders.map((read) => {
           if (read.ok) return slots.place(() => carryOut(read.order))
           stats.badOrders++
@@ -60,7 +60,7 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
         concurrency: jobsAtOnce(slots.size),
         runRetryDelay: 1_000, // Redis was away
         lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
-        maxStalledCount: 0, // a job whose process died is not run again: its leases end by themselves
+        maxStalledCount: 0, // a job whose process died is not run again; its leases end by themselves
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
       },
@@ -68,10 +68,10 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
     worker.on('failed', (job, error) =>
       log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
     )
-    let said = '' // an outage is tried again every second
+    let logged = '' // during an outage the same error comes every second
     worker.on('error', ({ message }) => {
-      if (message !== said) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
-      said = message
+      if (message !== logged) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
+      logged = message
     })
     return worker
   })

@@ -1,4 +1,4 @@
-/** How many orders may be under way at once. What finds all slots taken waits: first come, first served. */
+/** How many orders may run at once. Further ones wait, first come, first served. */
 
 export type Slots = {
   /** how many there are; may be changed at any time */
@@ -18,11 +18,11 @@ export function openSlots(count: number): Slots {
   let size = count
   let taken = 0
   const queue: (() => void)[] = []
-  let watchers: (() => void)[] = []
+  let emptied: (() => void)[] = []
   const start = (task: () => Promise<void>): undefined => {
     taken++
     void task().then(ended, (error: unknown) => {
-      ended() // a fault of ours: it is heard as an unhandled rejection, and costs no slot
+      ended() // a fault of this program: the slot is free again, and the rejection stays unhandled, so that it is noticed
       throw error
     })
   }
@@ -30,8 +30,8 @@ export function openSlots(count: number): Slots {
     taken--
     fill()
     if (taken > 0) return
-    for (const tell of watchers) tell()
-    watchers = []
+    for (const tell of emptied) tell()
+    emptied = []
   }
   const fill = (): void => {
     while (taken < size && queue.length > 0) queue.shift()?.()
@@ -60,6 +60,6 @@ export function openSlots(count: number): Slots {
       })
     },
     empty: () =>
-      taken === 0 && queue.length === 0 ? Promise.resolve() : new Promise((tell) => void watchers.push(tell)),
+      taken === 0 && queue.length === 0 ? Promise.resolve() : new Promise((tell) => void emptied.push(tell)),
   }
 }

@@ -1,48 +1,35 @@
-/** One fetching process: ledger, connections, slots, sink, orders. Its HTTP door is opened by whoever starts it. */
+/** The work of one fetching process: ledger, connections, slots, sink, orders. */
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { endIfUnfit, queueConnection } from '@decorum/runtime'
+import { endIfUnfit, queueConnection, type Role } from '@decorum/runtime'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
 import { openLookup } from '../http/lookup.ts'
-import { GRANT_AHEAD_MS } from '../limits.ts'
+import { START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
+import { endUnreadable } from '../orders/give-back.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
 import { openPace } from '../orders/pace.ts'
 import { openSlots } from '../orders/slots.ts'
-import { endUnreadable } from '../orders/unreadable-order.ts'
+import type { Tools } from '../orders/tools.ts'
 import { siteAnswers } from '../robots/site-answers.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
-import { openSink } from '../sink/sink.ts'
+import { openSink } from '../sink/open-sink.ts'
+import type { Sink } from '../sink/sink.ts'
 import { openStats } from './stats.ts'
 
-export type Fetching = {
-  registry: Registry
-  /** the ledger answers, and nobody has asked to stop */
-  isReady(): boolean
-  /** No new permits; what was begun ends; then everything is closed. */
-  stop(): Promise<void>
-}
-
-/** @throws SettingsError for a sink that is none, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
-export async function startFetching(config: Config, log: Logger): Promise<Fetching> {
+/** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
+export async function startFetching(config: Config, log: Logger): Promise<Role> {
   const { agents, guard } = config
-  const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents })
-  const own = await open(config.ARCHIVE_DIR)
-  const onError = (error: unknown): void => log.error({ err: error }, 'pages of a crawl')
-  const sink =
-    config.DECORUM_CRAWLS === ''
-      ? own
-      : openCrawlSinks({ folder: config.DECORUM_CRAWLS, own, ownFolder: config.ARCHIVE_DIR, open, onError })
+  const sink = await sinkOf(config, log)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
     leaseMs: config.LEASE_MS,
     quarantineMs: config.QUARANTINE_MS,
-    grantAheadMs: GRANT_AHEAD_MS,
+    grantAheadMs: START_AHEAD_MS,
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
@@ -50,13 +37,9 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
   const slots = openSlots(config.FETCH_CONCURRENCY)
-  const stats = openStats({
-    size: config.FETCH_CONCURRENCY,
-    used: () => slots.taken,
-    waiting: () => slots.waiting,
-  })
+  const stats = openStats(slots)
   let stopping = false
-  const tools = {
+  const tools: Tools = {
     ledger,
     connections,
     agents,
@@ -73,7 +56,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
   }
 
   const member = { id: randomUUID(), role: 'fetcher', slots: config.FETCH_CONCURRENCY }
-  // Silence is its own message, unless the ledger wants none of us.
+  // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
   const announce = () => void ledger.announce(member).catch((error: unknown) => endIfUnfit(error, log))
   announce()
   const pulse = setInterval(announce, SECOND)
@@ -85,7 +68,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
     slots,
     stats,
     carryOut: (order) => carryOut(order, tools),
-    endUnreadable: (order, why) => endUnreadable(order, why, { ledger, agents }),
+    endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })
   return {
@@ -102,4 +85,14 @@ export async function startFetching(config: Config, log: Logger): Promise<Fetchi
       await ledger.close()
     },
   }
+}
+
+/** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
+async function sinkOf(config: Config, log: Logger): Promise<Sink> {
+  const { agents } = config
+  const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents })
+  const own = await open(config.ARCHIVE_DIR)
+  if (config.DECORUM_CRAWLS === '') return own
+  const onError = (error: unknown): void => log.error({ err: error }, 'pages of a crawl')
+  return openCrawlSinks({ folder: config.DECORUM_CRAWLS, own, ownFolder: config.ARCHIVE_DIR, open, onError })
 }

@@ -1,5 +1,9 @@
-/** What this process did, counted in plain numbers (the road is hot) and shown to Prometheus when asked. */
+/** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { StartRefusal } from '../orders/lease.ts'
+
+/** Why an order sent nothing. */
+export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent'
 
 export type Stats = {
   started: number
@@ -7,7 +11,7 @@ export type Stats = {
   stale: number
   unheard: number
   broken: number
-  refused(why: string): void
+  refused(why: Refusal): void
   exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
   sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
   badJobs: number
@@ -15,8 +19,8 @@ export type Stats = {
   readonly registry: Registry
 }
 
-/** @param slots  the fetcher's slots and how many of them are taken */
-export function openStats(slots: { size: number; used(): number; waiting(): number }): Stats {
+/** @param slots  of the fetcher, read whenever the metrics are */
+export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }): Stats {
   const registry = new Registry()
   const refusals = new Map<string, number>()
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
@@ -39,7 +43,7 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
     },
     sinkFailed(error, log) {
       sinkFailures++
-      if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk says it once in a while
+      if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
       sinkSaidAt = performance.now()
       log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
     },
@@ -66,15 +70,15 @@ export function openStats(slots: { size: number; used(): number; waiting(): numb
       },
     })
   gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
-  gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.used())
-  gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting())
+  gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.taken)
+  gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting)
   gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
-  counter('decorum_fetcher_stale_total', 'leases that had ended before they were handed back', () => stats.stale)
-  counter('decorum_fetcher_ledger_unheard_total', 'words to the ledger that had to be said again', () => stats.unheard)
+  counter('decorum_fetcher_stale_total', 'leases that had ended before they were completed', () => stats.stale)
+  counter('decorum_fetcher_ledger_unheard_total', 'calls of the ledger that had to be repeated', () => stats.unheard)
   counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
   counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
   counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
-  counter('decorum_fetcher_body_bytes_total', 'octets of bodies, as on the wire', () => bytes)
+  counter('decorum_fetcher_body_bytes_total', 'bytes of bodies, as on the wire', () => bytes)
   counter('decorum_fetcher_sink_failures_total', 'pages that could not be kept', () => sinkFailures)
   const table = (
     name: string,

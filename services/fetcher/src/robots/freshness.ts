@@ -1,15 +1,15 @@
-/** How long an answer says it stays good: Cache-Control, Expires and Age by the grammar of http-cache-semantics. */
+/** How long an answer stays fresh: Cache-Control, Expires and Age, as http-cache-semantics reads them. */
 import { SECOND } from '@decorum/protocol'
 import CachePolicy from 'http-cache-semantics'
 
-/** Headers that say something about freshness; a bare Last-Modified says nothing. */
+/** Directives about freshness. A Last-Modified alone says nothing about it. */
 const SPEAKS = /(^|[\s,])(max-age|no-store|no-cache|immutable|must-revalidate)($|[\s,=;])/i
 const COUNTED = new Set(['cache-control', 'expires', 'age', 'date', 'pragma'])
 
 /**
  * @param headers  as received, of a robots.txt answer
  * @returns        ms, unclamped; undefined when the headers do not say
- * Not `timeToLive()`: it adds stale-if-error, and whether a stale copy may be used is not the server's decision here.
+ * `timeToLive()` is not used, because it adds stale-if-error, and a policy decides here how long a stale copy may be used.
  */
 export function freshForMs(headers: readonly [string, string][]): number | undefined {
   const fields: Record<string, string> = {}
@@ -21,13 +21,13 @@ export function freshForMs(headers: readonly [string, string][]): number | undef
   }
   const { expires, pragma } = fields
   if (expires === undefined && pragma === undefined && !SPEAKS.test(fields['cache-control'] ?? '')) return undefined
-  // Status 200: a 404 or a 304 stays good as long as its headers say, whatever a browser's cache would store.
+  // Status 200: a 404 or a 304 stays fresh as long as its headers say, whatever a browser's cache would store.
   const policy = new CachePolicy(
     { url: '/robots.txt', method: 'GET', headers: {} },
     { status: 200, headers: fields },
     { shared: false, cacheHeuristic: 0 },
   )
-  // Headers speak in whole seconds; what is missing from one is the time that this reading took.
+  // Headers give whole seconds; a missing fraction is only the time that this calculation took.
   const ms = Math.ceil(Math.max(0, policy.maxAge() - policy.age())) * SECOND
   return Number.isFinite(ms) ? ms : undefined
 }

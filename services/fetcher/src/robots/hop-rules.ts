@@ -1,9 +1,8 @@
 /**
- * Where a redirected robots.txt may lead (docs/robots.md): a URL that the rules of its origin forbid is not requested, nor is
- * one of another origin that its last known rules forbade, or whose robots.txt is unreachable. An origin of which nothing is
- * known may be visited: a site may keep its robots.txt elsewhere.
+ * Where a redirected robots.txt may lead (docs/robots.md). Not requested is a URL that the rules of its origin forbid; at
+ * another origin also one that its last known rules forbade, or any while its robots.txt is unreachable. An origin of which
+ * nothing is known may be requested, because a site may keep its robots.txt elsewhere.
  */
-
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { tokensOf } from '@decorum/politeness'
@@ -13,8 +12,8 @@ import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsSt
 export type ForbidsHop = (origin: string, path: string) => Promise<string | undefined>
 
 /**
- * @param asking  the origin whose robots.txt is asked for. It has just answered, so an outage of it has ended; and where it
- *                sends us on its own ground it overrules what it said in a file that has expired.
+ * @param asking  the origin whose robots.txt is fetched. It has just answered, so its outage has ended, and a redirect within
+ *                the origin counts more than its expired rules
  * @param now     Redis's clock, ms
  */
 export function hopRules(
@@ -24,7 +23,7 @@ export function hopRules(
   now: () => number,
 ): ForbidsHop {
   return async (origin, path) => {
-    if (path === '/robots.txt') return undefined // it may always be asked for (RFC 9309 §2.2.2)
+    if (path === '/robots.txt') return undefined // always allowed (RFC 9309 §2.2.2)
     const partition = ledger.partitionOf(origin)
     const body = (hash: string) => ledger.body(partition, hash)
     try {
@@ -55,7 +54,7 @@ async function verdictOf(
   const policy = policies[agent.profile]
   const hash = needsRules(state, policy, now)
   if (hash === undefined) return judge(state, url, tokensOf(agent), policy, now)
-  const octets = await body(hash)
-  if (octets === undefined) return 'unreadable'
-  return judge({ ...state, rules: parseRobots(octets, { policy }) }, url, tokensOf(agent), policy, now)
+  const rules = await body(hash)
+  if (rules === undefined) return 'unreadable'
+  return judge({ ...state, rules: parseRobots(rules, { policy }) }, url, tokensOf(agent), policy, now)
 }

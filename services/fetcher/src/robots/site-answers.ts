@@ -1,7 +1,7 @@
 /**
- * When pages of an origin last answered well, as far as this process has seen. Told with the next failure of its
- * robots.txt: after a month of failures a profile may let in who finds the site otherwise accessible (docs/spec/robots.md §6,
- * `google`). What is forgotten here, or seen by another process alone, leaves the origin shut: slower, never ruder.
+ * When pages of an origin last answered, as far as this process knows. It is recorded with the next failure of the origin's
+ * robots.txt: after a month of failures the profile `google` allows a site whose pages answer (docs/spec/robots.md §6). When
+ * this process has forgotten it, or another process saw the answers, the origin stays closed.
  */
 import type { Agents } from '@decorum/config'
 import { type Instant, policies, type RobotsEvent, type RobotsState, step } from '@decorum/robots'
@@ -9,14 +9,14 @@ import { type Instant, policies, type RobotsEvent, type RobotsState, step } from
 export type SiteAnswers = {
   /** A page of the origin answered with this status. */
   heard(origin: string, status: number, at: Instant): void
-  /** The state before `event` is told to it: with the news, when the event is a failure and there is any. */
+  /** The state before `event`; when the event is a failure, with the time of the last page that answered. */
   toldTo(state: RobotsState, origin: string, event: RobotsEvent): RobotsState
 }
 
 /** Origins remembered at once, the latest ones. */
 const REMEMBERED = 10_000
 
-/** Remembers nothing when no agent's profile would read it. */
+/** Remembers nothing when no agent's profile uses it. */
 export function siteAnswers({ list }: Agents): SiteAnswers {
   const isRead = list.some(({ profile }) => policies[profile].afterwards === 'open-if-site-answers')
   const latest = new Map<string, Instant>()

@@ -1,7 +1,7 @@
 /**
- * Pages as WARC 1.1 (ISO 28500), by warcio: response and request of each exchange, gzip per record, one writer per
- * process. A file is called `….open` while it is written; a killed writer leaves one whose complete records all read.
- * Bodies are stored as they came over the wire, content coding included; only the transfer coding is gone.
+ * Pages as WARC 1.1 (ISO 28500), by warcio: response and request of each exchange, one gzip member per record, one writer per
+ * process. A file is called `….open` while it is written; all complete records of a killed writer can be read. Bodies are
+ * stored as they came over the wire, with their content coding and without the transfer coding.
  */
 import { createHash, hash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -10,21 +10,21 @@ import { constants, gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import { WARCRecord } from 'warcio'
+import type { Answer } from '../http/answer.ts'
 import { base32, sha1 } from '../http/digest.ts'
-import type { Answer } from '../http/exchange.ts'
+import { openTurns } from '../http/turns.ts'
 import type { Page, Sink } from './sink.ts'
-import { openTurns } from './turns.ts'
-import { openWarcFiles } from './warc-files.ts'
+import { type IndexEntry, openWarcFiles } from './warc-files.ts'
 
 const gzip = promisify(gzipCallback)
 const VERSION = 'WARC/1.1' as const
 const LARGE_AT_ONCE = 2
-/** A GET has no payload. */
+/** Of a request, which has no payload. */
 const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
 
 /**
- * @param folder  exists or is made
- * @param limits  when a file is closed and the next begun
+ * @param folder  is made when it does not exist
+ * @param limits  of one file; then the next one is started
  */
 export async function openArchive(
   folder: string,
@@ -32,8 +32,8 @@ export async function openArchive(
   limits?: { maxBytes?: number; maxAgeMs?: number },
 ): Promise<Sink> {
   const files = await openWarcFiles(folder, (file) => warcinfo(file, agents), limits)
-  // Large pages are in memory as a whole while they are packed and written, two at a time: at most about four times
-  // PAGE_MAX_BYTES each, for the block, the record and what gzip makes of it.
+  // A large page is in memory as a whole while it is packed and written, at most about four times: the block, the record, and
+  // what gzip makes of it. So only two of them are packed at a time.
   const inTurn = openTurns(LARGE_AT_ONCE)
   return {
     keepsBodies: true,
@@ -50,7 +50,7 @@ export async function openArchive(
 
 type WarcFields = [string, string][]
 
-/** @throws Error when what a temporary file holds is not what came over the wire: it is not kept under its digest */
+/** The body from its temporary file. @throws Error when the file no longer has the bytes that were digested */
 async function readWhole({ body }: Answer, digest: Uint8Array): Promise<Uint8Array[]> {
   const read = createHash('sha1')
   const chunks: Uint8Array[] = []
@@ -58,19 +58,16 @@ async function readWhole({ body }: Answer, digest: Uint8Array): Promise<Uint8Arr
     read.update(chunk)
     chunks.push(chunk)
   }
-  if (!read.digest().equals(digest)) throw new Error('the octets of a body are not those that were digested')
+  if (!read.digest().equals(digest)) throw new Error('the bytes of a body are not those that were digested')
   return chunks
 }
 
-/** The chunks that were digested, whose memory nobody has taken meanwhile. */
+/** @throws Error when the memory of a chunk was freed meanwhile, which would be a fault of this program */
 function assertWhole({ body }: Answer, kept: Uint8Array[]): Uint8Array[] {
   const bytes = kept.reduce((total, chunk) => total + chunk.length, 0)
-  if (bytes !== body.bytes) throw new Error(`${bytes} of ${body.bytes} octets of a body were at hand`)
+  if (bytes !== body.bytes) throw new Error(`${bytes} of ${body.bytes} bytes of a body are in memory`)
   return kept
 }
-
-/** One line of the CDXJ index, without the place, which only the file knows. */
-export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
 
 async function pack({
   kind,
@@ -113,11 +110,11 @@ async function pack({
   return { records, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
 }
 
-/** Records up to this size are packed on the spot: handing them to another thread costs more (measured). */
+/** Smaller records are packed on the spot, because handing them to another thread costs more (bench `fetch`, archive on). */
 const PACK_HERE_BYTES = 4_096
 /**
- * They need no longer window than that, smaller tables are set up in two thirds of the time, and what comes out is
- * hardly longer than what goes in: zlib would take 16 KB for it, outside the heap.
+ * zlib settings for small records. A longer window would be of no use, smaller tables are set up in two thirds of the time, and
+ * the output needs no buffer of 16 KB outside the heap.
  */
 const SMALL_TABLES = { windowBits: 13, memLevel: 6, chunkSize: PACK_HERE_BYTES }
 
@@ -135,30 +132,30 @@ async function record(
   if (type === 'metadata') warcHeaders.push(['WARC-Payload-Digest', digest])
   const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, [])
   made.warcHeaders.headers.set('Content-Length', String(block.reduce((bytes, chunk) => bytes + chunk.length, 0)))
-  // Put together here: warcio's serializer reads a block as a stream, which costs three times as much.
-  const octets = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
-  return octets.length <= PACK_HERE_BYTES ? gzipSync(octets, SMALL_TABLES) : gzip(octets, { level: levelFor(octets) })
+  // Not by warcio's serializer: it reads a block as a stream, which costs three times as much (bench `fetch`, archive on).
+  const whole = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
+  return whole.length <= PACK_HERE_BYTES ? gzipSync(whole, SMALL_TABLES) : gzip(whole, { level: levelFor(whole) })
 }
 
-/** A page that waits too long for its turn is not kept, so large ones are not packed for longer than it is worth. */
+/** Larger records are packed quickly rather than well, because a page that waits too long is not kept. */
 const LARGE_BYTES = 128 * 1024
 const SAMPLE_BYTES = 16 * 1024
 
 /**
- * zlib's usual level for what is small. 10 MiB of text cost 295 ms at that level, 117 ms at level 3, and grow by 1.5 %;
- * 10 MiB of noise (images, what is packed already) cost 272 ms at any level and shrink by nothing: 12 ms when stored.
+ * zlib's default level for small records. 10 MiB of text take 295 ms at that level; at level 3 they take 117 ms and 1.5 % more
+ * space. 10 MiB of images take 272 ms at any level and do not shrink; stored without packing they take 12 ms.
  */
-function levelFor(octets: Uint8Array): number {
-  if (octets.length < LARGE_BYTES) return constants.Z_DEFAULT_COMPRESSION
-  const middle = octets.length >> 1
-  const sample = gzipSync(octets.subarray(middle, middle + SAMPLE_BYTES), { level: 1 })
+function levelFor(whole: Uint8Array): number {
+  if (whole.length < LARGE_BYTES) return constants.Z_DEFAULT_COMPRESSION
+  const middle = whole.length >> 1
+  const sample = gzipSync(whole.subarray(middle, middle + SAMPLE_BYTES), { level: 1 })
   return sample.length > SAMPLE_BYTES * 0.95 ? 0 : 3
 }
 const RECORD_END = Buffer.from('\r\n\r\n')
 
 /**
- * The head as received, octet by octet, except that the body behind it is no longer chunked. (undici gives the reason
- * phrase decoded as UTF-8 and the header fields as octets.)
+ * The head as received, byte by byte, except that the stored body is no longer chunked. undici decodes the reason phrase as UTF-8
+ * and gives the header fields as bytes.
  */
 function responseHead({ status, statusText, headers }: Answer): Buffer {
   let fields = ''

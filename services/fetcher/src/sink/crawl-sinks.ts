@@ -1,7 +1,7 @@
 /**
- * Pages of several crawls that one fleet fetches, each kept where its own crawl wants it, whichever fetcher got it. A crawl
- * leaves a note in the folder DECORUM_CRAWLS: `<run>.json`, where the ids of its candidates begin with `<run>-`; the note
- * `default.json` speaks for all other candidates.
+ * Pages of several crawls that one fleet fetches, each kept where its own crawl wants it. A crawl writes a note into the folder
+ * DECORUM_CRAWLS: `<run>.json`, where the ids of its candidates begin with `<run>-`. The note `default.json` is for all other
+ * candidates.
  */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { ArchiveRef } from '@decorum/protocol'
 import type { Page, Sink } from './sink.ts'
 
-/** @param out  no longer there: the crawl was given up, and nothing is kept. @param pages  '': it wants none kept */
+/** `out`: when this folder is gone, the crawl was given up and nothing is kept. `pages`: where to; '' keeps none. */
 type Note = { out: string; pages: string }
 type Kept = Note & { sink: Promise<Sink> | undefined }
 
@@ -50,7 +50,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
     try {
       return JSON.parse(await readFile(join(folder, `${run}.json`), 'utf8')) as Note
     } catch {
-      return undefined // gone in the meantime
+      return undefined // removed meanwhile
     }
   }
 

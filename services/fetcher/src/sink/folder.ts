@@ -1,16 +1,16 @@
-/** Pages as files: for each URL its decoded body and a JSON beside it, in a folder per host. The latest visit stays. */
+/** Pages as files: for each URL its decoded body and a JSON file with the rest, in a folder per host. The latest page stays. */
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { single } from '../http/answer.ts'
 import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '../http/decode.ts'
 import { base32 } from '../http/digest.ts'
-import { single } from '../http/read-answer.ts'
 import { DECODED_MAX_BYTES } from '../limits.ts'
 import type { Page, Sink } from './sink.ts'
 
 /**
- * Bodies pass piece by piece from the wire's octets to the file, in turn with all others that are unpacked in this
- * process (decode.ts says how many); none is in memory as a whole.
+ * Bodies are decoded into the file piece by piece, so none is in memory as a whole. How many are decoded at a time in this
+ * process: decode.ts.
  */
 export async function openFolder(folder: string): Promise<Sink> {
   await mkdir(folder, { recursive: true })
@@ -21,7 +21,7 @@ export async function openFolder(folder: string): Promise<Sink> {
       const { host } = new URL(page.url)
       const place = join(safe(host), hash('sha256', page.url, 'hex').slice(0, 32))
       const path = join(folder, place)
-      const part = `${path}.${process.pid}-${serial++}.part` // nobody reads half a file
+      const part = `${path}.${process.pid}-${serial++}.part` // so that no reader sees half a file
       const { body } = page.answer
       const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
       return inTurn(async () => {
@@ -30,7 +30,7 @@ export async function openFolder(folder: string): Promise<Sink> {
           const { bytes, ...note } = await writeBody(part, page, signal)
           const digest = `sha1:${base32(await body.digest())}`
           const said = JSON.stringify(describe(page, { digest, ...note }))
-          signal.throwIfAborted() // later than this the body may be gone, and both files are written or none
+          signal.throwIfAborted() // later the body may be discarded; from here on both files are written
           await rename(part, `${path}.body`)
           await writeFile(part, `${said}\n`, { flag: 'wx' })
           await rename(part, `${path}.json`)
@@ -44,24 +44,24 @@ export async function openFolder(folder: string): Promise<Sink> {
   }
 }
 
-/** Host names are letters, digits, dots and dashes; the brackets and colons of IPv6 and ports are not for every file system. */
+/** A host as a file name: not every file system allows the brackets and colons of IPv6 addresses and ports. */
 const safe = (host: string): string => host.replace(/[^a-z0-9.-]/gi, '_').replace(/^\.+/, '_')
 
 type Note = { coding: Coding; cut: Decoded['cut']; undecodable?: string }
 type Written = Note & { bytes: number }
 
-/** A body that does not decode is kept as it came: it is what the site said. */
+/** A body that does not decode is kept as it came. */
 async function writeBody(path: string, { answer }: Page, signal: AbortSignal): Promise<Written> {
   const file = await open(path, 'wx')
   try {
     const write = async (coding: Coding, complete: boolean): Promise<Written> => {
       let at = 0
-      const reserve = async (chunk: Uint8Array): Promise<void> => {
+      const take = async (chunk: Uint8Array): Promise<void> => {
         signal.throwIfAborted()
         await writeAll(file, chunk, at)
         at += chunk.length
       }
-      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, reserve)
+      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, take)
       const kept = Math.min(bytes, DECODED_MAX_BYTES)
       await file.truncate(kept)
       return { coding, cut, bytes: kept }

@@ -1,4 +1,7 @@
-/** Sort-friendly URI: the host's labels turned round, so that an index lies in order of registered names. */
+/**
+ * Sort-friendly form of a URL: the labels of the host in reverse order, so that an index is sorted by registered names.
+ * warcio's own `getSurt` is not used, because it reverses IPv4 addresses and merges hosts with and without `www.`.
+ */
 
 /** `https://www.example.com:8080/a?b` → `com,example,www:8080)/a?b`. IP literals stay as they are. */
 export function surt(url: string): string {

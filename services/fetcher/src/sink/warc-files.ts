@@ -1,25 +1,27 @@
-/** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are done. */
+/** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are complete. */
 import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
-import type { IndexEntry } from './archive.ts'
 import { surt } from './surt.ts'
+
+/** One line of the CDXJ index, without its place in the file. */
+export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
 
 export type WarcFiles = {
   /**
-   * Appends records that belong together; the first is the one that the reference names.
-   * @param signal  when it aborts before they are being written, they are not written
+   * Appends records that belong together. The reference is to the first one.
+   * @param signal  when it aborts before writing has started, nothing is written
    */
   append(records: Uint8Array[], index: IndexEntry, signal: AbortSignal): Promise<ArchiveRef>
   close(): Promise<void>
 }
 
-/** What tools for archives expect of one file: about 1 GB, and not older than an hour when it is complete. */
+/** When a file is complete: archive tools expect files of about 1 GB, and readers do not wait for longer than an hour. */
 const MAX_BYTES = 1_000_000_000
 const MAX_AGE_MS = HOUR
 
-/** Octets that are written in one call when many pages come together. */
+/** Bytes that are written in one call when many pages come together. */
 const MAX_WRITE_BYTES = 8 * 1024 * 1024
 
 type Current = { file: FileHandle; name: string; bytes: number; openedAt: number; index: string[] }
@@ -47,11 +49,11 @@ export async function openWarcFiles(
   const start = async (): Promise<Current> => {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
     const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${hostname()}-${process.pid}.warc.gz`
-    const octets = await header(name)
+    const chunk = await header(name)
     const file = await open(join(folder, `${name}.open`), 'wx')
     const next: Current = { file, name, bytes: 0, openedAt: performance.now(), index: [] }
     try {
-      await write(next, octets)
+      await write(next, chunk)
     } catch (error) {
       await file.close()
       throw error
@@ -66,7 +68,7 @@ export async function openWarcFiles(
     })
     await rename(join(folder, `${done.name}.open`), join(folder, done.name))
   }
-  /** Beside the road: syncing a gigabyte takes seconds. A file that cannot be ended keeps its `.open`, and its records. */
+  /** Not awaited, because syncing a gigabyte takes seconds. A file that cannot be completed keeps its `.open` and its records. */
   const rotate = (isDue: boolean): void => {
     if (current === undefined || !isDue) return
     const ended = end(current).catch(() => {})
@@ -136,11 +138,11 @@ async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> 
   const start = to.bytes
   try {
     const pieces = batch.flatMap(({ records }) => records)
-    // One call for many small ones; what is large is not copied once more
-    for (const octets of sum(pieces) <= MAX_WRITE_BYTES ? [Buffer.concat(pieces)] : pieces) await write(to, octets)
+    // One call for many small ones. Large ones are not copied once more.
+    for (const chunk of sum(pieces) <= MAX_WRITE_BYTES ? [Buffer.concat(pieces)] : pieces) await write(to, chunk)
   } catch (error) {
     to.bytes = start
-    await to.file.truncate(start).catch(() => {}) // half a record would hide those behind it
+    await to.file.truncate(start).catch(() => {}) // half a record would hide the records behind it
     throw error
   }
   let offset = start
@@ -154,12 +156,12 @@ async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> 
 
 const sum = (pieces: Uint8Array[]): number => pieces.reduce((bytes, { length }) => bytes + length, 0)
 
-async function write(to: Current, octets: Uint8Array): Promise<void> {
-  for (let rest = octets; rest.length > 0; ) {
-    const { bytesWritten } = await to.file.write(rest, 0, rest.length, to.bytes + (octets.length - rest.length))
+async function write(to: Current, chunk: Uint8Array): Promise<void> {
+  for (let rest = chunk; rest.length > 0; ) {
+    const { bytesWritten } = await to.file.write(rest, 0, rest.length, to.bytes + (chunk.length - rest.length))
     rest = rest.subarray(bytesWritten)
   }
-  to.bytes += octets.length
+  to.bytes += chunk.length
 }
 
 /** One line of CDXJ: SURT key, 14-digit time, JSON. Sorted when the file is complete. */

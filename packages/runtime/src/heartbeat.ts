@@ -1,0 +1,35 @@
+/**
+ * The heartbeat of a supervised process, and a thread that watches it from inside: when the event loop has not turned for
+ * as long as the supervisor would wait, the thread ends the process. It is needed when the supervisor itself is gone.
+ */
+import { isMainThread, Worker, workerData } from 'node:worker_threads'
+
+/** How often a supervised process says that it is alive. */
+export const BEAT_EVERY_MS = 500
+/** A process that has been silent for this long is killed: far inside a lease. */
+export const SILENCE_MS = 5_000
+
+/** Starts the watching thread. The returned function is to be called at every beat. */
+export function startWatchdog(): () => void {
+  const beats = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(new URL(import.meta.url), { workerData: beats, stdout: false, stderr: false })
+  worker.unref()
+  return () => void Atomics.add(beats, 0, 1)
+}
+
+if (!isMainThread && workerData instanceof Int32Array) watch(workerData)
+
+function watch(beats: Int32Array): void {
+  let lastBeat = -1
+  let missed = 0
+  let lookedAt = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    const wasSuspended = now - lookedAt > 4 * BEAT_EVERY_MS // the whole process stood still, not the event loop alone
+    lookedAt = now
+    const beat = Atomics.load(beats, 0)
+    missed = beat === lastBeat && !wasSuspended ? missed + 1 : 0
+    lastBeat = beat
+    if (missed * BEAT_EVERY_MS > SILENCE_MS) process.kill(process.pid, 'SIGKILL')
+  }, BEAT_EVERY_MS)
+}

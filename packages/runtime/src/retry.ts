@@ -1,0 +1,24 @@
+/** Waiting, and trying again. */
+
+/** Waits at least `ms`, rounded up to a whole millisecond. */
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.ceil(ms)))
+
+/**
+ * Runs `work` until it succeeds, with a pause of `everyMs` after each failure.
+ * @param again  asked after each failure, with the number of failures so far; false gives up, what it throws is thrown
+ * @returns      what `work` returned; undefined after giving up
+ */
+export async function retry<T>(
+  work: () => Promise<T>,
+  everyMs: number,
+  again: (error: unknown, failures: number) => boolean,
+): Promise<T | undefined> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!again(error, failures)) return undefined
+    }
+    await pause(everyMs)
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The supervisor of several processes of one role. A process that is frozen or whose event loop is blocked still holds open
+ * requests: it is killed long before its leases end, and the kernel closes its sockets.
+ */
+import type { Logger } from 'pino'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { SILENCE_MS } from './heartbeat.ts'
+import type { Role } from './supervised.ts'
+import { SupervisedProcess } from './supervised-process.ts'
+
+const WATCH_EVERY_MS = 250
+
+export type SuperviseOptions = {
+  /** of one process, for the log, e.g. `fetching process` */
+  name: string
+  /** path of the module that each process runs; it calls `runSupervised` */
+  module: string
+  /** one environment per process */
+  envs: Record<string, string | undefined>[]
+  /** how long a process may take to stop */
+  patienceMs: number
+  /** prefix of the metrics about the processes, e.g. `decorum_fetcher` */
+  metrics: string
+  log: Logger
+}
+
+export type SupervisedRole = Role & { /** of the processes that run */ pids(): number[] }
+
+/** @throws what stopped the first start of a process */
+export async function supervise({ envs, patienceMs, metrics, ...shared }: SuperviseOptions): Promise<SupervisedRole> {
+  const children = envs.map((env) => new SupervisedProcess({ ...shared, env }))
+  const registry = registryOf(metrics, children)
+  try {
+    await Promise.all(children.map((child) => child.start()))
+  } catch (error) {
+    for (const child of children) child.kill()
+    throw error
+  }
+  let lookedAt = performance.now()
+  const watch = setInterval(() => {
+    const now = performance.now()
+    // When this process was suspended itself, messages of its children wait to be read, so none of them is killed.
+    const wasSuspended = now - lookedAt > 4 * WATCH_EVERY_MS
+    lookedAt = now
+    for (const child of children) {
+      if (wasSuspended) child.forgetSilence()
+      else if (child.silentForMs() > SILENCE_MS) child.killSilent()
+    }
+  }, WATCH_EVERY_MS)
+  return {
+    registry,
+    pids: () => children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
+    isReady: () => children.every((child) => child.isReady()),
+    async stop() {
+      await Promise.all(children.map((child) => child.stop(patienceMs))) // a silent one is killed meanwhile, too
+      clearInterval(watch)
+    },
+  }
+}
+
+/** The metrics of all processes summed, as Prometheus would sum them, and those of the supervisor itself. */
+function registryOf(prefix: string, children: readonly SupervisedProcess[]): Registry {
+  const own = new Registry()
+  collectDefaultMetrics({ register: own, prefix: 'decorum_supervisor_' })
+  new Gauge({
+    name: `${prefix}_processes`,
+    help: 'processes that answer',
+    registers: [own],
+    collect() {
+      this.set(children.filter((child) => child.isReady()).length)
+    },
+  })
+  new Counter({
+    name: `${prefix}_restarts_total`,
+    help: 'processes that were started again',
+    registers: [own],
+    collect() {
+      this.reset()
+      this.inc(children.reduce((sum, child) => sum + child.restarts, 0))
+    },
+  })
+  class Family extends Registry {
+    override async metrics(): Promise<string> {
+      const answers = await Promise.all(children.map((child) => child.metrics()))
+      const known = answers.filter((one) => one !== undefined)
+      const sum = known.length === 0 ? '' : await AggregatorRegistry.aggregate(known).metrics()
+      return `${await own.metrics()}\n${sum}`
+    }
+  }
+  return new Family()
+}

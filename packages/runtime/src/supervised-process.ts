@@ -1,0 +1,136 @@
+/** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import type { Logger } from 'pino'
+import { within } from './deadline.ts'
+import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
+
+/** From the start of a process to its first message. */
+const START_MS = 30_000
+const METRICS_MS = 2_000
+/** Pause between the end of a process and its next start: doubles each time, and is reset after a minute of work. */
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 10_000
+const MINUTE_MS = 60_000
+
+export type SupervisedProcessOptions = {
+  /** for the log, e.g. `fetching process` */
+  name: string
+  /** path of the module; it calls `runSupervised` */
+  module: string
+  env: Record<string, string | undefined>
+  log: Logger
+}
+
+export class SupervisedProcess {
+  restarts = 0
+  readonly #options: SupervisedProcessOptions
+  #child: ChildProcess | undefined
+  #heardAt = 0
+  #startedAt = 0
+  #ready = false
+  #stopping = false
+  #pauseMs = FIRST_PAUSE_MS
+  #restart: NodeJS.Timeout | undefined
+  #metricsAsked: ((metrics: MetricsJson) => void)[] = []
+
+  constructor(options: SupervisedProcessOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the process works. @throws what the process says when it cannot */
+  async start(): Promise<void> {
+    const { name, module, env } = this.#options
+    const child = fork(module, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    this.#child = child
+    this.#startedAt = performance.now()
+    this.#heardAt = this.#startedAt + START_MS
+    const gone = once(child, 'exit') as Promise<[number | null, string | null]>
+    await new Promise<void>((resolve, reject) => {
+      child.on('message', (message: FromChild) => {
+        this.#heardAt = performance.now()
+        if (message.kind === 'beat') this.#ready = message.ready
+        else if (message.kind === 'metrics') for (const tell of this.#metricsAsked.splice(0)) tell(message.metrics)
+        else if (message.kind === 'failed') reject(errorOf(message))
+        else resolve()
+      })
+      void gone.then(([code, signal]) => {
+        reject(new Error(`a ${name} ended before it worked (${signal ?? `exit code ${code}`})`))
+        this.#ended(child, code, signal)
+      })
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  isReady(): boolean {
+    return this.#ready && !this.#stopping
+  }
+
+  silentForMs(): number {
+    return this.#child === undefined ? 0 : performance.now() - this.#heardAt
+  }
+
+  /** Counts its silence from now on. */
+  forgetSilence(): void {
+    this.#heardAt = Math.max(this.#heardAt, performance.now())
+  }
+
+  killSilent(): void {
+    const { log, name } = this.#options
+    log.error({ child: this.pid, silentMs: Math.round(this.silentForMs()) }, `a ${name} is silent: killed`)
+    this.kill()
+  }
+
+  /** Ends a stopped (SIGSTOP) process, too; the kernel closes its sockets. */
+  kill(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
+  /** Lets the process end what it has begun; kills it after `patienceMs`. */
+  async stop(patienceMs: number): Promise<void> {
+    this.#stopping = true
+    clearTimeout(this.#restart)
+    const child = this.#child
+    if (child === undefined) return
+    const gone = once(child, 'exit')
+    this.#say({ kind: 'stop' })
+    const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+    await gone
+    clearTimeout(timer)
+  }
+
+  /** Its metrics; undefined when it does not answer in time. */
+  metrics(): Promise<MetricsJson | undefined> {
+    if (this.#child === undefined || !this.#ready) return Promise.resolve(undefined)
+    const answer = new Promise<MetricsJson>((resolve) => void this.#metricsAsked.push(resolve))
+    this.#say({ kind: 'metrics' })
+    return within<MetricsJson | undefined>(answer, METRICS_MS, () => new Error('no metrics')).catch(() => undefined)
+  }
+
+  #say(message: ToChild): void {
+    if (this.#child?.connected === true) this.#child.send(message, () => {}) // its exit tells that it is gone
+  }
+
+  #ended(child: ChildProcess, code: number | null, signal: string | null): void {
+    if (this.#child !== child) return
+    const { name, log } = this.#options
+    const worked = this.#ready
+    this.#child = undefined
+    this.#ready = false
+    if (this.#stopping || (!worked && this.restarts === 0)) return // a failed first start is the caller's to handle
+    if (performance.now() - this.#startedAt > MINUTE_MS) this.#pauseMs = FIRST_PAUSE_MS
+    log.warn({ code, signal, againInMs: this.#pauseMs }, `a ${name} ended; its leases end by themselves`)
+    this.#restart = setTimeout(() => {
+      this.restarts++
+      this.start().catch((error: unknown) => log.error({ err: error }, `a ${name} did not start`))
+    }, this.#pauseMs)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+  }
+}
+
+/** Error objects do not cross a process border; name and code tell what to do about this one. */
+const errorOf = ({ name, message, code }: Extract<FromChild, { kind: 'failed' }>): Error =>
+  Object.assign(new Error(message), { name, ...(code === undefined ? {} : { code }) })

@@ -1,0 +1,57 @@
+/** The inside of a supervised process: it beats, answers for its metrics, stops when told, and ends with its supervisor. */
+import type { Registry } from 'prom-client'
+import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
+
+/** The work of one process, whoever started it. */
+export type Role = {
+  registry: Registry
+  /** Redis answers, and nobody has asked to stop */
+  isReady(): boolean
+  /** Starts nothing new, lets what has begun end, and closes everything. */
+  stop(): Promise<void>
+}
+
+export type MetricsJson = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+export type ToChild = { kind: 'stop' } | { kind: 'metrics' }
+export type FromChild =
+  | { kind: 'beat'; ready: boolean }
+  | { kind: 'working' }
+  | { kind: 'failed'; name: string; message: string; code: string | undefined }
+  | { kind: 'metrics'; metrics: MetricsJson }
+
+const say = (message: FromChild): void => {
+  if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' tells that the supervisor is gone
+}
+
+/** Runs a role in a process that `supervise` has started. Never returns before the role works or has failed. */
+export async function runSupervised(start: () => Promise<Role>): Promise<void> {
+  // Without a supervisor nobody would kill this process if it froze: it ends at once, and its leases end by themselves.
+  process.once('disconnect', () => process.exit(1))
+  // Ctrl-C in a terminal reaches the whole process group; only the supervisor reacts to it.
+  process.on('SIGINT', () => {})
+  try {
+    const role = await start()
+    const stop = async (): Promise<void> => {
+      await role.stop()
+      process.exit(0)
+    }
+    process.once('SIGTERM', () => void stop())
+    process.on('message', (message: ToChild) => {
+      if (message.kind === 'stop') void stop()
+      else void role.registry.getMetricsAsJSON().then((metrics) => say({ kind: 'metrics', metrics }))
+    })
+    const turned = startWatchdog()
+    const beat = (): void => {
+      turned()
+      say({ kind: 'beat', ready: role.isReady() })
+    }
+    setInterval(beat, BEAT_EVERY_MS)
+    beat()
+    say({ kind: 'working' })
+  } catch (error) {
+    const { name, message, stack, code } = error as NodeJS.ErrnoException
+    // An error with a code has a message for people; any other is a fault of the program, and its stack is needed.
+    say({ kind: 'failed', name, message: code === undefined ? (stack ?? message) : message, code })
+    setTimeout(() => process.exit(1), 100) // time for the message to leave
+  }
+}

@@ -1,0 +1,62 @@
+/** What one exchange came to: an answer, no answer, or nothing sent. */
+import type { Dispatcher } from 'undici'
+import type { Body } from './body.ts'
+
+/** How far a connection has come; 'sent': the request has left. */
+export type Phase = 'dns' | 'connect' | 'tls' | 'open' | 'sent'
+
+/** Lengths in ms, each of its own phase; absent when the phase did not take place (kept connection, IP literal). */
+export type Timing = { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
+
+export type Common = {
+  /** ms since 1970 UTC, of this machine's clock */
+  startedAt: number
+  /** the last byte or the failure, on `performance.now()` */
+  endedAt: number
+  timing: Timing
+  /** the peer's address, '' when there was no connection */
+  address: string
+}
+
+/** Header fields as received: order, case and repeats; bytes as Latin-1. */
+export type Headers = [name: string, value: string][]
+
+export type Truncated = false | 'length' | 'time' | 'disconnect'
+
+export type Answer = Common & {
+  kind: 'answered'
+  status: number
+  statusText: string
+  headers: Headers
+  body: Body
+  truncated: Truncated
+  /** e.g. `TLSv1.3`; absent over plain TCP */
+  tls?: string
+}
+
+export type NoAnswer = Common & { kind: 'unanswered'; error: Error; phase: Phase }
+/** Nothing left this machine, for a reason of our own: it says nothing about the site. */
+export type NotSent = Common & { kind: 'not-sent'; why: string }
+export type Exchange = Answer | NoAnswer | NotSent
+
+/** The value of a header that may be given once; `undefined` when absent, `null` when given with two different values. */
+export function single(headers: readonly [string, string][], name: string): string | undefined | null {
+  let found: string | undefined
+  for (const [given, value] of headers) {
+    if (given.length !== name.length || given.toLowerCase() !== name) continue
+    if (found !== undefined && found !== value) return null
+    found = value
+  }
+  return found
+}
+
+/** @param raw  name, value, name, value … as undici hands them over */
+export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): Headers {
+  const headers: Headers = []
+  if (!Array.isArray(raw)) return headers
+  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([text(raw[i]), text(raw[i + 1])])
+  return headers
+}
+
+const text = (value: Buffer | string | undefined): string =>
+  typeof value === 'string' ? value : (value?.toString('latin1') ?? '')

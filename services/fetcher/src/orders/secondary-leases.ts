@@ -1,0 +1,91 @@
+/**
+ * Secondary leases: lanes and pace groups that one request holds besides its own lane. A request acquires all that it needs or
+ * none, so that it waits for none while it holds another.
+ */
+import type { HeldLane, LaneRef, Ledger, SecondaryRequest, SiteLoad } from '@decorum/ledger'
+import { crashPoint, retry } from '@decorum/runtime'
+import { NORMAL_LOAD } from '../http/read-answer.ts'
+
+export type LeasesLedger = Pick<Ledger, 'confirm' | 'acquire' | 'complete' | 'resolve' | 'partitionOf'>
+
+export type SecondaryLease = LaneRef & {
+  fence: number
+  /** owed after the request, ms */
+  delayMs: number
+  /** of the site itself: the lane of an origin, or of its host */
+  ofSite: boolean
+  /** the request held this lane already under the same fence: somebody else completes it */
+  isShared: boolean
+}
+
+/** A lane that has to be acquired, or the first of several that is free. */
+export type Wanted = SecondaryRequest & { ofSite: boolean }
+
+/** The end of a request: its instant on `performance.now()`, what the site said by it, and the delay owed to the site, ms. */
+export type End = { endedAt: number; load?: SiteLoad; delayMs: number }
+
+/** A lease could not be acquired; `waitMs` is Infinity when an operator has blocked the origin of a hop. */
+export type NotAcquired = { waitMs: number }
+
+const COMPLETE_TRIES = 3
+const AGAIN_MS = 250
+
+/** Acquires all; what was acquired before one that is not free is released. @param by  the lane that keeps its place in line */
+export async function acquireAll(
+  ledger: LeasesLedger,
+  wanted: Wanted[],
+  by: LaneRef,
+): Promise<SecondaryLease[] | NotAcquired> {
+  const leases: SecondaryLease[] = []
+  for (const { ofSite, ...request } of wanted) {
+    const entry = await ledger.acquire({ ...request, by }).catch(() => ({ kind: 'wait' as const, waitMs: AGAIN_MS }))
+    if (entry.kind !== 'granted') {
+      await releaseAll(ledger, leases)
+      return { waitMs: entry.kind === 'blocked' ? Infinity : entry.waitMs }
+    }
+    crashPoint(request.kind === 'hop' ? 'hop.acquired' : 'pace-group.acquired')
+    const { lane, fence, delayMs } = entry
+    leases.push({ ...lane, fence, delayMs, ofSite, isShared: request.heldFence !== undefined })
+  }
+  return leases
+}
+
+/** Each lane owes its delay from the end of the request. Never rejects: a lease that cannot be completed ends by itself. */
+export async function completeAll(
+  ledger: LeasesLedger,
+  leases: readonly SecondaryLease[],
+  { endedAt, load = NORMAL_LOAD, delayMs: owedMs }: End,
+): Promise<void> {
+  // A site that asks for less means its host. A port that does not answer says nothing about the others.
+  const siteLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
+  const complete = ({ agent, origin, fence, delayMs, ofSite }: SecondaryLease): Promise<unknown> => {
+    const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: siteLoad } : { delayMs, load: NORMAL_LOAD }
+    return retry(
+      () => {
+        const elapsedMs = Math.max(0, performance.now() - endedAt)
+        return ledger.complete({ agent, origin, fence, ...owed, elapsedMs, secondary: true })
+      },
+      AGAIN_MS,
+      (_, failures) => failures < COMPLETE_TRIES,
+    )
+  }
+  await Promise.all(leases.map(complete))
+}
+
+/** Nothing was sent: each lane is due as before. Never rejects: a lease ends by itself, too. */
+export async function releaseAll(ledger: LeasesLedger, leases: readonly SecondaryLease[]): Promise<void> {
+  await Promise.all(
+    leases.map(({ agent, origin, fence }) => {
+      const resolution = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
+      return ledger.resolve(ledger.partitionOf(origin), [resolution]).catch(() => undefined)
+    }),
+  )
+}
+
+/** For `confirm`, which asks one partition at a time. */
+export const byPartition = (ledger: LeasesLedger, leases: readonly SecondaryLease[]): HeldLane[][] => [
+  ...Map.groupBy(
+    leases.map(({ agent, origin, fence }) => ({ agent, origin, fence })),
+    ({ origin }) => ledger.partitionOf(origin),
+  ).values(),
+]

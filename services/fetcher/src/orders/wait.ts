@@ -1,0 +1,46 @@
+/** The wait before an order: until its lane is due, and until the pace groups of its lane are held. */
+import { type Agent, type Agents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
+import type { Order } from '@decorum/protocol'
+import { pause } from '@decorum/runtime'
+import { START_AHEAD_MS } from '../limits.ts'
+import { giveBack } from './give-back.ts'
+import type { HeldGroups } from './pace.ts'
+import type { Tools } from './tools.ts'
+
+/** The longest wait in a slot. A gateway sends orders milliseconds ahead, so only a wrong order reaches it. */
+const LONGEST_WAIT_MS = 60_000
+
+/** @returns the order's agent and pace groups; undefined when its turn does not come now and the lane has been given back */
+export async function waitForTurn(
+  order: Order,
+  tools: Tools,
+): Promise<{ agent: Agent; groups: HeldGroups } | undefined> {
+  const { agents, ledger, log, pace, isStopping } = tools
+  const agent = agents.find(order.agent)
+  if (agent === undefined) {
+    if (isFirstOf(agents, order.agent))
+      log.error(
+        { agent: order.agent, origin: order.origin },
+        'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
+      )
+    return void (await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS))
+  }
+  const waitMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_AHEAD_MS / 2
+  if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
+  if (isStopping()) return void (await giveBack(order, tools, 'stopping'))
+  const acquired = pace.acquire(agent, order.origin, order.delayMs)
+  const groups = acquired instanceof Promise ? await acquired : acquired
+  // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
+  if ('waitMs' in groups) return void (await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS))
+  return { agent, groups }
+}
+
+/** Agent names that have been reported once; their orders come again and again. */
+const reported = new WeakMap<Agents, Set<string>>()
+function isFirstOf(agents: Agents, name: string): boolean {
+  const names = reported.get(agents) ?? new Set<string>()
+  reported.set(agents, names)
+  if (names.has(name)) return false
+  names.add(name)
+  return true
+}

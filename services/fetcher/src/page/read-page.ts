@@ -1,0 +1,115 @@
+/** What an answer to a page, or its absence, says about the candidate and about the load of the site. Pure. */
+import type { Agent } from '@decorum/config'
+import { type ArchiveRef, type Order, type Outcome, type OutcomeBody, orderUrl, outcomeOf } from '@decorum/protocol'
+import type { Answer, NoAnswer } from '../http/answer.ts'
+import { base32 } from '../http/digest.ts'
+import { failureOf, isFinal, loadOf, meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { candidateOf, targetOf } from '../http/redirect.ts'
+import { PAGE_MAX_HOPS } from '../limits.ts'
+import type { Fetched } from '../orders/complete.ts'
+
+/** What is read from an answer depends on. */
+export type About = {
+  order: Order
+  agent: Agent
+  maxAttempts: number
+  /** Redis's clock, ms */
+  now(): number
+}
+
+/** No answer: the URL is tried again until its attempts are spent, unless another try cannot help. */
+export function readFailure({ error, phase, endedAt, timing }: NoAnswer, about: About): Fetched {
+  const failure = failureOf(error, phase)
+  const done: Fetched = { endedAt, tookMs: timing.totalMs, what: failure, bytes: 0, load: NORMAL_LOAD }
+  if (failure === 'no-contact') return { ...done, outcome: outcome(about, { kind: 'refused', reason: failure }) }
+  const isLast = isFinal(failure) || about.order.attempt >= about.maxAttempts
+  if (!isFinal(failure)) done.load = { kind: 'no-answer' }
+  if (isLast) done.outcome = failed(about, failure === 'nxdomain' ? 'dns' : failure, error.message)
+  return done
+}
+
+/** 429 or 503: the rate was wrong, not the page. */
+export function readAskedForLess(answer: Answer, about: About): Fetched {
+  const { status } = answer
+  const { attempt } = about.order
+  const what = status === 429 ? 'rate-limited' : 'server-error'
+  const done = { ...doneBy(answer), what, load: loadOf(answer, about.now()) }
+  if (attempt < about.maxAttempts) return done
+  return { ...done, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
+}
+
+/** undefined: the answer is no redirect, or one without a target, which is a page like any other. */
+export function readRedirect(answer: Answer, about: About): Fetched | undefined {
+  if (meaningOf(answer.status) !== 'redirect') return undefined
+  const { order, agent } = about
+  const target = targetOf(answer.headers, orderUrl(order))
+  if (target.kind === 'none') return undefined
+  const { status } = answer
+  const failing = (what: 'bad-redirect' | 'too-many-redirects', why: string): Fetched => ({
+    ...doneBy(answer),
+    what,
+    outcome: failed(about, what, why, status),
+  })
+  if (target.kind === 'unusable') return failing('bad-redirect', target.why)
+  if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
+  const candidate = candidateOf(order, agent.name, target.url)
+  const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
+  return { ...doneBy(answer), what: 'redirected', outcome: outcome(about, body), candidate }
+}
+
+/** Any other answer, whatever its status. */
+export function readPage(
+  answer: Answer,
+  about: About,
+  made: { digest: Uint8Array; decodedBytes: number | undefined; archive: ArchiveRef | undefined },
+): Fetched & { outcome: Outcome } {
+  const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
+  const told: Extract<OutcomeBody, { kind: 'fetched' }> = {
+    kind: 'fetched',
+    status,
+    headers,
+    bytes: body.bytes,
+    truncated,
+    digest: `sha1:${base32(made.digest)}`,
+    startedAt,
+    ms: Math.round(timing.totalMs),
+    address,
+    timing: inTenths(timing),
+    protocol: 'http/1.1',
+  }
+  if (made.decodedBytes !== undefined) told.decodedBytes = made.decodedBytes
+  if (made.archive !== undefined) told.archive = made.archive
+  if (tls !== undefined) told.tls = tls
+  return { ...doneBy(answer), what: 'fetched', outcome: outcome(about, told) }
+}
+
+const doneBy = ({ endedAt, timing, body }: Answer) => ({
+  endedAt,
+  tookMs: timing.totalMs,
+  bytes: body.bytes,
+  load: NORMAL_LOAD,
+})
+
+/** In tenths of a ms. */
+function inTenths(timing: Answer['timing']): Answer['timing'] {
+  const rounded: Answer['timing'] = { totalMs: tenths(timing.totalMs) }
+  if (timing.dnsMs !== undefined) rounded.dnsMs = tenths(timing.dnsMs)
+  if (timing.connectMs !== undefined) rounded.connectMs = tenths(timing.connectMs)
+  if (timing.tlsMs !== undefined) rounded.tlsMs = tenths(timing.tlsMs)
+  if (timing.firstByteMs !== undefined) rounded.firstByteMs = tenths(timing.firstByteMs)
+  return rounded
+}
+const tenths = (ms: number): number => Math.round(ms * 10) / 10
+
+type Failed = Extract<OutcomeBody, { kind: 'failed' }>
+
+function failed(about: About, reason: Failed['reason'], why: string, status?: number): Outcome {
+  const detail = why.slice(0, 512)
+  return outcome(about, { kind: 'failed', reason, detail, ...(status !== undefined && { status }) })
+}
+
+function outcome({ order, agent, now }: About, body: OutcomeBody): Outcome {
+  const { id, attempt, meta } = order
+  const at = Math.round(now())
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, meta }, body)
+}

@@ -1,0 +1,12 @@
+/** The parts of the gateway that tests and benches use one by one. Not for other services. */
+export { admitter } from './admit.ts'
+export { startIntake } from './candidates-in.ts'
+export { readConfig } from './config.ts'
+export { type Decision, decide, decideUnknown } from './decide.ts'
+export { startDispatch } from './dispatch.ts'
+export { startHousekeeping } from './housekeeping.ts'
+export { gatewayMetrics } from './metrics.ts'
+export { Recent } from './recent.ts'
+export { robotsGate } from './robots-gate.ts'
+export { shareOf } from './shares.ts'
+export { sweepUndecodable } from './sweeper.ts'

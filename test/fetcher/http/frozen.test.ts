@@ -1,0 +1,37 @@
+/** A fetcher that is frozen between its permit and its first byte sends nothing when it thaws. */
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as passes } from 'node:timers/promises'
+import { SEND_WINDOW_MS } from '@decorum/fetcher/testing'
+import { expect, test } from 'vitest'
+import { answerOf, rawOrigin } from '../support/raw-origin.ts'
+
+async function lookingUp(port: number): Promise<ChildProcess> {
+  const child = fork(new URL('../support/frozen-child.ts', import.meta.url).pathname, [String(port)])
+  expect((await once(child, 'message'))[0]).toBe('looking up')
+  return child
+}
+async function verdict(child: ChildProcess): Promise<{ kind: string; why: string }> {
+  child.send('go')
+  const [result] = await once(child, 'message')
+  await once(child, 'exit')
+  return result as { kind: string; why: string }
+}
+
+test('SIGSTOP for longer than the send window: the permit is too old, the site sees no request', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const child = await lookingUp(site.port)
+  child.kill('SIGSTOP')
+  await passes(SEND_WINDOW_MS + 1_500) // the freeze itself
+  const said = verdict(child) // the answer to its look-up lies there when it thaws
+  child.kill('SIGCONT')
+  expect(await said).toMatchObject({ kind: 'not-sent' })
+  expect(site.asked).toEqual([])
+})
+
+test('without the freeze the same exchange is sent', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  expect(await verdict(await lookingUp(site.port))).toMatchObject({ kind: 'answered' })
+  expect(site.asked.length).toBe(1)
+})

@@ -1,0 +1,172 @@
+/** Answers that were mutated at random: every exchange ends, nothing crashes, nothing is left unhandled. */
+import { type AddressInfo, createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { FAILURE_REASONS } from '@decorum/protocol'
+import { afterAll, expect, test } from 'vitest'
+import { leaseOf, page, pageOrder, robots } from '../support/orders.ts'
+import { polite, testConnections } from '../support/tools.ts'
+
+const COUNT = Number(process.env.MUTATIONS ?? 20_000)
+const LANES = 40
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000_000)
+
+const chunked =
+  'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\nX-T: t\r\n\r\n'
+const packed = gzipSync('User-agent: *\nDisallow: /private\n'.repeat(20))
+const GOOD: Buffer[] = [
+  Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nhello world'),
+  Buffer.from(chunked),
+  Buffer.from('HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1/next?a=b\r\nContent-Length: 0\r\n\r\n'),
+  Buffer.from('HTTP/1.1 429 Slow\r\nRetry-After: 120\r\nContent-Length: 2\r\n\r\nno'),
+  Buffer.from('HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\nHTTP/1.1 204 None\r\n\r\n'),
+  Buffer.from('HTTP/1.0 200 OK\r\nCache-Control: max-age=60\r\nETag: "x"\r\nAge: 3\r\n\r\nuntil the end'),
+  Buffer.concat([
+    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`),
+    packed,
+  ]),
+]
+const TOKENS = [
+  '\r\n',
+  '\n',
+  '\r',
+  '\0',
+  ': ',
+  'Content-Length: 5\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'HTTP/1.1 ',
+  '0\r\n\r\n',
+  'ffffffff',
+  '-1',
+  'Connection: close\r\n',
+  'Upgrade: h2c\r\n',
+  'Location: //a\r\n',
+  'Content-Encoding: br\r\n',
+  '\xff\xfe',
+  '99999999999999999999',
+]
+
+/** mulberry32: a seed replays a run. */
+let state = seed
+const random = (): number => {
+  state = (state + 0x6d2b79f5) | 0
+  let t = Math.imul(state ^ (state >>> 15), 1 | state)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+}
+const below = (n: number): number => Math.floor(random() * n)
+
+function mutate(): Buffer {
+  let octets = Buffer.from(GOOD[below(GOOD.length)] as Buffer)
+  for (let times = 1 + below(4); times > 0; times--) {
+    const at = below(octets.length + 1)
+    const rest = octets.subarray(at)
+    switch (below(6)) {
+      case 0:
+        if (at < octets.length) octets[at] = below(256)
+        break
+      case 1:
+        octets = Buffer.concat([octets.subarray(0, at), rest.subarray(1 + below(20))])
+        break
+      case 2:
+        octets = Buffer.concat([
+          octets.subarray(0, at),
+          Buffer.from(TOKENS[below(TOKENS.length)] as string, 'latin1'),
+          rest,
+        ])
+        break
+      case 3:
+        octets = Buffer.concat([octets, octets.subarray(at)])
+        break
+      case 4:
+        octets = octets.subarray(0, at)
+        break
+      default:
+        octets = Buffer.concat([
+          octets.subarray(0, at),
+          Buffer.from(Array.from({ length: below(30) }, () => below(256))),
+          rest,
+        ])
+    }
+  }
+  return octets
+}
+
+const sockets = new Set<import('node:net').Socket>()
+const server = createServer((socket) => {
+  sockets.add(socket)
+  socket.on('close', () => sockets.delete(socket))
+  socket.on('error', () => {})
+  socket.on('data', () => {
+    const octets = mutate()
+    const cut = random() < 0.3 ? below(octets.length + 1) : octets.length
+    socket.write(octets.subarray(0, cut))
+    const rest = octets.subarray(cut)
+    if (random() < 0.02) socket.resetAndDestroy()
+    else if (random() < 0.6) socket.end(rest)
+    else socket.write(rest)
+  })
+})
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+afterAll(() => {
+  for (const socket of sockets) socket.destroy()
+  server.close()
+})
+
+/**
+ * The time that this loop has lived through, ms: it stands still while the loop does, so that what other processes of the
+ * machine take is not held against the deadline. All that ends an exchange needs this loop and nothing else.
+ */
+const BEAT_MS = 25
+let lived = 0
+const beat = setInterval(() => {
+  lived += BEAT_MS
+}, BEAT_MS)
+afterAll(() => clearInterval(beat))
+
+const DEADLINE_MS = 250
+
+const unhandled: unknown[] = []
+process.on('unhandledRejection', (reason) => unhandled.push(reason))
+process.on('uncaughtExceptionMonitor', (error) => unhandled.push(error))
+
+test(`${COUNT} mutated answers: each exchange ends in time with something that the contract knows`, {
+  timeout: 600_000,
+}, async () => {
+  console.log(`mutated answers: SEED=${seed}`)
+  // A mutated Location points anywhere: no name is looked up, and without a contact only opened addresses are visited.
+  const nowhere = () => Promise.reject(Object.assign(new Error('nowhere'), { code: 'ENOTFOUND' }))
+  const connections = testConnections({ lookup: nowhere })
+  const seen: Record<string, number> = {}
+  let left = COUNT
+  let slowest = 0
+  await Promise.all(
+    Array.from({ length: LANES }, async (_, lane) => {
+      const agent = { ...polite, hasContact: false, key: `lane-${lane}` }
+      while (left-- > 0) {
+        const start = lived
+        let what: string
+        if (lane % 4 === 0) {
+          const { event } = await robots(connections, origin, { agent, lease: leaseOf(DEADLINE_MS) })
+          what = event?.kind === 'unanswered' ? `robots ${event.reason}` : `robots ${event?.kind}`
+          expect(event).toBeDefined()
+        } else {
+          const { outcome, load } = await page(connections, pageOrder(origin, '/', { attempt: 5 }), {
+            agent,
+            lease: leaseOf(DEADLINE_MS),
+          })
+          what = outcome?.kind === 'failed' ? outcome.reason : String(outcome?.kind)
+          expect(load).toBeDefined()
+          if (outcome?.kind === 'failed') expect(FAILURE_REASONS).toContain(outcome.reason)
+          else expect(['fetched', 'redirected']).toContain(outcome?.kind)
+        }
+        slowest = Math.max(slowest, lived - start)
+        seen[what] = (seen[what] ?? 0) + 1
+      }
+    }),
+  )
+  console.log(`slowest ${slowest} ms; ${JSON.stringify(seen)}`)
+  expect(slowest).toBeLessThanOrEqual(DEADLINE_MS + 500)
+  expect(Object.keys(seen).length).toBeGreaterThan(8)
+  expect(unhandled).toEqual([])
+})

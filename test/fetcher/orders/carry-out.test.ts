@@ -1,0 +1,225 @@
+/** One order from its slot to its end, against a ledger that answers as the test says. */
+import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
+import { START_AHEAD_MS } from '@decorum/fetcher/testing'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { expect, onTestFinished, test } from 'vitest'
+import { refusals, rig, slowLookUp, unavailable } from '../support/order-rig.ts'
+import { NOW, pageOrder } from '../support/orders.ts'
+import { answerOf, rawOrigin } from '../support/raw-origin.ts'
+import { agentsOf, testConnections } from '../support/tools.ts'
+
+test('an order whose lane opens much later than it said gives the lane back, and its slot', async () => {
+  const { run, started, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
+  await run(pageOrder('http://127.0.0.1:1'))
+  expect([started.length, settled.length]).toEqual([1, 0])
+  expect(released).toMatchObject([{ next: { kind: 'release' } }])
+})
+
+test('an agent that this fetcher does not know: the lane is given back at once, for a bounded while, with the reason', async () => {
+  const { run, started, released, settled, problems, stats } = rig()
+  const order = pageOrder('http://127.0.0.1:1', '/', { agent: 'new-bot', fence: 8 })
+  await run(order)
+  await run(order)
+  expect([started, settled]).toEqual([[], []])
+  const next = { kind: 'defer', until: NOW + UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' }
+  expect(released).toEqual(Array(2).fill({ agent: 'new-bot', origin: order.origin, fence: 8, dropped: [], next }))
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="unknown-agent"} 2'])
+  expect(problems, 'said once').toHaveLength(1)
+})
+
+test('a page: started in the instant before, settled with the silence kept since its last byte', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
+  const { run, settled, started } = rig()
+  await run(pageOrder(site.origin, '/', { fence: 77, delayMs: 1_234 }))
+  expect(settled).toHaveLength(1)
+  expect(settled[0]).toMatchObject({
+    agent: 'decorum',
+    origin: site.origin,
+    fence: 77,
+    delayMs: 1_234,
+    load: { kind: 'normal' },
+    outcome: { kind: 'fetched', id: 'id-1' },
+  })
+  expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(0)
+  expect((site.asked[0]?.at ?? 0) - (started[0] ?? 0)).toBeGreaterThan(0)
+})
+
+test('an agent that rests in proportion: a slow exchange owes a multiple of itself, one that was not sent what it did', async () => {
+  const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveDelay: { factor: 5, capMs: 60_000 } }
+  const agents = agentsOf({ agents: JSON.stringify([entry]) })
+  const SLOW_MS = 120
+  const slow = (octets: Buffer) => rawOrigin((socket) => void setTimeout(() => socket.write(octets), SLOW_MS))
+  const page = await slow(answerOf(200, {}, 'at last'))
+  const hung = await rawOrigin((socket) => void setTimeout(() => socket.resetAndDestroy(), SLOW_MS))
+  const rules = await slow(answerOf(200, {}, 'User-agent: *\nDisallow: /no'))
+  const { run, settled, recorded } = rig({}, { agents })
+  const order = (origin: string) => pageOrder(origin, '/', { agent: 'slow', delayMs: 100 })
+  await run(order(page.origin))
+  await run(order(hung.origin))
+  await run({ ...order(rules.origin), path: '/robots.txt', kind: 'robots' })
+  const owed = [...settled, ...recorded].map(({ delayMs }) => delayMs)
+  expect(owed).toHaveLength(3)
+  for (const delayMs of owed) {
+    expect(delayMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
+    expect(delayMs).toBeLessThanOrEqual(10_000)
+  }
+  const { lookup, undo } = slowLookUp(60_000) // longer than the lease
+  onTestFinished(undo)
+  const tired = rig({}, { agents, connections: testConnections({ lookup }) })
+  await tired.run(order(`http://slow.example:${new URL(page.origin).port}`))
+  undo()
+  expect([tired.settled, tired.released.map(({ next }) => next.kind)]).toEqual([[], ['unused']])
+  const other = rig()
+  await other.run(pageOrder(page.origin, '/', { delayMs: 100 }))
+  expect(other.settled[0]?.delayMs).toBe(100) // off unless asked for
+})
+
+test('the time that a sink takes counts as silence', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
+  const sink = {
+    keepsBodies: true,
+    store: () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 120)),
+    close: async () => {},
+  }
+  const { run, settled } = rig({}, { sink })
+  await run(pageOrder(site.origin))
+  expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(119)
+})
+
+test('begin is asked a moment before the lane opens, on the clock of Redis; the request leaves when it is open', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, started } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, waitMs: 40 }] })
+  const start = performance.now()
+  await run(pageOrder(site.origin, '/', { notBefore: NOW + 150 }))
+  const [asked = 0] = started
+  expect(asked - start).toBeGreaterThanOrEqual(150 - START_AHEAD_MS)
+  expect((site.asked[0]?.at ?? 0) - asked).toBeGreaterThanOrEqual(40)
+})
+
+test('early: asked again when the ledger says so, and not for ever', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const twice = rig({
+    permits: [
+      { kind: 'early', waitMs: 60 },
+      { kind: 'early', waitMs: 60 },
+    ],
+  })
+  await twice.run(pageOrder(site.origin))
+  expect(twice.started).toHaveLength(3)
+  expect((twice.started[2] ?? 0) - (twice.started[0] ?? 0)).toBeGreaterThanOrEqual(119)
+  expect(twice.settled).toHaveLength(1)
+  const always = rig({ permits: Array(100).fill({ kind: 'early', waitMs: 1 }) })
+  await always.run(pageOrder(site.origin))
+  expect(always.started.length).toBeLessThan(20)
+  expect(await refusals(always.stats)).toEqual(['decorum_fetcher_refused_total{why="too-early"} 1'])
+  expect(site.asked).toHaveLength(1)
+})
+
+test.each(['stale', 'startup-hold', 'rules-changed', 'back-off', 'robots-in-flight'] as const)(
+  'refused (%s): nothing is sent, nothing is settled, it is counted',
+  async (why) => {
+    const site = await rawOrigin(answerOf(200).toString('latin1'))
+    const { run, settled, stats } = rig({ permits: [{ kind: 'refused', why }] })
+    await run(pageOrder(site.origin))
+    expect(site.connections).toBe(0)
+    expect(settled).toEqual([])
+    expect(await refusals(stats)).toEqual([`decorum_fetcher_refused_total{why="${why}"} 1`])
+  },
+)
+
+test('a ledger that does not answer start: nothing is sent', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats, problems } = rig({
+    start: () => Promise.reject(new LedgerUnavailableError('start', new Error('gone'))),
+  })
+  await run(pageOrder(site.origin))
+  expect(site.connections).toBe(0)
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="ledger-unavailable"} 1'])
+  expect(problems).toEqual([])
+})
+
+test('a ledger that does not hear the completion is told again, with the longer silence', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const rests: number[] = []
+  const { run, stats } = rig({
+    complete: ({ elapsedMs }) => {
+      rests.push(elapsedMs)
+      return rests.length < 3 ? unavailable() : Promise.resolve('stale') // the second one was heard, its reply lost
+    },
+  })
+  await run(pageOrder(site.origin))
+  expect(rests).toHaveLength(3)
+  expect((rests[2] ?? 0) - (rests[0] ?? 0)).toBeGreaterThan(400)
+  expect(stats).toMatchObject({ unheard: 2, stale: 0, broken: 0 })
+})
+
+test('telling ends with the lease', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats } = rig(
+    { permits: [{ kind: 'granted', leaseMs: 900 }], complete: unavailable },
+    { leaseMs: 900, fetchDeadlineMs: 500 },
+  )
+  const start = performance.now()
+  await run(pageOrder(site.origin))
+  expect(performance.now() - start).toBeGreaterThan(850)
+  expect(stats.unheard).toBeGreaterThan(1)
+})
+
+test('a stale answer at the first telling is counted: the lease had ended without us', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, stats } = rig({ complete: async () => 'stale' })
+  await run(pageOrder(site.origin))
+  expect(stats.stale).toBe(1)
+})
+
+test('an exchange never outlives its lease', async () => {
+  const site = await rawOrigin(() => {})
+  const { run, settled } = rig(
+    { permits: [{ kind: 'granted', leaseMs: 800 }] },
+    { leaseMs: 800, fetchDeadlineMs: 600_000 }, // beyond the time that a test may take: only the lease can end it
+  )
+  await run(pageOrder(site.origin))
+  expect(settled[0]).toMatchObject({ load: { kind: 'no-answer' } })
+})
+
+test('an agent that this fetcher does not know sends nothing and says so', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, problems, started } = rig()
+  await run(pageOrder(site.origin, '/', { agent: 'stranger' }))
+  expect([started.length, site.connections]).toEqual([0, 0])
+  expect(problems[0]).toContain('DECORUM_AGENTS')
+})
+
+test('a process that is asked to stop begins nothing new and gives the lane back at once', async () => {
+  const { run, started, stats, released } = rig({}, { isStopping: () => true })
+  await run(pageOrder('http://127.0.0.1:1', '/', { fence: 9 }))
+  expect(started).toEqual([])
+  expect(released).toMatchObject([{ origin: 'http://127.0.0.1:1', fence: 9, dropped: [], next: { kind: 'release' } }])
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="stopping"} 1'])
+})
+
+test('a fault of this program breaks one order off, says so, and rejects nothing', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { run, problems, stats } = rig({ complete: () => Promise.reject(new TypeError('a fault')) })
+  await run(pageOrder(site.origin))
+  expect(stats).toMatchObject({ broken: 1, started: 1, ended: 1 })
+  expect(problems).toHaveLength(1)
+})
+
+test.each([
+  ['/robots.txt', 'robots-page', 1],
+  ['/%72obots.txt?x=1', 'robots-page', 1],
+  ['/a/robots.txt', 'page', 0],
+] as const)('a page %s is started as %s, and its end is told to who waits for it', async (path, kind, ends) => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const kinds: string[] = []
+  const { run, settled, ended } = rig({
+    start: async (request) => {
+      kinds.push(request.kind)
+      return { kind: 'granted', leaseMs: 45_000 }
+    },
+  })
+  await run(pageOrder(site.origin, path, { fence: 12 }))
+  expect([kinds, settled.length]).toEqual([[kind], 1])
+  expect(ended).toEqual(Array(ends).fill({ origin: site.origin, fence: 12, agents: ['decorum'] }))
+})

@@ -1,0 +1,100 @@
+/** A lease that grew old before its request could leave: it is confirmed, or nothing is sent. */
+import { startLease } from '@decorum/fetcher/testing'
+import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
+import { expect, onTestFinished, test } from 'vitest'
+import { rig, slowLookUp } from '../support/order-rig.ts'
+import { pageOrder } from '../support/orders.ts'
+import { answerOf, rawOrigin } from '../support/raw-origin.ts'
+import { testConnections } from '../support/tools.ts'
+
+test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {
+  const now = Date.now
+  const ledger = {
+    start: async (): Promise<StartAnswer> => ({ kind: 'granted', leaseMs: 45_000 }),
+    confirm: async () => 'granted' as const,
+  }
+  const started = await startLease(ledger, pageOrder('http://a.example'), { fetchDeadlineMs: 30_000, leaseMs: 45_000 })
+  if (started.kind !== 'lease') throw new Error(started.why)
+  expect(started.lease.lastCheck()).toBeUndefined()
+  try {
+    Date.now = () => now() + 6_000 // as after a suspended machine: the monotonic clock stood still
+    expect(started.lease.lastCheck()).toContain('older than')
+    Date.now = () => now() + 60_000
+    expect(started.lease.stillHeld()).toContain('over')
+    Date.now = () => now() - 3_600_000 // a clock set back changes nothing
+    expect(started.lease.lastCheck()).toBeUndefined()
+  } finally {
+    Date.now = now
+  }
+})
+
+test.each(['back-off', 'rules-changed', 'startup-hold', 'stale'] as const)(
+  'connecting took long, and the permit is refused meanwhile (%s): nothing is sent, nothing is counted, the lane is given back',
+  async (why) => {
+    const site = await rawOrigin(answerOf(200).toString('latin1'))
+    const { lookup, undo } = slowLookUp(1_100)
+    onTestFinished(undo)
+    const asked: unknown[] = []
+    const { run, settled, released } = rig(
+      {
+        confirm: async (held) => {
+          asked.push(held)
+          return why
+        },
+      },
+      { connections: testConnections({ lookup }) },
+    )
+    const origin = `http://slow.example:${new URL(site.origin).port}`
+    await run(pageOrder(origin, '/', { fence: 9, version: 3 }))
+    expect(asked).toEqual([[{ agent: 'decorum', origin, fence: 9, version: 3 }]])
+    expect(site.asked).toEqual([])
+    expect(settled).toEqual([])
+    expect(released).toEqual([{ agent: 'decorum', origin, fence: 9, dropped: [], next: { kind: 'unused' } }])
+  },
+)
+
+test('connecting took long, and the permit still holds: the request is sent; a quick one is not asked for again', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const origin = `http://slow.example:${new URL(site.origin).port}`
+  const quick = slowLookUp(900)
+  onTestFinished(quick.undo)
+  let asked = 0
+  const confirm = async () => {
+    asked++
+    return 'granted' as const
+  }
+  await rig({ confirm }, { connections: testConnections({ lookup: quick.lookup }) }).run(pageOrder(origin))
+  expect([asked, site.asked.length]).toEqual([0, 1])
+  quick.undo()
+  const slow = slowLookUp(6_000) // older than a permit may be: the new one counts
+  onTestFinished(slow.undo)
+  const { run, settled } = rig({ confirm }, { connections: testConnections({ lookup: slow.lookup }) })
+  await run(pageOrder(origin))
+  expect([asked, site.asked.length]).toEqual([1, 2])
+  expect(settled).toMatchObject([{ outcome: { kind: 'fetched' } }])
+})
+
+test('a ledger that does not answer is no permission', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { lookup, undo } = slowLookUp(1_100)
+  onTestFinished(undo)
+  const confirm = () => Promise.reject(new LedgerUnavailableError('confirm', new Error('gone')))
+  const { run, released } = rig({ confirm }, { connections: testConnections({ lookup }) })
+  await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`))
+  expect(site.asked).toEqual([])
+  expect(released).toMatchObject([{ next: { kind: 'unused' } }])
+})
+
+test('robots.txt, too: refused, the robots fetch ends and the waiting URL has not been tried', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const { lookup, undo } = slowLookUp(1_100)
+  onTestFinished(undo)
+  const { run, settled, ended, released } = rig(
+    { confirm: async () => 'back-off' },
+    { connections: testConnections({ lookup }) },
+  )
+  await run(pageOrder(`http://slow.example:${new URL(site.origin).port}`, '/robots.txt', { kind: 'robots', fence: 9 }))
+  expect([site.asked, settled]).toEqual([[], []])
+  expect(released).toMatchObject([{ fence: 9, next: { kind: 'unused' } }])
+  expect(ended).toMatchObject([{ fence: 9 }])
+})

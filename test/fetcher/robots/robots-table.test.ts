@@ -1,0 +1,155 @@
+/**
+ * docs/spec/robots.md §6, row by row, end to end: one origin per answer to robots.txt, one agent per profile, a real gateway,
+ * fetcher and Redis. What counts is what becomes of the pages behind it, and which of them the origin was asked for.
+ */
+import { main as fetcherMain } from '@decorum/fetcher'
+import { main as gatewayMain } from '@decorum/gateway'
+import { openLedger } from '@decorum/ledger'
+import { partitionTags } from '@decorum/protocol'
+import { type ProfileName, policies } from '@decorum/robots'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { producer, watchOutcomes } from '../../gateway/support/outcomes.ts'
+import { redisForTest } from '../../support/redis.ts'
+import { type Answering, answerOf, type RawOrigin, rawOrigin } from '../support/raw-origin.ts'
+
+const redis = await redisForTest()
+const PROFILES = Object.keys(policies) as ProfileName[]
+/** All sites are ports of one host, and take turns at its clock: the first row is done about when the last one is. */
+const PATIENCE_MS = 60_000
+const settings = {
+  REDIS_URL: redis.url,
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  DECORUM_AGENTS: JSON.stringify(
+    PROFILES.map((profile) => ({
+      name: nameOf(profile),
+      userAgent: `${nameOf(profile)}/1 (+https://example.com/bot)`,
+      profile,
+      minDelayMs: 0,
+    })),
+  ),
+  DEFAULT_DELAY_MS: '0',
+  FETCH_DEADLINE_MS: '5000', // a chain of redirects must fit in, also beside a busy neighbour
+  LOG_LEVEL: 'silent',
+  FETCH_PROCESSES: '0', // in this process
+}
+function nameOf(profile: ProfileName): string {
+  return `bot-${profile.replace(/[^a-z]/g, '')}${profile === 'google-2022' ? '-then' : ''}`
+}
+
+/** obey: /open is fetched, /shut is disallowed · open: both are fetched · park: neither is, both wait. */
+type Effect = 'obey' | 'open' | 'park'
+const all = (effect: Effect): Record<ProfileName, Effect> => ({
+  decorum: effect,
+  rfc9309: effect,
+  google: effect,
+  'google-2022': effect,
+  coccoc: effect,
+})
+const RULES = 'User-agent: *\nDisallow: /shut\n'
+const says =
+  (status: number, headers: Record<string, string> = {}, body = ''): Answering =>
+  (socket) =>
+    void socket.write(answerOf(status, headers, body))
+
+const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Effect> }> = {
+  '200': { robots: says(200, {}, RULES), effects: all('obey') },
+  '200, a web page': { robots: says(200, { 'content-type': 'text/html' }, '<html><p>Welcome</p>'), effects: all('open') },
+  '200, empty': { robots: says(200), effects: all('open') },
+  '201': { robots: says(201, {}, RULES), effects: { ...all('obey'), coccoc: 'open' } },
+  '203': { robots: says(203, {}, RULES), effects: { ...all('obey'), coccoc: 'open' } },
+  '206': { robots: says(206, {}, RULES), effects: { ...all('obey'), coccoc: 'open', decorum: 'park' } },
+  'one redirect': { robots: (socket, { path }) => void socket.write(path === '/robots.txt' ? answerOf(301, { location: '/rules' }) : answerOf(200, {}, RULES)), effects: all('obey') },
+  'six redirects': { robots: (socket, { path }) => void socket.write(answerOf(302, { location: `${path}-` })), effects: all('open') },
+  'a redirect to itself': { robots: says(302, { location: '/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to ftp': { robots: says(302, { location: 'ftp://127.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to a guarded address': { robots: says(302, { location: 'http://10.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to a refused port': { robots: says(302, { location: 'http://127.0.0.1:25/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  '400': { robots: says(400), effects: all('open') },
+  '401': { robots: says(401), effects: all('open') },
+  '403': { robots: says(403), effects: all('open') },
+  '404': { robots: says(404), effects: all('open') },
+  '410': { robots: says(410), effects: all('open') },
+  '429': { robots: says(429), effects: { decorum: 'park', rfc9309: 'open', google: 'park', 'google-2022': 'park', coccoc: 'open' } },
+  '500': { robots: says(500), effects: { ...all('park'), coccoc: 'open' } },
+  '503': { robots: says(503), effects: { ...all('park'), coccoc: 'open' } },
+  '999': { robots: says(999), effects: { ...all('park'), coccoc: 'open' } },
+  '304 that nobody asked for': { robots: says(304), effects: all('park') },
+  'a reset': { robots: (socket) => void socket.resetAndDestroy(), effects: all('park') },
+  silence: { robots: () => {}, effects: all('park') },
+  'half a body': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n'), effects: all('park') },
+  'broken chunks': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nUser-agent: *\n'), effects: all('park') },
+  'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('park') },
+  'another protocol': { robots: (socket) => void socket.end('220 mail ESMTP\r\n'), effects: all('park') },
+} // biome-ignore format: a table
+
+let services: { stop(): Promise<void> }[]
+let ledger: Awaited<ReturnType<typeof openLedger>>
+let outcomes: ReturnType<typeof watchOutcomes>
+const sites: Record<string, RawOrigin> = {}
+const tags = partitionTags(1)
+
+beforeAll(async () => {
+  services = [await gatewayMain(settings), await fetcherMain(settings)]
+  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  outcomes = watchOutcomes(redis.url, tags)
+  const queue = producer(redis.url, tags[0] as string)
+  const candidates: object[] = []
+  for (const [row, { robots }] of Object.entries(ROWS)) {
+    const isPage = (path: string) => path === '/open' || path === '/shut'
+    const site = await rawOrigin((socket, asked, nth) =>
+      isPage(asked.path) ? void socket.write(answerOf(200, {}, 'page')) : robots(socket, asked, nth),
+    )
+    sites[row] = site
+    for (const profile of PROFILES) {
+      for (const path of ['/open', '/shut'])
+        candidates.push({ id: `${row} ${profile} ${path}`, url: site.origin + path, agent: nameOf(profile) })
+    }
+  }
+  await queue.add('candidates', { candidates })
+  await queue.close()
+})
+afterAll(async () => {
+  for (const service of services) await service.stop()
+  await ledger.close()
+  outcomes.close()
+})
+
+const kindOf = async (id: string): Promise<string | undefined> =>
+  (await outcomes.all()).find((one) => one.id === id)?.kind
+const waits = async (row: string, profile: ProfileName) => {
+  const view = await ledger.viewOrigin(sites[row]?.origin ?? '', [nameOf(profile)])
+  return view.lanes.map(({ waiting, heldBy, state }) => ({ waiting, heldBy, state }))
+}
+
+describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
+  test.each(PROFILES)('%s', { timeout: 2 * PATIENCE_MS }, async (profile) => {
+    const effect = ROWS[row]?.effects[profile]
+    const pages = () =>
+      sites[row]?.asked
+        .filter(
+          ({ head, path }) =>
+            path !== '/robots.txt' && head.includes(`${nameOf(profile)}/1`) && /^\/(open|shut)$/.test(path),
+        )
+        .map(({ path }) => path)
+    if (effect === 'park') {
+      await expect
+        .poll(() => waits(row, profile), { timeout: 90_000 })
+        .toEqual([{ waiting: 2, heldBy: 'robots-unreachable', state: 'waiting' }])
+      expect(pages()).toEqual([])
+      return
+    }
+    await expect.poll(() => kindOf(`${row} ${profile} /open`), { timeout: 90_000 }).toBe('fetched')
+    await expect
+      .poll(() => kindOf(`${row} ${profile} /shut`), { timeout: 90_000 })
+      .toBe(effect === 'obey' ? 'disallowed' : 'fetched')
+    expect(pages()?.toSorted()).toEqual(effect === 'obey' ? ['/open'] : ['/open', '/shut'])
+  })
+})
+
+test('each origin was asked for its robots.txt once, for all five agents, and before any page', () => {
+  for (const [row, { asked }] of Object.entries(sites)) {
+    const first = asked.filter(({ path }) => path === '/robots.txt')
+    expect([row, first.length]).toEqual([row, 1])
+    expect(asked[0]?.path).toBe('/robots.txt')
+  }
+})

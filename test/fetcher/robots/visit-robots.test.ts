@@ -1,0 +1,93 @@
+/** A person's question for a robots.txt as a visit of the fleet: on the real ledger, by a process that stands still meanwhile. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { visitRobots } from '@decorum/fetcher/visit-robots'
+import { type Ledger, openLedger } from '@decorum/ledger'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { redisForTest } from '../../support/redis.ts'
+import { answerOf, rawOrigin } from '../support/raw-origin.ts'
+import { polite } from '../support/tools.ts'
+
+const redis = await redisForTest()
+const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000 })
+// the first hold of an empty ledger
+beforeAll(async () => {
+  while ((await ledger.viewPartition(0)).holdUntil !== undefined) await sleep(20)
+})
+afterAll(() => ledger.close())
+afterEach(() => vi.restoreAllMocks())
+
+const RULES = 'User-agent: *\nDisallow: /private\n'
+const env = { REDIS_URL: redis.url, DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DECORUM_CONTACT: 'https://example.com/bot' }
+const HAND_MS = 400
+let hosts = 0
+const host = () => `127.93.0.${++hosts}`
+
+async function visit(origin: string, its: Ledger = ledger, more: Record<string, string> = {}) {
+  const { version } = await ledger.viewOrigin(origin, [])
+  const agent = { ...polite, minDelayMs: 50 }
+  return await visitRobots({
+    origin,
+    agent,
+    env: { ...env, ...more },
+    fleet: { ledger: its, version },
+    patienceMs: 5_000,
+  })
+}
+
+/** The wall clock has gone on by this, as after a process or its machine has stood still. */
+function standStill(ms: number): void {
+  const real = Date.now.bind(Date)
+  vi.spyOn(Date, 'now').mockImplementation(() => real() + ms)
+}
+
+test('nothing is sent by a process that stood still for longer than its lease before it heard that it may', async () => {
+  const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
+  const late: Ledger = {
+    ...ledger,
+    async acquire(request) {
+      const entry = await ledger.acquire(request)
+      if (request.kind === 'hop') standStill(60_000)
+      return entry
+    },
+  }
+  const answer = await visit(site.origin, late)
+  expect(answer?.event).toBeUndefined()
+  expect(site.asked).toEqual([])
+})
+
+test('an answer that a process held for longer than its lease is not recorded as a new one', async () => {
+  const site = await rawOrigin(
+    (socket) => {
+      standStill(60_000)
+      socket.write(answerOf(200, {}, RULES))
+    },
+    { host: host() },
+  )
+  const answer = await visit(site.origin)
+  expect(answer?.event).toMatchObject({ status: 200 })
+  expect((await ledger.viewOrigin(site.origin, [])).state.answer).toBeUndefined()
+})
+
+test.each([
+  ['a host with one pace', ''],
+  ['ports with a pace of their own', '{"host":false}'],
+])('the delay that is known is owed before a redirect: %s', async (_, groups) => {
+  const heard: { start: number; end: number }[] = []
+  const site = await rawOrigin(
+    (socket, { path, at }) => {
+      socket.write(path === '/robots.txt' ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES))
+      heard.push({ start: at, end: performance.now() })
+    },
+    { host: host() },
+  )
+  const until = Date.now() + 3_600_000
+  await ledger.operate(
+    { origin: site.origin, action: 'delay', delayMs: HAND_MS, until, by: 'ann', reason: 'a test' },
+    [],
+  )
+  const answer = await visit(site.origin, ledger, { PACE_GROUPS: groups })
+  expect(answer?.event).toMatchObject({ status: 200 })
+  const [moved, found] = heard
+  expect((found?.start ?? 0) - (moved?.end ?? Infinity)).toBeGreaterThanOrEqual(HAND_MS)
+})

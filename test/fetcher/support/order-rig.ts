@@ -1,0 +1,118 @@
+/** One order with a ledger that answers as the test says: what it was told, and how often it was asked. The site is real. */
+import {
+  carryOut,
+  type Lookup,
+  noSink,
+  type OrdersLedger,
+  openPace,
+  openStats,
+  siteAnswers,
+  type Tools,
+} from '@decorum/fetcher/testing'
+import {
+  type Completion,
+  LedgerUnavailableError,
+  type Resolution,
+  type RobotsFetchEnd,
+  type RobotsRecord,
+  type StartAnswer,
+} from '@decorum/ledger'
+import { loadPaceGroups } from '@decorum/politeness'
+import { onTestFinished } from 'vitest'
+import { NOW } from './orders.ts'
+import { agentsOf, testConnections } from './tools.ts'
+
+type Script = Partial<OrdersLedger> & { permits?: StartAnswer[] }
+
+export function rig(script: Script = {}, over: Partial<Tools> = {}) {
+  const settled: Completion[] = []
+  const recorded: RobotsRecord[] = []
+  const ended: RobotsFetchEnd[] = []
+  const released: Resolution[] = []
+  const started: number[] = []
+  const problems: string[] = []
+  const permits = [...(script.permits ?? [])]
+  const ledger: OrdersLedger = {
+    start: async () => {
+      started.push(performance.now())
+      return permits.shift() ?? { kind: 'granted', leaseMs: 45_000 }
+    },
+    complete: async (completion) => {
+      settled.push(completion)
+      return 'completed'
+    },
+    confirm: async () => 'granted',
+    acquire: async () => ({ kind: 'wait', waitMs: 60_000 }),
+    record: async (robotsRecord) => {
+      recorded.push(robotsRecord)
+      return 'completed'
+    },
+    endRobotsFetch: async (end) => {
+      ended.push(end)
+      return 'completed'
+    },
+    robotsStates: async () => [{ version: 0, state: {} }],
+    body: async () => undefined,
+    resolve: async (_, words) => {
+      released.push(...words)
+      return words.map(() => 'completed' as const)
+    },
+    partitionOf: () => 0,
+    now: () => NOW,
+    wall: () => NOW,
+    ...script,
+  }
+  const stats = openStats({ size: 1, taken: 0, waiting: 0 })
+  const log = {
+    warn: (_: object, message: string) => problems.push(message),
+    error: (_: object, message: string) => problems.push(message),
+  }
+  const connections = testConnections()
+  onTestFinished(() => connections.close())
+  const tools: Tools = {
+    ledger,
+    connections,
+    agents: agentsOf(),
+    pace: openPace({ ledger, groups: loadPaceGroups(undefined), addressOf: connections.addressOf }),
+    sink: noSink,
+    siteAnswers: siteAnswers(over.agents ?? agentsOf()),
+    stats,
+    log,
+    pageMaxBytes: 1_000_000,
+    maxAttempts: 5,
+    fetchDeadlineMs: 5_000,
+    leaseMs: 45_000,
+    isStopping: () => false,
+    ...over,
+  }
+  return {
+    tools,
+    settled,
+    recorded,
+    ended,
+    released,
+    started,
+    problems,
+    stats,
+    run: (order: Parameters<typeof carryOut>[0]) => carryOut(order, tools),
+  }
+}
+export const refusals = async (stats: ReturnType<typeof openStats>) =>
+  (await stats.registry.getSingleMetricAsString('decorum_fetcher_refused_total'))
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+export const unavailable = () => Promise.reject(new LedgerUnavailableError('complete', new Error('gone')))
+
+/** A look-up during which both clocks of this process seem to move on, as in a slow one. */
+export function slowLookUp(ms: number): { lookup: Lookup; undo(): void } {
+  const real = Date.now
+  return {
+    async lookup() {
+      Date.now = () => real() + ms
+      return [{ address: '127.0.0.1', family: 4 }]
+    },
+    undo() {
+      Date.now = real
+    },
+  }
+}
