@@ -1,5 +1,11 @@
 /** Origins and paths as they are compared: one spelling for each, whatever a log made of them. */
 
+/**
+ * An origin that is in its one form as it stands. The last label begins with a letter, so it is no IPv4 address; a label
+ * in punycode may be invalid, so it is left to the parser of URLs.
+ */
+const PLAIN_ORIGIN = /^https?:\/\/(?!.*xn--)(?:[a-z0-9][a-z0-9-]*\.)+[a-z][a-z0-9-]*(?::(?!80$|443$)[1-9]\d{0,3})?$/
+
 /** The least part of a URL that is no longer ASCII, or was no octet of one. */
 const BEYOND_ASCII = /[^\x21-\x7e]/
 
@@ -8,6 +14,7 @@ const BEYOND_ASCII = /[^\x21-\x7e]/
  * @returns undefined when it is no http(s) origin
  */
 export function originOf(text: string): string | undefined {
+  if (PLAIN_ORIGIN.test(text)) return text
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return undefined
   const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname

@@ -22,8 +22,20 @@ export class Chains {
   readonly #fetchFirst = new Numbers()
   readonly #fetchHops = new Numbers()
 
-  constructor(rows: number) {
+  /** each fetch of a chain leads to the one before it: numbers and one, 0 at the end */
+  readonly #latestFetch = new Numbers()
+  readonly #fetchBefore = new Numbers()
+  readonly #lanes: number
+  /** by lane; made when there is the first one */
+  #redirectedAt: Float64Array | undefined
+
+  constructor(rows: number, lanes: number) {
     this.#chainOf = new Int32Array(rows)
+    this.#lanes = lanes
+  }
+
+  get fetches(): number {
+    return this.#fetchChain.length
   }
 
   /** chain of a row, -1: none */
@@ -53,9 +65,24 @@ export class Chains {
     this.#hops.set(chain, this.hops(chain) + 1)
     this.#chainOf[row] = chain + 1
   }
-  beginFetch(chain: number, row: number): number {
+  /** Says that a GET of a lane's own /robots.txt was answered by a redirect. */
+  redirected(lane: number, at: number): void {
+    this.#redirectedAt ??= new Float64Array(this.#lanes).fill(Number.POSITIVE_INFINITY)
+    this.#redirectedAt[lane] = Math.min(this.#redirectedAt[lane] as number, at)
+  }
+  /** When that was first; Infinity: never. */
+  redirectedAt = (lane: number): number => this.#redirectedAt?.[lane] ?? Number.POSITIVE_INFINITY
+
+  beginFetch(chain: number, row: number): void {
     this.#fetchFirst.push(row)
     this.#fetchHops.push(this.hops(chain))
-    return this.#fetchChain.push(chain)
+    this.#fetchBefore.push(this.#latestFetch.get(chain))
+    this.#latestFetch.set(chain, this.#fetchChain.push(chain) + 1)
+  }
+
+  /** Is there a fetch of this chain, at most six, of which this is true? */
+  someFetch(chain: number, is: (fetch: number) => boolean): boolean {
+    for (let at = this.#latestFetch.get(chain); at > 0; at = this.#fetchBefore.get(at - 1)) if (is(at - 1)) return true
+    return false
   }
 }

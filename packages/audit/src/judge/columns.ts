@@ -1,7 +1,9 @@
-/** Exchanges in columns: a million of them in some 60 bytes each and their paths. Rows are in the order they were read. */
+/** Exchanges in columns, some 60 bytes each besides their paths. Rows are in the order in which they were read. */
 
 import { asciiPath } from '../origin.ts'
 import type { RequestLine } from '../record.ts'
+import { Names } from './names.ts'
+import { everyNumber, Numbers } from './numbers.ts'
 import { Texts } from './texts.ts'
 
 export const ROBOTS_PATH = '/robots.txt'
@@ -29,12 +31,15 @@ export class Exchanges {
   found = new Uint16Array(FIRST_ROWS)
   readonly #flags = { at: new Uint8Array(FIRST_ROWS) }
   readonly #paths = { at: new Uint32Array(FIRST_ROWS) }
-  /** Location or Retry-After, whichever the status asks for */
-  readonly #headers = { at: new Uint32Array(FIRST_ROWS) }
+  /** Location or Retry-After, whichever the status asks for: its name and one; rows beyond the last header have none */
+  readonly #headers = new Numbers()
+  readonly #headerTexts = new Names()
   /** number of the body served; 0: none is known */
   body = new Uint32Array(FIRST_ROWS)
   readonly #texts = new Texts()
-  readonly #addresses = new Map<number, string>()
+  /** the same for the site's own addresses */
+  readonly #addresses = new Numbers()
+  readonly #addressTexts = new Names()
 
   add(line: RequestLine, lane: number, body: number, file: number, number: number): void {
     const row = this.length
@@ -56,8 +61,8 @@ export class Exchanges {
     this.#flags.at[row] = (line.cut ? CUT : 0) | (line.method === 'GET' ? GET : 0) | (isRobots ? ROBOTS : 0)
     this.#paths.at[row] = isRobots ? 0 : this.#texts.add(asciiPath(line.path))
     const header = status >= 300 && status < 400 ? line.location : line.retryAfter
-    this.#headers.at[row] = header === undefined ? 0 : this.#texts.add(header)
-    if (line.address !== undefined) this.#addresses.set(row, line.address)
+    if (header !== undefined) this.#headers.set(row, this.#headerTexts.numberOf(header) + 1)
+    if (line.address !== undefined) this.#addresses.set(row, this.#addressTexts.numberOf(line.address) + 1)
   }
 
   path(row: number): string {
@@ -65,10 +70,13 @@ export class Exchanges {
   }
   /** the Location of a 3xx answer, else the Retry-After */
   header(row: number): string | undefined {
-    const at = this.#headers.at[row] as number
-    return at === 0 ? undefined : this.#texts.get(at)
+    const name = this.#headers.get(row)
+    return name === 0 ? undefined : this.#headerTexts.get(name - 1)
   }
-  address = (row: number): string | undefined => this.#addresses.get(row)
+  address(row: number): string | undefined {
+    const name = this.#addresses.get(row)
+    return name === 0 ? undefined : this.#addressTexts.get(name - 1)
+  }
   isRobots = (row: number): boolean => ((this.#flags.at[row] as number) & ROBOTS) !== 0
   isGet = (row: number): boolean => ((this.#flags.at[row] as number) & GET) !== 0
   isCut = (row: number): boolean => ((this.#flags.at[row] as number) & CUT) !== 0
@@ -76,7 +84,7 @@ export class Exchanges {
   /** Rows by start, then by end, then as read. */
   inOrder(): Uint32Array {
     const { startMin: start, endMax: end, length } = this
-    const rows = Uint32Array.from({ length }, (_, row) => row)
+    const rows = everyNumber(length)
     const before = (a: number, b: number): number =>
       (start[a] as number) - (start[b] as number) || (end[a] as number) - (end[b] as number) || a - b
     let sorted = true
@@ -96,7 +104,7 @@ export class Exchanges {
     for (const name of ['startMin', 'startMax', 'endMin', 'endMax'] as const) this[name] = larger(this[name], floats)
     for (const name of ['lane', 'line', 'body'] as const) this[name] = larger(this[name], words)
     for (const name of ['status', 'file', 'found'] as const) this[name] = larger(this[name], halves)
-    for (const column of [this.#paths, this.#headers]) column.at = larger(column.at, words)
+    this.#paths.at = larger(this.#paths.at, words)
     this.#flags.at = larger(this.#flags.at, (n) => new Uint8Array(n))
   }
 }

@@ -48,9 +48,10 @@ export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
 export async function readLogs(files: string[], origin?: string): Promise<Evidence & Omit<Reading, 'requests'>> {
   const requests: RequestLine[] = []
+  const once = oncePerText()
   const bodies = new Map<string, string | Uint8Array>()
   const reading = await readAll(files, origin, {
-    request: (line) => requests.push(line) > 0,
+    request: (line) => requests.push({ ...line, origin: once(line.origin), agent: once(line.agent) }) > 0,
     body: (hash, body) => void bodies.set(hash, body),
   })
   return { ...reading, requests, bodies }
@@ -83,7 +84,6 @@ async function readLog(
   const reader = new LineReader(origin)
   const formats = new Set<string>()
   const clock = new ClockWatch(file)
-  const once = oncePerText()
   const assumed = new Set<string>()
   let number = 0
   let requests = 0
@@ -103,8 +103,6 @@ async function readLog(
       sink.body(read.line.hash, 'body' in read.line ? read.line.body : Buffer.from(read.line.base64, 'base64'))
     else if (read.kind === 'request') {
       const { line: request, format } = read
-      request.origin = once(request.origin)
-      request.agent = once(request.agent)
       if (!sink.request(request, index, number))
         return setAside('no-origin', `'${request.origin}' is no origin`, line.text)
       requests++
