@@ -135,9 +135,7 @@ function judgeAll(judged: Judged): Report {
       const lines = broken.get(body) ?? new Map<number, number>()
       broken.set(body, lines.set(line, (lines.get(line) ?? 0) + 1))
     },
-    mayKnowUntil: options.continues
-      ? (exchanges.startMin[order[0] ?? 0] as number) + RULES_LAST_MS
-      : Number.NEGATIVE_INFINITY,
+    mayKnowUntil: options.continues ? exchanges.startMin(order[0] ?? 0) + RULES_LAST_MS : Number.NEGATIVE_INFINITY,
   }
   for (const row of order) {
     meter.steps++
@@ -147,8 +145,8 @@ function judgeAll(judged: Judged): Report {
       lane,
       agent: lanes.agent(lane),
       agentId: lanes.agentOf(lane),
-      startMin: exchanges.startMin[row] as number,
-      startMax: exchanges.startMax[row] as number,
+      startMin: exchanges.startMin(row),
+      startMax: exchanges.startMax(row),
       chain,
     }
     judge.hop = 'none'
@@ -163,17 +161,8 @@ function judgeAll(judged: Judged): Report {
     groups?.judge(row, asking)
   }
   const { fetches } = knowledge
-  for (let place = 0; place < lanes.places; place++)
-    judgeRobots(place, {
-      exchanges,
-      chains,
-      bodies,
-      fetches,
-      findings,
-      lanes,
-      retryMs: options.robotsRetryMs,
-      meter,
-    })
+  const robots = { exchanges, chains, bodies, fetches, findings, lanes, retryMs: options.robotsRetryMs, meter }
+  for (let place = 0; place < lanes.places; place++) judgeRobots(place, robots)
   return summary(judged, {
     order,
     chains,

@@ -16,15 +16,14 @@ export class Chains {
   /** of each chain its first and last row, and how many hops it has */
   readonly #first = new Numbers()
   readonly #last = new Numbers()
-  readonly #hops = new Numbers()
+  readonly #hops = new Numbers(Uint8Array)
   /** of each fetch its chain, the row of its /robots.txt, and how many hops of the chain were before it */
   readonly #fetchChain = new Numbers()
   readonly #fetchFirst = new Numbers()
-  readonly #fetchHops = new Numbers()
+  readonly #fetchHops = new Numbers(Uint8Array)
 
-  /** each fetch of a chain leads to the one before it: numbers and one, 0 at the end */
-  readonly #latestFetch = new Numbers()
-  readonly #fetchBefore = new Numbers()
+  /** of each hop the row before it in its chain, and one */
+  readonly #before = new Numbers()
   readonly #lanes: number
   /** by lane; made when there is the first one */
   #redirectedAt: Float64Array | undefined
@@ -61,6 +60,7 @@ export class Chains {
     return chain
   }
   join(chain: number, row: number): void {
+    this.#before.set(row, this.last(chain) + 1)
     this.#last.set(chain, row)
     this.#hops.set(chain, this.hops(chain) + 1)
     this.#chainOf[row] = chain + 1
@@ -76,13 +76,12 @@ export class Chains {
   beginFetch(chain: number, row: number): void {
     this.#fetchFirst.push(row)
     this.#fetchHops.push(this.hops(chain))
-    this.#fetchBefore.push(this.#latestFetch.get(chain))
-    this.#latestFetch.set(chain, this.#fetchChain.push(chain) + 1)
+    this.#fetchChain.push(chain)
   }
 
-  /** Is there a fetch of this chain, at most six, of which this is true? */
-  someFetch(chain: number, is: (fetch: number) => boolean): boolean {
-    for (let at = this.#latestFetch.get(chain); at > 0; at = this.#fetchBefore.get(at - 1)) if (is(at - 1)) return true
+  /** Is there a row before this one in its chain, at most five, of which this is true? */
+  someBefore(row: number, is: (row: number) => boolean): boolean {
+    for (let at = this.#before.get(row); at > 0; at = this.#before.get(at - 1)) if (is(at - 1)) return true
     return false
   }
 }

@@ -11,18 +11,21 @@ export const ROBOTS_PATH = '/robots.txt'
 const LATE_MS = 25
 const FIRST_ROWS = 256
 
+/** What an exchange may have begun and ended later by, and what it may have ended earlier by, ms. */
+type Unsure = { resolution: number; late: number }
+const CERTAIN: Unsure = { resolution: 0, late: 0 }
+
 const CUT = 1
 const GET = 2
 const ROBOTS = 4
 
 export class Exchanges {
   length = 0
-  /** earliest and latest instant at which the request may have begun, ms */
-  startMin = new Float64Array(FIRST_ROWS)
-  startMax = new Float64Array(FIRST_ROWS)
-  /** earliest and latest instant at which the exchange may have ended */
-  endMin = new Float64Array(FIRST_ROWS)
-  endMax = new Float64Array(FIRST_ROWS)
+  readonly #starts = { at: new Float64Array(FIRST_ROWS) }
+  readonly #ends = { at: new Float64Array(FIRST_ROWS) }
+  /** where in the list after it stands how uncertain the instants of a row are */
+  readonly #unsure = new Numbers()
+  readonly #unsureBy: Unsure[] = [CERTAIN]
   lane = new Uint32Array(FIRST_ROWS)
   status = new Uint16Array(FIRST_ROWS)
   line = new Uint32Array(FIRST_ROWS)
@@ -43,15 +46,14 @@ export class Exchanges {
 
   add(line: RequestLine, lane: number, body: number, file: number, number: number): void {
     const row = this.length
-    if (row === this.startMin.length) this.#grow()
+    if (row === this.lane.length) this.#grow()
     this.length++
     const { start, end, status, resolution = 0 } = line
     // An agent cannot have gone before it came.
     const late = line.cut ? Math.min(line.late ?? LATE_MS, end - start) : 0
-    this.startMin[row] = start
-    this.startMax[row] = start + resolution
-    this.endMin[row] = end - late
-    this.endMax[row] = end + resolution
+    this.#starts.at[row] = start
+    this.#ends.at[row] = end
+    if (resolution > 0 || late > 0) this.#setUnsure(row, { resolution, late })
     this.lane[row] = lane
     this.status[row] = status
     this.line[row] = number
@@ -64,6 +66,13 @@ export class Exchanges {
     if (header !== undefined) this.#headers.set(row, this.#headerTexts.numberOf(header) + 1)
     if (line.address !== undefined) this.#addresses.set(row, this.#addressTexts.numberOf(line.address) + 1)
   }
+
+  /** Earliest and latest instant at which the request may have begun, ms. */
+  startMin = (row: number): number => this.#starts.at[row] as number
+  startMax = (row: number): number => this.startMin(row) + this.#unsureOf(row).resolution
+  /** Earliest and latest instant at which the exchange may have ended. */
+  endMin = (row: number): number => (this.#ends.at[row] as number) - this.#unsureOf(row).late
+  endMax = (row: number): number => (this.#ends.at[row] as number) + this.#unsureOf(row).resolution
 
   path(row: number): string {
     return this.isRobots(row) ? ROBOTS_PATH : this.#texts.get(this.#paths.at[row] as number)
@@ -83,13 +92,21 @@ export class Exchanges {
 
   /** Rows by start, then by end, then as read. */
   inOrder(): Uint32Array {
-    const { startMin: start, endMax: end, length } = this
+    const { length } = this
     const rows = everyNumber(length)
     const before = (a: number, b: number): number =>
-      (start[a] as number) - (start[b] as number) || (end[a] as number) - (end[b] as number) || a - b
+      this.startMin(a) - this.startMin(b) || this.endMax(a) - this.endMax(b) || a - b
     let sorted = true
     for (let row = 1; sorted && row < length; row++) sorted = before(row - 1, row) < 0
     return sorted ? rows : rows.sort(before)
+  }
+
+  #unsureOf = (row: number): Unsure => this.#unsureBy[this.#unsure.get(row)] as Unsure
+
+  #setUnsure(row: number, unsure: Unsure): void {
+    const last = this.#unsureBy.at(-1) as Unsure
+    const isLast = last.resolution === unsure.resolution && last.late === unsure.late
+    this.#unsure.set(row, isLast ? this.#unsureBy.length - 1 : this.#unsureBy.push(unsure) - 1)
   }
 
   #grow(): void {
@@ -101,7 +118,7 @@ export class Exchanges {
     const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array(n)
     const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n)
     const halves = (n: number): Uint16Array<ArrayBuffer> => new Uint16Array(n)
-    for (const name of ['startMin', 'startMax', 'endMin', 'endMax'] as const) this[name] = larger(this[name], floats)
+    for (const column of [this.#starts, this.#ends]) column.at = larger(column.at, floats)
     for (const name of ['lane', 'line', 'body'] as const) this[name] = larger(this[name], words)
     for (const name of ['status', 'file', 'found'] as const) this[name] = larger(this[name], halves)
     this.#paths.at = larger(this.#paths.at, words)

@@ -32,12 +32,7 @@ export class Fetches {
       this.#byStart[at] = fetch
       next[place] = at + 1
     }
-    this.#byEnd = this.#byStart.slice()
-    for (let place = 0; place < lanes.places; place++) {
-      const part = this.#byEnd.subarray(this.first(place), this.beyond(place))
-      const isSorted = part.every((fetch, at) => at === 0 || this.#endOf(part[at - 1] as number) <= this.#endOf(fetch))
-      if (!isSorted) part.sort((a, b) => this.#endOf(a) - this.#endOf(b) || a - b)
-    }
+    this.#byEnd = this.#sortedByEnd(lanes.places)
   }
 
   /** Places of the lists that hold a place's fetches: from `first` to before `beyond`. */
@@ -51,7 +46,7 @@ export class Fetches {
   from = (at: number): number => this.#endOf(this.answered(at))
   sure(at: number): number {
     const { chains, exchanges } = this.#of
-    return exchanges.endMax[chains.lastOf(this.answered(at))] as number
+    return exchanges.endMax(chains.lastOf(this.answered(at)))
   }
   agentOf(at: number): number {
     const { chains, exchanges, lanes } = this.#of
@@ -61,6 +56,19 @@ export class Fetches {
 
   #endOf(fetch: number): number {
     const { chains, exchanges } = this.#of
-    return exchanges.endMin[chains.lastOf(fetch)] as number
+    return exchanges.endMin(chains.lastOf(fetch))
+  }
+
+  /** The same list where all fetches ended in the order of their starts, as they mostly do. */
+  #sortedByEnd(places: number): Uint32Array {
+    let sorted: Uint32Array | undefined
+    for (let place = 0; place < places; place++) {
+      const [first, beyond] = [this.first(place), this.beyond(place)]
+      const part = this.#byStart.subarray(first, beyond)
+      if (part.every((fetch, at) => at === 0 || this.#endOf(part[at - 1] as number) <= this.#endOf(fetch))) continue
+      sorted ??= this.#byStart.slice()
+      sorted.subarray(first, beyond).sort((a, b) => this.#endOf(a) - this.#endOf(b) || a - b)
+    }
+    return sorted ?? this.#byStart
   }
 }

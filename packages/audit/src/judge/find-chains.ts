@@ -29,10 +29,10 @@ export function findChains(order: Uint32Array, of: Of): Chains {
     else continue
     const current = chain ?? chains.begin(row)
     const home = exchanges.lane[chains.first(current)] as number
-    if (isRobots && !chains.someFetch(current, (fetch) => placeOf(chains.firstOf(fetch)) === placeOf(row)))
-      chains.beginFetch(current, row)
+    const isAgain = (part: number): boolean => exchanges.isRobots(part) && placeOf(part) === placeOf(row)
+    if (isRobots && !chains.someBefore(row, isAgain)) chains.beginFetch(current, row)
     if (!isRedirect(exchanges.status[row] as number)) continue
-    if (isRobots) chains.redirected(lane, exchanges.endMin[row] as number)
+    if (isRobots) chains.redirected(lane, exchanges.endMin(row))
     const location = exchanges.header(row)
     if (location === undefined || exchanges.isCut(row) || chains.hops(current) >= MOST_HOPS) continue
     const target = targetOf(location, origin, exchanges.path(row))
@@ -72,8 +72,8 @@ class WaitingRedirects {
     const key = keyOf(agent, target)
     const rows = this.#rows.get(key) ?? new Heap()
     this.#rows.set(key, rows)
-    rows.push(exchanges.endMin[row] as number, row)
-    this.#aging.push(exchanges.endMax[row] as number, row)
+    rows.push(exchanges.endMin(row), row)
+    this.#aging.push(exchanges.endMax(row), row)
     this.#targets.set(row, key)
     this.#ofLane.set(home, row)
   }
@@ -81,7 +81,7 @@ class WaitingRedirects {
   /** The chain whose redirect this request follows: of those that lead there, the redirect that ended first. */
   takeFollowed(request: number, lane: number, origin: string): number | undefined {
     const { exchanges, lanes, meter } = this.#of
-    const oldest = (exchanges.startMin[request] as number) - HOP_WITHIN_MS
+    const oldest = exchanges.startMin(request) - HOP_WITHIN_MS
     while (this.#oldestEnd() < oldest) {
       meter.steps++
       this.#leave(this.#aging.pop() as number)
@@ -89,8 +89,7 @@ class WaitingRedirects {
     if (!this.any) return undefined
     const rows = this.#rows.get(keyOf(lanes.agentOf(lane), origin + exchanges.path(request)))
     const row = rows?.first
-    if (row === undefined || (exchanges.endMin[row] as number) > (exchanges.startMax[request] as number))
-      return undefined
+    if (row === undefined || exchanges.endMin(row) > exchanges.startMax(request)) return undefined
     meter.steps++
     this.#leave(row)
     return this.#chains.ofRow(row)
@@ -104,7 +103,7 @@ class WaitingRedirects {
 
   #oldestEnd(): number {
     const row = this.#aging.first
-    return row === undefined ? Number.POSITIVE_INFINITY : (this.#of.exchanges.endMax[row] as number)
+    return row === undefined ? Number.POSITIVE_INFINITY : this.#of.exchanges.endMax(row)
   }
 
   #leave(row: number): void {

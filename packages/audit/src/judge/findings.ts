@@ -62,7 +62,7 @@ export class Findings {
 
   blame(finding: Finding): void {
     const { row, offence } = finding
-    const at = this.#exchanges.startMin[row] as number
+    const at = this.#exchanges.startMin(row)
     const since = finding.since ?? at
     if (this.#steps.some(({ from, to }) => at >= from && since <= to)) {
       this.byClock++
@@ -130,7 +130,7 @@ export class Findings {
       file: fileOf(exchanges.file[of] as number),
       line: exchanges.line[of] as number,
     })
-    const at = exchanges.startMin[row] as number
+    const at = exchanges.startMin(row)
     const path = exchanges.path(row)
     const violation: Violation = { offence, agent: agent.name, origin, path, at, because, line: lineOf(row) }
     return after === undefined ? violation : { ...violation, after: lineOf(after) }

@@ -42,11 +42,11 @@ export class BackOffJudge {
     }
     const status = exchanges.status[row] as number
     if ((status !== 429 && status !== 503) || exchanges.isRobots(row) || asking.chain >= 0) return
-    const ms = parseRetryAfter(exchanges.header(row), exchanges.endMin[row] as number)
+    const ms = parseRetryAfter(exchanges.header(row), exchanges.endMin(row))
     if (ms === undefined) return
     this.#lanes ??= new Closed(lanes.length, exchanges, (from) => exchanges.lane[from] as number)
     this.#places ??= new Closed(lanes.places, exchanges, (from) => lanes.placeOf(exchanges.lane[from] as number))
-    const heard = exchanges.endMax[row] as number
+    const heard = exchanges.endMax(row)
     this.#lanes.learn(row, heard)
     this.#places.learn(row, heard + graceMs)
   }
@@ -76,7 +76,7 @@ class Closed {
   hear(instant: number, meter: Meter): void {
     for (let row = this.#toHear.popUntil(instant); row !== undefined; row = this.#toHear.popUntil(instant)) {
       meter.steps++
-      const end = this.#exchanges.endMin[row] as number
+      const end = this.#exchanges.endMin(row)
       const until = end + (parseRetryAfter(this.#exchanges.header(row), end) ?? 0)
       const at = this.#ofRow(row)
       if (until <= (this.#until[at] as number)) continue

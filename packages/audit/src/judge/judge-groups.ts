@@ -93,7 +93,7 @@ export class GroupJudge {
         because: () => `${group.name} was taken for another ${early.toFixed(1)} ms, by ${exchanges.path(taken.row)}`,
       })
     }
-    const endMin = exchanges.endMin[row] as number
+    const endMin = exchanges.endMin(row)
     const host = this.#hostOf(lanes.origin(asking.lane))
     group.taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
     group.taken.sort((a, b) => b.endMin - a.endMin)

@@ -31,29 +31,32 @@ export class LaneEnds {
   /** the row that ended latest, and the one that did so outside the chain of that one; and one, 0: none */
   readonly #latest: Uint32Array
   readonly #latestOther: Uint32Array
-  /** ms; NaN: no delay was judged */
-  readonly #leastDelay: Float64Array
-  readonly #mostDelay: Float64Array
-  readonly #smallestSlack: Float64Array
+  /** by lane, three each: least and most delay owed, smallest slack, ms; infinite: no delay was judged */
+  #delays = new Float64Array(0)
+  readonly #lanes: number
 
   constructor(lanes: number) {
+    this.#lanes = lanes
     this.#latest = new Uint32Array(lanes)
     this.#latestOther = new Uint32Array(lanes)
-    this.#leastDelay = new Float64Array(lanes).fill(Number.NaN)
-    this.#mostDelay = this.#leastDelay.slice()
-    this.#smallestSlack = this.#leastDelay.slice()
   }
 
-  leastDelay = (lane: number): number | undefined => known(this.#leastDelay[lane])
-  mostDelay = (lane: number): number | undefined => known(this.#mostDelay[lane])
-  smallestSlack = (lane: number): number | undefined => known(this.#smallestSlack[lane])
+  leastDelay = (lane: number): number | undefined => known(this.#delays[lane * 3])
+  mostDelay = (lane: number): number | undefined => known(this.#delays[lane * 3 + 1])
+  smallestSlack = (lane: number): number | undefined => known(this.#delays[lane * 3 + 2])
 
   owed(lane: number, delay: number): void {
-    if (!((this.#leastDelay[lane] as number) <= delay)) this.#leastDelay[lane] = delay
-    if (!((this.#mostDelay[lane] as number) >= delay)) this.#mostDelay[lane] = delay
+    // Where no lane has two requests, there is no delay to keep.
+    if (this.#delays.length === 0) {
+      this.#delays = new Float64Array(this.#lanes * 3).fill(Number.POSITIVE_INFINITY)
+      for (let at = 1; at < this.#delays.length; at += 3) this.#delays[at] = Number.NEGATIVE_INFINITY
+    }
+    this.#delays[lane * 3] = Math.min(this.#delays[lane * 3] as number, delay)
+    this.#delays[lane * 3 + 1] = Math.max(this.#delays[lane * 3 + 1] as number, delay)
   }
+  /** To be told of a delay that was owed. */
   slack(lane: number, slack: number): void {
-    if (!((this.#smallestSlack[lane] as number) <= slack)) this.#smallestSlack[lane] = slack
+    this.#delays[lane * 3 + 2] = Math.min(this.#delays[lane * 3 + 2] as number, slack)
   }
 
   /** The row before this one that ended latest: what belongs to one chain is one exchange, with no delay inside it. */
@@ -64,9 +67,9 @@ export class LaneEnds {
     return row < 0 ? undefined : row
   }
 
-  add(row: number, { lane, chain }: Asking, chains: Chains, { endMin }: Exchanges): void {
-    const end = endMin[row] as number
-    const endOf = (of: number): number => (of === 0 ? Number.NEGATIVE_INFINITY : (endMin[of - 1] as number))
+  add(row: number, { lane, chain }: Asking, chains: Chains, exchanges: Exchanges): void {
+    const end = exchanges.endMin(row)
+    const endOf = (of: number): number => (of === 0 ? Number.NEGATIVE_INFINITY : exchanges.endMin(of - 1))
     const latest = this.#latest[lane] as number
     if (latest > 0 && chain >= 0 && chains.ofRow(latest - 1) === chain) {
       if (end >= endOf(latest)) this.#latest[lane] = row + 1
@@ -77,7 +80,7 @@ export class LaneEnds {
   }
 }
 
-const known = (value: number | undefined): number | undefined => (Number.isNaN(value) ? undefined : value)
+const known = (value: number | undefined): number | undefined => (Number.isFinite(value) ? value : undefined)
 
 export function judgeInLane(row: number, asking: Asking, judge: LaneJudge): void {
   const { exchanges, knowledge, chains, ends } = judge
@@ -167,14 +170,14 @@ function judgeDelay(row: number, asking: Asking, owed: number, judge: LaneJudge)
   const { exchanges, findings, chains, ends } = judge
   const before = ends.before(asking, chains)
   if (before === undefined) return
-  const since = exchanges.endMin[before] as number
+  const since = exchanges.endMin(before)
   const kept = asking.startMax - since
   const resolution = Math.max(
     asking.startMax - asking.startMin,
-    (exchanges.startMax[before] as number) - (exchanges.startMin[before] as number),
+    exchanges.startMax(before) - exchanges.startMin(before),
   )
   // In a coarse log the two may have come the other way round.
-  const certain = (exchanges.startMin[before] as number) + resolution <= asking.startMin || resolution === 0
+  const certain = exchanges.startMin(before) + resolution <= asking.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(asking.lane, owed)
   const because = (): string => `${ms(kept)} of ${ms(owed)} after ${exchanges.path(before)}`

@@ -37,8 +37,8 @@ export function judgeRobots(place: number, judge: Judge): void {
     const number = fetches.started(at)
     const row = chains.firstOf(number)
     const last = chains.lastOf(number)
-    const start = exchanges.startMax[row] as number
-    const endMin = exchanges.endMin[last] as number
+    const start = exchanges.startMax(row)
+    const endMin = exchanges.endMin(last)
     const isHop = chains.isHop(row)
     if (start < openUntil) {
       const early = openUntil - start
@@ -68,9 +68,9 @@ export function judgeRobots(place: number, judge: Judge): void {
     if (isHop) continue
     const { policy } = lanes.agent(exchanges.lane[row] as number)
     const answer = answerOf(number, place, judge)
-    const retryAfter = exchanges.header(last)
+    const retryAfter = (): number => parseRetryAfter(exchanges.header(last), endMin) ?? 0
     const pause = (given: Answer['kind'], counted: Row): number =>
-      pauseAfter(given, policy, counted, judge.retryMs, parseRetryAfter(retryAfter, endMin) ?? 0)
+      pauseAfter(given, policy, counted, judge.retryMs, retryAfter)
     read = counted(answer.kind, policy, read)
     let owed = pause(answer.kind, read)
     const other = answer.doubtful ? 'no-answer' : answer.kind
@@ -91,7 +91,7 @@ function pauseAfter(
   policy: Policy,
   { failures, busy }: Row,
   retryMs: number | undefined,
-  retryAfterMs: number,
+  retryAfterMs: () => number,
 ): number {
   const first = retryMs ?? policy.firstRetryMs
   const firstBusy = Math.min(first, policy.firstBusyRetryMs)
@@ -102,7 +102,7 @@ function pauseAfter(
   const slow = doubled(first, failures, policy.longestRetryMs)
   // 503 alone is asked for more often, never more rarely.
   const quick = doubled(firstBusy, busy, policy.longestBusyRetryMs)
-  return Math.max(retryAfterMs, kind === 'busy' ? Math.min(slow, quick) : slow)
+  return Math.max(retryAfterMs(), kind === 'busy' ? Math.min(slow, quick) : slow)
 }
 
 const doubled = (first: number, times: number, longest: number): number =>

@@ -65,7 +65,7 @@ export class Knowledge {
       first: this.fetches.first,
       beyond: this.fetches.beyond,
       answer: (at, place) => this.answer(at, place),
-      began: (at) => of.exchanges.startMin[of.chains.firstOf(this.fetches.answered(at))] as number,
+      began: (at) => of.exchanges.startMin(of.chains.firstOf(this.fetches.answered(at))),
     }
   }
 

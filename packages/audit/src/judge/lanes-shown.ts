@@ -57,18 +57,18 @@ export function timelinesOf(
   for (const row of order) {
     const timeline = drawnAt(row)
     if (timeline === undefined) continue
-    timeline.from = Math.min(timeline.from, exchanges.startMin[row] as number)
-    timeline.to = Math.max(timeline.to, exchanges.endMax[row] as number)
+    timeline.from = Math.min(timeline.from, exchanges.startMin(row))
+    timeline.to = Math.max(timeline.to, exchanges.endMax(row))
   }
   for (const row of order) {
     const timeline = drawnAt(row)
     if (timeline === undefined) continue
-    const start = exchanges.startMin[row] as number
+    const start = exchanges.startMin(row)
     const found = exchanges.found[row] as number
     if (timeline.buckets.length === 0) {
       timeline.exchanges.push({
         start,
-        end: exchanges.endMax[row] as number,
+        end: exchanges.endMax(row),
         path: exchanges.path(row),
         status: exchanges.status[row] as number,
         offences: OFFENCE_NAMES.filter((_, bit) => (found & (1 << bit)) !== 0),

@@ -7,10 +7,9 @@ import { originOf } from '../origin.ts'
 import { Names } from './names.ts'
 import { Numbers } from './numbers.ts'
 import { Pairs } from './pairs.ts'
-import { Recent } from './recent.ts'
 
-/** Agents that are kept as objects; the others are made again when they are asked for. */
-const MOST_AGENTS_AT_HAND = 10_000
+/** The first agents of a log are kept as objects; others are made again when they are asked for. */
+const AT_HAND = 5_000
 
 /** In the column of User-Agents: never seen, not to be judged, or the agent's number and this. */
 const UNSEEN = 0
@@ -26,7 +25,7 @@ export class Agents {
   /** of each agent a User-Agent that is its own, and its party */
   readonly #headers = new Numbers()
   readonly #parties = new Numbers()
-  readonly #atHand = new Recent<number, AuditedAgent>(MOST_AGENTS_AT_HAND)
+  readonly #atHand: AuditedAgent[] = []
   readonly #find: AgentFinder
 
   constructor(find: AgentFinder) {
@@ -49,12 +48,7 @@ export class Agents {
   }
 
   get(number: number): AuditedAgent {
-    let agent = this.#atHand.get(number)
-    if (agent === undefined) {
-      agent = this.#find(this.#names.get(this.#headers.get(number))) as AuditedAgent
-      this.#atHand.set(number, agent)
-    }
-    return agent
+    return this.#atHand[number] ?? (this.#find(this.#names.get(this.#headers.get(number))) as AuditedAgent)
   }
 
   partyOf = (number: number): number => this.#parties.get(number)
@@ -66,6 +60,7 @@ export class Agents {
     const number = this.#headers.push(header)
     this.#parties.push(this.#names.numberOf(agent.party))
     this.#byName.set(name, number + 1)
+    if (number < AT_HAND) this.#atHand.push(agent)
     return number
   }
 }

@@ -39,12 +39,12 @@ export class LaneCounts {
       slack: ends.smallestSlack,
       requests: (lane) => this.requests[lane] as number,
     })
-    return [...everyNumber(lanes.length).sort(order).subarray(0, most)]
+    return firstOf(lanes.length, most, order)
   }
 
   lanes(): LaneReport[] {
     const { lanes, ends } = this.#of
-    const chosen = lanes.length <= MOST_LISTED ? [...everyNumber(lanes.length)] : this.worst(MOST_LISTED)
+    const chosen = lanes.length <= MOST_LISTED ? everyNumber(lanes.length) : this.worst(MOST_LISTED)
     const reports = new Map<number, LaneReport>()
     for (const lane of chosen) {
       const { name, minDelayMs } = lanes.agent(lane)
@@ -104,13 +104,11 @@ export class LaneCounts {
       slacks[agent] = Math.min(slacks[agent] as number, ends.smallestSlack(lane) ?? Number.POSITIVE_INFINITY)
     }
     const { requests, violations } = columns
-    const every = everyNumber(agents.length)
-    if (agents.length > MOST_LISTED)
-      every.sort(
-        (a, b) =>
-          (violations[b] as number) - (violations[a] as number) || (requests[b] as number) - (requests[a] as number),
-      )
-    return Array.from(every.subarray(0, MOST_LISTED), (agent): AgentReport => {
+    const order = (a: number, b: number): number =>
+      (violations[b] as number) - (violations[a] as number) || (requests[b] as number) - (requests[a] as number)
+    const chosen =
+      agents.length <= MOST_LISTED ? everyNumber(agents.length) : firstOf(agents.length, MOST_LISTED, order)
+    return Array.from(chosen, (agent): AgentReport => {
       const slack = slacks[agent] as number
       return {
         agent: agents.get(agent).name,
@@ -122,4 +120,22 @@ export class LaneCounts {
       }
     })
   }
+}
+
+/**
+ * Those of the numbers below `length` that an order puts first, in this order, without sorting all of them. Of two alike
+ * the lesser comes first.
+ */
+function firstOf(length: number, most: number, order: (a: number, b: number) => number): number[] {
+  const ordered = (a: number, b: number): number => order(a, b) || a - b
+  let first: number[] = []
+  let last: number | undefined
+  for (let number = 0; number < length; number++) {
+    if (last !== undefined && ordered(last, number) < 0) continue
+    first.push(number)
+    if (first.length < 2 * most) continue
+    first = first.sort(ordered).slice(0, most)
+    last = first.at(-1)
+  }
+  return first.sort(ordered).slice(0, most)
 }

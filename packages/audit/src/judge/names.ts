@@ -4,12 +4,11 @@
  */
 import { randomInt } from 'node:crypto'
 import { Numbers } from './numbers.ts'
-import { Recent } from './recent.ts'
 import { Slots } from './slots.ts'
 import { Texts } from './texts.ts'
 
-/** Texts whose numbers, and numbers whose texts, are at hand without a search. */
-const MOST_RECENT = 20_000
+/** The first texts of a log are at hand as strings; those that come often are among them. */
+const AT_HAND = 10_000
 /** Strangers choose these texts; they cannot choose ones that collide without knowing it. */
 const SEED = randomInt(2 ** 32)
 
@@ -18,8 +17,8 @@ export class Names {
   readonly #at = new Numbers()
   readonly #hashes = new Numbers()
   readonly #slots = new Slots((name) => this.#hashes.get(name))
-  readonly #numbers = new Recent<string, number>(MOST_RECENT)
-  readonly #strings = new Recent<number, string>(MOST_RECENT)
+  readonly #numbers = new Map<string, number>()
+  readonly #strings: string[] = []
   readonly #read: (text: string) => string | undefined
   #bytes = Buffer.allocUnsafe(4_096)
 
@@ -34,22 +33,15 @@ export class Names {
 
   /** @returns the number of a text, -1 when it has no form */
   numberOf(text: string): number {
-    const recent = this.#numbers.get(text)
-    if (recent !== undefined) return recent
+    const atHand = this.#numbers.get(text)
+    if (atHand !== undefined) return atHand
     const form = this.#read(text)
     const number = form === undefined ? -1 : this.#numberOfForm(form)
-    // A copy: a slice would keep the whole chunk of the log that it was cut from.
-    this.#numbers.set(Buffer.from(text).toString(), number)
+    if (this.#numbers.size < AT_HAND) this.#numbers.set(copyOf(text), number)
     return number
   }
 
-  get(number: number): string {
-    const recent = this.#strings.get(number)
-    if (recent !== undefined) return recent
-    const text = this.#texts.get(this.#at.get(number))
-    this.#strings.set(number, text)
-    return text
-  }
+  get = (number: number): string => this.#strings[number] ?? this.#texts.get(this.#at.get(number))
 
   #numberOfForm(text: string): number {
     if (text.length * 3 > this.#bytes.length) this.#bytes = Buffer.allocUnsafe(text.length * 6)
@@ -61,6 +53,7 @@ export class Names {
     )
     if (known >= 0) return known
     const number = this.#at.push(this.#texts.addBytes(bytes))
+    if (number < AT_HAND) this.#strings.push(copyOf(text))
     this.#hashes.push(hash)
     this.#slots.add(number)
     return number
@@ -74,3 +67,6 @@ function hashOf(bytes: Uint8Array): number {
   hash ^= hash >>> 15
   return Math.imul(hash, 0x2c1b3c6d) >>> 0
 }
+
+/** The same text in memory of its own: a slice would keep the whole chunk of the log that it was cut from. */
+const copyOf = (text: string): string => Buffer.from(text).toString()

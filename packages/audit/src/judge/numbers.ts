@@ -1,7 +1,13 @@
-/** A list of whole numbers from 0 to 2^32 − 1, four bytes each; what was never set is 0. */
+/** A list of whole numbers from 0 to 2^32 − 1, four bytes each (or to 255, one byte each); what was never set is 0. */
 export class Numbers {
   length = 0
-  #items = new Uint32Array(16)
+  readonly #kind: typeof Uint32Array | typeof Uint8Array
+  #items: Uint32Array | Uint8Array
+
+  constructor(kind: typeof Uint32Array | typeof Uint8Array = Uint32Array) {
+    this.#kind = kind
+    this.#items = new kind(16)
+  }
 
   /** @returns the index */
   push(value: number): number {
@@ -11,7 +17,7 @@ export class Numbers {
   get = (at: number): number => this.#items[at] ?? 0
   set(at: number, value: number): void {
     if (at >= this.#items.length) {
-      const larger = new Uint32Array(Math.max(this.#items.length * 2, at + 1))
+      const larger = new this.#kind(Math.max(this.#items.length * 2, at + 1))
       larger.set(this.#items)
       this.#items = larger
     }

@@ -36,11 +36,11 @@ export function summary(judged: Judged, sums: Sums): Report {
   const counts = new LaneCounts({ exchanges, lanes, findings, ends: sums.ends })
   const reports = counts.lanes()
   const total = OFFENCE_NAMES.reduce((sum, name) => sum + findings.counts[name], 0)
-  const from = exchanges.length === 0 ? 0 : (exchanges.startMin[order[0] as number] as number)
+  const from = exchanges.length === 0 ? 0 : exchanges.startMin(order[0] as number)
   let to = from
   const statuses: Record<string, number> = {}
   for (let row = 0; row < exchanges.length; row++) {
-    to = Math.max(to, exchanges.endMax[row] as number)
+    to = Math.max(to, exchanges.endMax(row))
     const status = exchanges.status[row] as number
     statuses[status] = (statuses[status] ?? 0) + 1
   }
