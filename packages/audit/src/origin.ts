@@ -15,11 +15,15 @@ const BEYOND_ASCII = /[^\x21-\x7e]/
  */
 export function originOf(text: string): string | undefined {
   if (PLAIN_ORIGIN.test(text)) return text
-  const url = URL.parse(text)
+  const url = urlOf(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return undefined
   const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
   return host === '' ? undefined : `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
 }
+
+/** A URL, or null when it is none: `URL.parse` is newer than the oldest Node that runs this. */
+export const urlOf = (text: string, base?: string): URL | null =>
+  URL.canParse(text, base) ? new URL(text, base) : null
 
 /** Host of an origin, without its port. */
 export const hostOf = (origin: string): string => new URL(origin).hostname
@@ -39,7 +43,7 @@ const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 export function targetOf(location: string, origin: string, path: string): string | undefined {
   if (PLAIN_URL.test(location)) return location
   if (PLAIN_PATH.test(location)) return origin + location
-  const url = URL.parse(location, origin + path)
+  const url = urlOf(location, origin + path)
   const to = url === null ? undefined : originOf(url.origin)
   return to === undefined || url === null ? undefined : to + url.pathname + url.search
 }

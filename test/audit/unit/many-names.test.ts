@@ -35,7 +35,10 @@ function record(named: (n: number) => Partial<RequestLine>): RequestLine[] {
 test.each([
   { what: 'agents at one origin', named: (n: number) => ({ agent: `näme-${n}/1` }) },
   { what: 'origins of one agent', named: (n: number) => ({ origin: `HTTP://Site-${n}.test:80` }) },
-  { what: 'agents, each at an origin of its own', named: (n: number) => ({ agent: `b${n}`, origin: `http://s${n}.test` }) },
+  {
+    what: 'agents, each at an origin of its own',
+    named: (n: number) => ({ agent: `b${n}`, origin: `http://s${n}.test` }),
+  },
 ])('of 12,000 $what those that were early are found, and no others', ({ named }) => {
   const evidence = { requests: record(named), bodies: new Map([['h', 'User-agent: *\nDisallow: /never\n']]) }
   const report = judgeRecord(evidence, { agents, examples: MANY })

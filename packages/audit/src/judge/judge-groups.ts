@@ -2,7 +2,6 @@
  * Pace groups: lanes that share a delay, or a number of places, as the operator's PACE_GROUPS says. From the start of a
  * request until its delay is over it takes one of the places.
  */
-import type { PaceGroups } from '@decorum/politeness'
 import type { AuditedAgent } from '../agents.ts'
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
@@ -10,6 +9,20 @@ import type { Findings } from './findings.ts'
 import type { Asking, Knowledge } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
+
+/** Which lanes share a delay, or a number of places. Agents are named in small letters. */
+export type PaceGroups = {
+  /** The lane whose delay all lanes of this host share, where that is another one. */
+  hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
+  /** All other groups of a lane: their places, each a lane of its own, and the delay that the operator gave. */
+  above(
+    agent: string,
+    origin: string,
+    address: string | undefined,
+  ): readonly { lanes: readonly { agent: string; origin: string }[]; delayMs: number | undefined }[]
+  /** `above` wants to be told the address. */
+  needsAddress: boolean
+}
 
 type Taken = { row: number; endMin: number; agent: AuditedAgent; agentId: number; host: string; chain: number }
 

@@ -55,14 +55,10 @@ export class States {
   inForce(at: number, instant: number): InForce {
     const policy = this.#policy
     const body = this.#bodies[at] as number
-    switch (this.#kinds[at]) {
-      case IS_UNKNOWN:
-        return UNKNOWN
-      case IS_OPEN:
-        return OPEN
-      case HAS_RULES:
-        return rules(body)
-    }
+    const kind = this.#kinds[at]
+    if (kind === IS_UNKNOWN) return UNKNOWN
+    if (kind === IS_OPEN) return OPEN
+    if (kind === HAS_RULES) return rules(body)
     const elapsed = instant - this.#answers.began(this.#since[at] as number)
     const copy = body === NO_COPY ? undefined : rules(body)
     if (elapsed < policy.denyForMs) return REFUSED

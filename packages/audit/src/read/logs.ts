@@ -178,11 +178,11 @@ function oncePerText(): (text: string) => string {
 
 /** The worst moments show the lines of the log: they are read once more for them. */
 async function addTexts(report: Report): Promise<void> {
-  const wanted = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
-  const byFile = Map.groupBy(wanted, ({ file }) => file)
-  for (const [file, lines] of byFile) {
+  const wanted: LogLine[] = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
+  for (const file of new Set(wanted.map((one) => one.file))) {
+    const lines = wanted.filter((one) => one.file === file)
     const texts = await linesAt(file, new Set(lines.map(({ line }) => line)))
-    for (const one of lines satisfies LogLine[]) {
+    for (const one of lines) {
       const text = texts.get(one.line)
       if (text !== undefined) one.text = text
     }
