@@ -48,8 +48,8 @@ export function findChains(order: Uint32Array, of: Of): Chains {
 class WaitingRedirects {
   /** row → agent and target */
   readonly #targets = new Map<number, string>()
-  /** agent and target → rows by their ends; some may have left already */
-  readonly #rows = new Map<string, Heap>()
+  /** agent and target → the row, or, of several, rows by their ends, of which some may have left already */
+  readonly #rows = new Map<string, number | Heap>()
   /** rows by the latest instant at which they may have ended; some may have left already */
   readonly #aging = new Heap()
   /** lane → the row by which the chain that was begun there last waits */
@@ -70,9 +70,14 @@ class WaitingRedirects {
   add(row: number, agent: number, home: number, target: string): void {
     const { exchanges } = this.#of
     const key = keyOf(agent, target)
-    const rows = this.#rows.get(key) ?? new Heap()
-    this.#rows.set(key, rows)
-    rows.push(exchanges.endMin(row), row)
+    const known = this.#rows.get(key)
+    if (known === undefined) this.#rows.set(key, row)
+    else {
+      const rows = typeof known === 'number' ? new Heap() : known
+      if (typeof known === 'number') rows.push(exchanges.endMin(known), known)
+      rows.push(exchanges.endMin(row), row)
+      this.#rows.set(key, rows)
+    }
     this.#aging.push(exchanges.endMax(row), row)
     this.#targets.set(row, key)
     this.#ofLane.set(home, row)
@@ -88,7 +93,7 @@ class WaitingRedirects {
     }
     if (!this.any) return undefined
     const rows = this.#rows.get(keyOf(lanes.agentOf(lane), origin + exchanges.path(request)))
-    const row = rows?.first
+    const row = typeof rows === 'number' ? rows : rows?.first
     if (row === undefined || exchanges.endMin(row) > exchanges.startMax(request)) return undefined
     meter.steps++
     this.#leave(row)
@@ -112,10 +117,10 @@ class WaitingRedirects {
     this.#targets.delete(row)
     const home = this.#of.exchanges.lane[this.#chains.first(this.#chains.ofRow(row))] as number
     if (this.#ofLane.get(home) === row) this.#ofLane.delete(home)
-    const rows = this.#rows.get(key) as Heap
+    const rows = this.#rows.get(key)
     // The first of a heap always waits still; the others are taken away when they come to be the first.
-    while (rows.first !== undefined && !this.#targets.has(rows.first)) rows.pop()
-    if (rows.first === undefined) this.#rows.delete(key)
+    if (rows instanceof Heap) while (rows.first !== undefined && !this.#targets.has(rows.first)) rows.pop()
+    if (!(rows instanceof Heap) || rows.first === undefined) this.#rows.delete(key)
   }
 }
 
