@@ -76,6 +76,19 @@ describe('the tarball', () => {
         )
     }
   })
+  test('its modules import each other in no circle, types included', () => {
+    const src = join(repo, 'packages/robots/src')
+    const imports = new Map(
+      readdirSync(src).map((name) => [
+        name,
+        [...readFileSync(join(src, name), 'utf8').matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, to]) => to as string),
+      ]),
+    )
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      (imports.get(from) ?? []).some((next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))))
+    expect(imports.size).toBeGreaterThan(20)
+    expect([...imports.keys()].filter((name) => reaches(name, name))).toEqual([])
+  })
   test('publint has nothing to say', { timeout: 30_000 }, () => {
     expect(run('publint', ['--strict', packed], folder)).toContain('All good!')
   })
