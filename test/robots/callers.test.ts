@@ -1,8 +1,8 @@
 /** What callers hand over: sources, agents and URLs of every kind, and what a long life of one process does. */
 import { parseRobots, policies, productToken } from '@decorum/robots'
 import { reportLines } from '@decorum/robots/report'
+import { Path } from '@decorum/robots/testing'
 import { describe, expect, test } from 'vitest'
-import { Path } from '../../packages/robots/src/path.ts'
 import { lines } from './support/ask.ts'
 
 const robots = lines('user-agent: a', 'disallow: /a', 'user-agent: b', 'disallow: /b', 'user-agent: *', 'disallow: /c')

@@ -1,9 +1,8 @@
 /** Hostile patterns: what the index of a path's substrings says, and how much a verdict looks at. */
 import { parseRobots } from '@decorum/robots'
+import { Occurrences, stepsTaken } from '@decorum/robots/testing'
 import { describe, expect, test } from 'vitest'
 import { worstCases } from '../../bench/robots/files.ts'
-import { stepsTaken } from '../../packages/robots/src/match.ts'
-import { Occurrences } from '../../packages/robots/src/occurrences.ts'
 import { pick, random } from './support/files.ts'
 import { Reference } from './support/reference.ts'
 

@@ -1,82 +1,30 @@
 /** The package as strangers get it: packed, installed in a folder of its own, run by Node 20 and later, bundled. */
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-const repo = join(import.meta.dirname, '../..')
-const bin = join(repo, 'node_modules/.bin')
-const env = {
-  ...process.env,
-  PATH: `${bin}${delimiter}${process.env.PATH}`,
-  npm_config_update_notifier: 'false',
-}
-// What the test runner was started with must not reach the npm that a user would type.
-for (const name of Object.keys(env))
-  if (/^npm_(?!config_cache|config_update)/i.test(name)) delete (env as NodeJS.ProcessEnv)[name]
+import { env, nodes, packAndInstall, repo, run } from './support/packed.ts'
 
 let folder: string
 let packed: string
 let installed: string
 let source: string
 
-function run(command: string, args: string[], cwd: string): string {
-  return execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'robots-package-'))
-  // A copy of the repository as far as npm looks at it: its settings turn scripts off, and the package lies in its tree.
-  // Packing changes the manifest for a moment, and others may be reading it in the repository itself.
-  source = join(folder, 'repository/packages/robots')
-  mkdirSync(source, { recursive: true })
-  for (const file of ['package.json', '.npmrc']) cpSync(join(repo, file), join(folder, 'repository', file))
-  symlinkSync(join(repo, 'node_modules'), join(folder, 'repository/node_modules'))
-  cpSync(join(repo, 'packages/robots'), source, {
-    recursive: true,
-    filter: (path) => !/node_modules|\/dist$/.test(path),
-  })
-  run('npm', ['pack'], source) // as it would be typed
-  for (const name of readdirSync(source).filter((file) => file.endsWith('.tgz')))
-    renameSync(join(source, name), join(folder, name))
-  packed = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) as string)
-  const user = join(folder, 'user')
-  mkdirSync(user)
-  writeFileSync(join(user, 'package.json'), '{ "name": "user", "private": true, "type": "module" }')
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', packed], user)
-  installed = join(user, 'node_modules/@decorum/robots')
+  const all = packAndInstall(['robots'])
+  folder = all.folder
+  packed = all.tarballs[0] as string
+  source = all.sources[0] as string
+  installed = join(all.user, 'node_modules/@decorum/robots')
 }, 60_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-/** Nodes on this machine: ours, and those of the PATH from 20 on. */
-function nodes(): string[] {
-  const found = (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((path) => join(path, 'node'))
-    .filter((path) => existsSync(path) && !path.startsWith(repo))
-  return [process.execPath, ...new Set(found)].filter(
-    (node) => Number(/^v(\d+)/.exec(run(node, ['--version'], folder))?.[1]) >= 20,
-  )
-}
 
 describe('the tarball', () => {
   test('holds plain JavaScript with declarations, maps and the sources they point to, a README and the licence', () => {
@@ -127,6 +75,19 @@ describe('the tarball', () => {
           /\b(?:process|Buffer|require|setTimeout|Date\.now|Math\.random|console)\b[.(]|\bfetch\(/,
         )
     }
+  })
+  test('its modules import each other in no circle, types included', () => {
+    const src = join(repo, 'packages/robots/src')
+    const imports = new Map(
+      readdirSync(src).map((name) => [
+        name,
+        [...readFileSync(join(src, name), 'utf8').matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, to]) => to as string),
+      ]),
+    )
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      (imports.get(from) ?? []).some((next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))))
+    expect(imports.size).toBeGreaterThan(20)
+    expect([...imports.keys()].filter((name) => reaches(name, name))).toEqual([])
   })
   test('publint has nothing to say', { timeout: 30_000 }, () => {
     expect(run('publint', ['--strict', packed], folder)).toContain('All good!')

@@ -2,7 +2,6 @@
  * Who is who in a log. An agent is one crawler identity: with an origin it makes a lane. A party is whoever shares what
  * was learnt: the agents of one fleet read one robots.txt for all; strangers in the same log know nothing of each other.
  */
-import type { Agents } from '@decorum/config'
 import { type Policy, type ProfileName, policies, productToken } from '@decorum/robots'
 
 export type AuditedAgent = {
@@ -19,12 +18,26 @@ export type AuditedAgent = {
   honourCrawlDelay: boolean
 }
 
-/** User-Agent header → agent; undefined: not one of those to be judged. */
+/** The agents of one fleet, as `DECORUM_AGENTS` lists them. */
+export type FleetAgents = {
+  list: readonly {
+    name: string
+    userAgent: string
+    /** further product tokens, most specific first */
+    fallbacks: readonly string[]
+    profile: ProfileName
+    minDelayMs: number
+    maxDelayMs: number
+    honourCrawlDelay: boolean
+  }[]
+}
+
+/** User-Agent header → agent, the same for the same header each time; undefined: not one of those to be judged. */
 export type AgentFinder = (userAgent: string) => AuditedAgent | undefined
 
 export type AgentSettings = {
   /** the agents of one fleet; lines of others are left out */
-  agents?: Agents
+  agents?: FleetAgents
   /** all lines are of this one agent, whatever their User-Agent */
   agent?: string
   profile: ProfileName

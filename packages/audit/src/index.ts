@@ -2,8 +2,9 @@
  * Judges a crawler's politeness by what sites recorded, and by nothing else. Start at `auditLogs` for files, at
  * `openAudit` for exchanges from anywhere; docs/audit.md defines every verdict.
  */
-export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf } from './agents.ts'
+export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf, type FleetAgents } from './agents.ts'
 export { type Audit, type JudgeOptions, judgeRecord, openAudit } from './judge/audit.ts'
+export type { PaceGroups } from './judge/judge-groups.ts'
 export { OFFENCES, type Offence } from './offences.ts'
 export { htmlReport } from './print/html.ts'
 export { printable, printableJson } from './print/printable.ts'

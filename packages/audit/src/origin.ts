@@ -1,5 +1,11 @@
 /** Origins and paths as they are compared: one spelling for each, whatever a log made of them. */
 
+/**
+ * An origin that is in its one form as it stands. The last label begins with a letter, so it is no IPv4 address; a label
+ * in punycode may be invalid, so it is left to the parser of URLs.
+ */
+const PLAIN_ORIGIN = /^https?:\/\/(?!.*xn--)(?:[a-z0-9][a-z0-9-]*\.)+[a-z][a-z0-9-]*(?::(?!80$|443$)[1-9]\d{0,3})?$/
+
 /** The least part of a URL that is no longer ASCII, or was no octet of one. */
 const BEYOND_ASCII = /[^\x21-\x7e]/
 
@@ -8,11 +14,16 @@ const BEYOND_ASCII = /[^\x21-\x7e]/
  * @returns undefined when it is no http(s) origin
  */
 export function originOf(text: string): string | undefined {
-  const url = URL.parse(text)
+  if (PLAIN_ORIGIN.test(text)) return text
+  const url = urlOf(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return undefined
   const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
   return host === '' ? undefined : `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
 }
+
+/** A URL, or null when it is none: `URL.parse` is newer than the oldest Node that runs this. */
+export const urlOf = (text: string, base?: string): URL | null =>
+  URL.canParse(text, base) ? new URL(text, base) : null
 
 /** Host of an origin, without its port. */
 export const hostOf = (origin: string): string => new URL(origin).hostname
@@ -32,7 +43,7 @@ const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 export function targetOf(location: string, origin: string, path: string): string | undefined {
   if (PLAIN_URL.test(location)) return location
   if (PLAIN_PATH.test(location)) return origin + location
-  const url = URL.parse(location, origin + path)
+  const url = urlOf(location, origin + path)
   const to = url === null ? undefined : originOf(url.origin)
   return to === undefined || url === null ? undefined : to + url.pathname + url.search
 }

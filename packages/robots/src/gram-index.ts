@@ -9,11 +9,11 @@
  * The table holds four numbers of 16 bits per pattern, file by file: the rule, with FOLDER beside it; its weight; its two
  * pairs.
  */
-import type { Best } from './group-rules.ts'
-import { beatsAtEqualWeight } from './group-rules.ts'
+
 import { matchesPattern } from './match.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns } from './patterns.ts'
+import { type Best, beatsAtEqualWeight } from './precedence.ts'
 import { sortedBy } from './sorted-by.ts'
 
 // Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.

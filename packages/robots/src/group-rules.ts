@@ -11,6 +11,7 @@ import { matchesPattern } from './match.ts'
 import type { Path } from './path.ts'
 import { folderEnd, matchesFolder, type Patterns, weightOf } from './patterns.ts'
 import type { Policy } from './policies.ts'
+import { type Best, wins } from './precedence.ts'
 
 // Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const DOLLAR = 36
@@ -26,12 +27,7 @@ const FEW_RULES = 24
 const TRIED_AT_FIRST = 512
 const FIRST_QUESTIONS = 4
 
-/** The best rule so far. One object, used again: a verdict allocates nothing. */
-export interface Best {
-  rule: number
-  weight: number
-}
-
+/** Used again for each question: a verdict allocates nothing. */
 const best: Best = { rule: -1, weight: 0 }
 
 export class GroupRules {
@@ -188,16 +184,4 @@ export class GroupRules {
     this.#literals = literals
     this.#wildcards = wildcards
   }
-}
-
-/** Does a matching rule beat the best so far? More octets do, at equal octets allow does, then the line above. */
-export function wins(patterns: Patterns, rule: number, weight: number, soFar: Best): boolean {
-  if (weight !== soFar.weight) return weight > soFar.weight
-  return beatsAtEqualWeight(patterns, rule, soFar.rule)
-}
-
-export function beatsAtEqualWeight(patterns: Patterns, rule: number, other: number): boolean {
-  const allows = (patterns.marks[2 * rule + 1] as number) & 1
-  const otherAllows = (patterns.marks[2 * other + 1] as number) & 1
-  return allows === otherAllows ? rule < other : allows === 1
 }

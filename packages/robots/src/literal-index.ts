@@ -5,9 +5,10 @@
  * asks at each of these lengths whether its beginning is there. So a lookup costs O(path), however many literals there
  * are. Chains instead of probing, and a table per length: even keys made to collide are looked at once each at most.
  */
-import { type Best, wins } from './group-rules.ts'
+
 import type { Path } from './path.ts'
 import type { Patterns } from './patterns.ts'
+import { type Best, wins } from './precedence.ts'
 
 /** The literal ends with `$`: the path must end with it. Rules are counted below this (MAX_RULES). */
 const ANCHORED = 0x8000

@@ -3,6 +3,8 @@ import { type AnswerKind, type Policy, parseRobots, ROBOTS_MAX_BYTES, type Robot
 import type { RobotsByOrigin } from '../record.ts'
 import { type Chains, isRedirect, MOST_HOPS } from './chains.ts'
 import type { Exchanges } from './columns.ts'
+import type { Lanes } from './lanes.ts'
+import { Names } from './names.ts'
 
 /** A body that the record does not hold. */
 export const NO_BODY = 0
@@ -15,66 +17,71 @@ export type Answer = {
   doubtful: boolean
 }
 
-/** The bodies of a record by number, each parsed once per way of reading it. */
+/** Bodies that `--robots` gave are numbered from here, those of the record below. */
+const FIRST_GIVEN = 2 ** 31
+
+/** The bodies of a record by number. */
 export class Bodies {
-  readonly #numbers = new Map<string, number>()
+  readonly #hashes = new Names()
   readonly #bodies: (string | Uint8Array | undefined)[] = [undefined]
-  readonly #parsed = new Map<string, RobotsTxt>()
   readonly #byOrigin: RobotsByOrigin | undefined
-  readonly #origins = new Map<string, number>()
+  readonly #given: (string | Uint8Array)[] = []
+  readonly #givenNumbers = new Map<string | Uint8Array, number>()
 
   constructor(byOrigin: RobotsByOrigin | undefined) {
     this.#byOrigin = byOrigin
   }
 
-  numberOf(hash: string): number {
-    const number = this.#numbers.get(hash) ?? this.#bodies.push(undefined) - 1
-    this.#numbers.set(hash, number)
-    return number
-  }
+  numberOf = (hash: string): number => this.#hashes.numberOf(hash) + NO_BODY + 1
+
   set(hash: string, body: string | Uint8Array): void {
     this.#bodies[this.numberOf(hash)] = body
   }
-  get = (number: number): string | Uint8Array | undefined => this.#bodies[number]
+  get(number: number): string | Uint8Array | undefined {
+    return number < FIRST_GIVEN ? this.#bodies[number] : this.#given[number - FIRST_GIVEN]
+  }
 
   /** What `--robots` says that this origin served. */
-  ofOrigin(origin: string): number {
-    const known = this.#origins.get(origin)
-    if (known !== undefined) return known
-    const body = this.#byOrigin?.get(origin)
-    const number = body === undefined ? NO_BODY : this.#bodies.push(body) - 1
-    this.#origins.set(origin, number)
+  ofOrigin(origin: () => string): number {
+    const body = this.#byOrigin?.get(origin())
+    if (body === undefined) return NO_BODY
+    const number = this.#givenNumbers.get(body) ?? FIRST_GIVEN + this.#given.push(body) - 1
+    this.#givenNumbers.set(body, number)
     return number
   }
 
   rules(number: number, policy: Policy): RobotsTxt | undefined {
-    const body = this.#bodies[number]
-    if (body === undefined) return undefined
-    const key = `${policy.name} ${number}`
-    const rules = this.#parsed.get(key) ?? parseRobots(body, { policy })
-    this.#parsed.set(key, rules)
-    return rules
+    const body = this.get(number)
+    return body === undefined ? undefined : parseRobots(body, { policy })
   }
+}
+
+/** Answers whose status says it all: one object each. */
+const PLAIN = new Map<Answer['kind'], Answer>()
+
+function plain(kind: Answer['kind']): Answer {
+  const answer = PLAIN.get(kind) ?? { kind, body: NO_BODY, doubtful: false }
+  PLAIN.set(kind, answer)
+  return answer
 }
 
 export function answerOf(
   fetch: number,
-  origin: string,
-  { chains, exchanges, bodies }: { chains: Chains; exchanges: Exchanges; bodies: Bodies },
+  place: number,
+  { chains, exchanges, bodies, lanes }: { chains: Chains; exchanges: Exchanges; bodies: Bodies; lanes: Lanes },
 ): Answer {
   const last = chains.lastOf(fetch)
   const status = exchanges.status[last] as number
   const cut = exchanges.isCut(last)
   if (isRedirect(status)) {
     const hops = chains.hops(chains.chainOf(fetch)) - chains.hopsBefore(fetch)
-    const kind = hops >= MOST_HOPS ? 'too-many-redirects' : cut ? 'no-answer' : 'unknown'
-    return { kind, body: NO_BODY, doubtful: false }
+    return plain(hops >= MOST_HOPS ? 'too-many-redirects' : cut ? 'no-answer' : 'unknown')
   }
-  if (status === 304) return { kind: 'renewed', body: NO_BODY, doubtful: false }
+  if (status === 304) return plain('renewed')
   const kind = answerKind(status)
-  if (kind !== 'ok' && kind !== 'success' && kind !== 'partial') return { kind, body: NO_BODY, doubtful: false }
+  if (kind !== 'ok' && kind !== 'success' && kind !== 'partial') return plain(kind)
   const named = exchanges.body[last] as number
-  const body = named === NO_BODY ? bodies.ofOrigin(origin) : named
+  const body = named === NO_BODY ? bodies.ofOrigin(() => lanes.originOfPlace(place)) : named
   return { kind, body, doubtful: cut && (bodies.get(body)?.length ?? 0) <= ROBOTS_MAX_BYTES }
 }
 

@@ -1,23 +1,21 @@
 /**
  * Judges a record of exchanges: it knows nothing of who made them but what the sites wrote down. Time is counted as the
  * sites saw it: from the end of one exchange to the start of the next. Lines may come in any order; each costs some 60
- * bytes and its path until the report is asked for.
+ * bytes and its path until the report is asked for, each new lane some 100 bytes and its names.
  */
-import type { PaceGroups } from '@decorum/politeness'
 import type { AgentFinder } from '../agents.ts'
-import { originOf } from '../origin.ts'
 import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'
 import type { Report } from '../report.ts'
 import { Bodies, NO_BODY } from './answers.ts'
 import { Exchanges } from './columns.ts'
 import { findChains } from './find-chains.ts'
 import { Findings } from './findings.ts'
-import { judgeInBackOff } from './judge-back-off.ts'
-import { GroupJudge } from './judge-groups.ts'
-import { judgeInLane, type LaneJudge } from './judge-lane.ts'
+import { BackOffJudge } from './judge-back-off.ts'
+import { GroupJudge, type PaceGroups } from './judge-groups.ts'
+import { judgeInLane, LaneEnds, type LaneJudge } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
 import { type Asking, Knowledge } from './knowledge.ts'
-import { type Lane, Lanes } from './lanes.ts'
+import { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 import { summary } from './summary.ts'
 
@@ -62,15 +60,12 @@ export function openAudit(options: JudgeOptions): Audit {
   const exchanges = new Exchanges()
   const lanes = new Lanes(options.agents)
   const bodies = new Bodies(options.robotsByOrigin)
-  const origins = new Map<string, string | undefined>()
   let leftOut = 0
   return {
     request(line, file = 0, number = 0) {
-      if (!origins.has(line.origin)) origins.set(line.origin, originOf(line.origin))
-      const origin = origins.get(line.origin)
-      if (origin === undefined) return false
-      const lane = lanes.of(line.agent, origin)
-      if (lane < 0) leftOut++
+      const lane = lanes.of(line.agent, line.origin)
+      if (lane === 'no-origin') return false
+      if (lane === 'left-out') leftOut++
       else exchanges.add(line, lane, line.robots === undefined ? NO_BODY : bodies.numberOf(line.robots), file, number)
       return true
     },
@@ -112,16 +107,13 @@ function judgeAll(judged: Judged): Report {
   const { exchanges, lanes, bodies, options, clockSteps } = judged
   const { ruleChangeMs: graceMs = RULE_CHANGE_MS, examples = EXAMPLES, meter = { steps: 0 }, paceGroups } = options
   const order = exchanges.inOrder()
-  const chains = findChains(exchanges, order, lanes.all, meter)
-  const knowledge = new Knowledge({ chains, exchanges, bodies, lanes: lanes.all, graceMs, meter })
-  const findings = new Findings({ exchanges, lanes: lanes.all, clockSteps, examples })
-  const groups =
-    paceGroups && new GroupJudge({ exchanges, knowledge, findings, groups: paceGroups, meter }, lanes.places)
-  if (groups !== undefined)
-    for (const row of order) {
-      const number = exchanges.lane[row] as number
-      groups.note(row, lanes.all[number] as Lane, number)
-    }
+  const chains = findChains(order, { exchanges, lanes, meter })
+  const knowledge = new Knowledge({ chains, exchanges, bodies, lanes, graceMs, meter })
+  const findings = new Findings({ exchanges, lanes, clockSteps, examples })
+  const ends = new LaneEnds(lanes.length)
+  const backOff = new BackOffJudge({ exchanges, lanes, findings, graceMs, meter })
+  const groups = paceGroups && new GroupJudge({ exchanges, lanes, knowledge, findings, groups: paceGroups, meter })
+  if (groups !== undefined) for (const row of order) groups.note(row)
 
   let noRules = 0
   let hops = 0
@@ -129,6 +121,9 @@ function judgeAll(judged: Judged): Report {
   const broken = new Map<number, Map<number, number>>()
   const judge: LaneJudge = {
     exchanges,
+    chains,
+    lanes,
+    ends,
     knowledge,
     findings,
     hop: 'none',
@@ -139,51 +134,40 @@ function judgeAll(judged: Judged): Report {
       const lines = broken.get(body) ?? new Map<number, number>()
       broken.set(body, lines.set(line, (lines.get(line) ?? 0) + 1))
     },
-    mayKnowUntil: options.continues
-      ? (exchanges.startMin[order[0] ?? 0] as number) + RULES_LAST_MS
-      : Number.NEGATIVE_INFINITY,
+    mayKnowUntil: options.continues ? exchanges.startMin(order[0] ?? 0) + RULES_LAST_MS : Number.NEGATIVE_INFINITY,
   }
   for (const row of order) {
     meter.steps++
-    const number = exchanges.lane[row] as number
-    const lane = lanes.all[number] as Lane
+    const lane = exchanges.lane[row] as number
     const chain = chains.ofRow(row)
     const asking: Asking = {
-      agent: lane.agent,
-      agentId: lane.agentId,
-      startMin: exchanges.startMin[row] as number,
-      startMax: exchanges.startMax[row] as number,
+      lane,
+      agent: lanes.agent(lane),
+      agentId: lanes.agentOf(lane),
+      startMin: exchanges.startMin(row),
+      startMax: exchanges.startMax(row),
       chain,
     }
     judge.hop = 'none'
     if (chains.isHop(row)) {
-      const home = lanes.all[exchanges.lane[chains.first(chain)] as number] as Lane
-      judge.hop = home.origin === lane.origin ? 'at-home' : 'elsewhere'
+      const home = exchanges.lane[chains.first(chain)] as number
+      judge.hop = lanes.placeOf(home) === lanes.placeOf(lane) ? 'at-home' : 'elsewhere'
       hops++
       if (judge.hop === 'elsewhere') elsewhere++
     }
-    lane.requests++
-    if (exchanges.isRobots(row)) lane.robots++
-    if (exchanges.isCut(row)) lane.cut++
-    judgeInLane(row, lane, asking, judge)
-    judgeInBackOff(row, lane, asking, { exchanges, findings, graceMs, meter })
-    groups?.judge(row, lane, number, asking)
+    judgeInLane(row, asking, judge)
+    backOff.judge(row, asking)
+    groups?.judge(row, asking)
   }
-  for (const place of lanes.places)
-    judgeRobots(place, {
-      exchanges,
-      chains,
-      bodies,
-      findings,
-      lanes: lanes.all,
-      retryMs: options.robotsRetryMs,
-      meter,
-    })
+  const { fetches } = knowledge
+  const robots = { exchanges, chains, bodies, fetches, findings, lanes, retryMs: options.robotsRetryMs, meter }
+  for (let place = 0; place < lanes.places; place++) judgeRobots(place, robots)
   return summary(judged, {
     order,
     chains,
     knowledge,
     findings,
+    ends,
     noRules,
     hops: { requests: hops, elsewhere },
     broken,

@@ -16,14 +16,25 @@ export class Chains {
   /** of each chain its first and last row, and how many hops it has */
   readonly #first = new Numbers()
   readonly #last = new Numbers()
-  readonly #hops = new Numbers()
+  readonly #hops = new Numbers(Uint8Array)
   /** of each fetch its chain, the row of its /robots.txt, and how many hops of the chain were before it */
   readonly #fetchChain = new Numbers()
   readonly #fetchFirst = new Numbers()
-  readonly #fetchHops = new Numbers()
+  readonly #fetchHops = new Numbers(Uint8Array)
 
-  constructor(rows: number) {
+  /** of each hop the row before it in its chain, and one */
+  readonly #before = new Numbers()
+  readonly #lanes: number
+  /** by lane; made when there is the first one */
+  #redirectedAt: Float64Array | undefined
+
+  constructor(rows: number, lanes: number) {
     this.#chainOf = new Int32Array(rows)
+    this.#lanes = lanes
+  }
+
+  get fetches(): number {
+    return this.#fetchChain.length
   }
 
   /** chain of a row, -1: none */
@@ -49,13 +60,28 @@ export class Chains {
     return chain
   }
   join(chain: number, row: number): void {
+    this.#before.set(row, this.last(chain) + 1)
     this.#last.set(chain, row)
     this.#hops.set(chain, this.hops(chain) + 1)
     this.#chainOf[row] = chain + 1
   }
-  beginFetch(chain: number, row: number): number {
+  /** Says that a GET of a lane's own /robots.txt was answered by a redirect. */
+  redirected(lane: number, at: number): void {
+    this.#redirectedAt ??= new Float64Array(this.#lanes).fill(Number.POSITIVE_INFINITY)
+    this.#redirectedAt[lane] = Math.min(this.#redirectedAt[lane] as number, at)
+  }
+  /** When that was first; Infinity: never. */
+  redirectedAt = (lane: number): number => this.#redirectedAt?.[lane] ?? Number.POSITIVE_INFINITY
+
+  beginFetch(chain: number, row: number): void {
     this.#fetchFirst.push(row)
     this.#fetchHops.push(this.hops(chain))
-    return this.#fetchChain.push(chain)
+    this.#fetchChain.push(chain)
+  }
+
+  /** Is there a row before this one in its chain, at most five, of which this is true? */
+  someBefore(row: number, is: (row: number) => boolean): boolean {
+    for (let at = this.#before.get(row); at > 0; at = this.#before.get(at - 1)) if (is(at - 1)) return true
+    return false
   }
 }

@@ -1,7 +1,9 @@
-/** Exchanges in columns: a million of them in some 60 bytes each and their paths. Rows are in the order they were read. */
+/** Exchanges in columns, some 60 bytes each besides their paths. Rows are in the order in which they were read. */
 
 import { asciiPath } from '../origin.ts'
 import type { RequestLine } from '../record.ts'
+import { Names } from './names.ts'
+import { everyNumber, Numbers } from './numbers.ts'
 import { Texts } from './texts.ts'
 
 export const ROBOTS_PATH = '/robots.txt'
@@ -9,18 +11,21 @@ export const ROBOTS_PATH = '/robots.txt'
 const LATE_MS = 25
 const FIRST_ROWS = 256
 
+/** What an exchange may have begun and ended later by, and what it may have ended earlier by, ms. */
+type Unsure = { resolution: number; late: number }
+const CERTAIN: Unsure = { resolution: 0, late: 0 }
+
 const CUT = 1
 const GET = 2
 const ROBOTS = 4
 
 export class Exchanges {
   length = 0
-  /** earliest and latest instant at which the request may have begun, ms */
-  startMin = new Float64Array(FIRST_ROWS)
-  startMax = new Float64Array(FIRST_ROWS)
-  /** earliest and latest instant at which the exchange may have ended */
-  endMin = new Float64Array(FIRST_ROWS)
-  endMax = new Float64Array(FIRST_ROWS)
+  readonly #starts = { at: new Float64Array(FIRST_ROWS) }
+  readonly #ends = { at: new Float64Array(FIRST_ROWS) }
+  /** where in the list after it stands how uncertain the instants of a row are */
+  readonly #unsure = new Numbers()
+  readonly #unsureBy: Unsure[] = [CERTAIN]
   lane = new Uint32Array(FIRST_ROWS)
   status = new Uint16Array(FIRST_ROWS)
   line = new Uint32Array(FIRST_ROWS)
@@ -29,24 +34,26 @@ export class Exchanges {
   found = new Uint16Array(FIRST_ROWS)
   readonly #flags = { at: new Uint8Array(FIRST_ROWS) }
   readonly #paths = { at: new Uint32Array(FIRST_ROWS) }
-  /** Location or Retry-After, whichever the status asks for */
-  readonly #headers = { at: new Uint32Array(FIRST_ROWS) }
+  /** Location or Retry-After, whichever the status asks for: its name and one; rows beyond the last header have none */
+  readonly #headers = new Numbers()
+  readonly #headerTexts = new Names()
   /** number of the body served; 0: none is known */
   body = new Uint32Array(FIRST_ROWS)
   readonly #texts = new Texts()
-  readonly #addresses = new Map<number, string>()
+  /** the same for the site's own addresses */
+  readonly #addresses = new Numbers()
+  readonly #addressTexts = new Names()
 
   add(line: RequestLine, lane: number, body: number, file: number, number: number): void {
     const row = this.length
-    if (row === this.startMin.length) this.#grow()
+    if (row === this.lane.length) this.#grow()
     this.length++
     const { start, end, status, resolution = 0 } = line
     // An agent cannot have gone before it came.
     const late = line.cut ? Math.min(line.late ?? LATE_MS, end - start) : 0
-    this.startMin[row] = start
-    this.startMax[row] = start + resolution
-    this.endMin[row] = end - late
-    this.endMax[row] = end + resolution
+    this.#starts.at[row] = start
+    this.#ends.at[row] = end
+    if (resolution > 0 || late > 0) this.#setUnsure(row, { resolution, late })
     this.lane[row] = lane
     this.status[row] = status
     this.line[row] = number
@@ -56,32 +63,50 @@ export class Exchanges {
     this.#flags.at[row] = (line.cut ? CUT : 0) | (line.method === 'GET' ? GET : 0) | (isRobots ? ROBOTS : 0)
     this.#paths.at[row] = isRobots ? 0 : this.#texts.add(asciiPath(line.path))
     const header = status >= 300 && status < 400 ? line.location : line.retryAfter
-    this.#headers.at[row] = header === undefined ? 0 : this.#texts.add(header)
-    if (line.address !== undefined) this.#addresses.set(row, line.address)
+    if (header !== undefined) this.#headers.set(row, this.#headerTexts.numberOf(header) + 1)
+    if (line.address !== undefined) this.#addresses.set(row, this.#addressTexts.numberOf(line.address) + 1)
   }
+
+  /** Earliest and latest instant at which the request may have begun, ms. */
+  startMin = (row: number): number => this.#starts.at[row] as number
+  startMax = (row: number): number => this.startMin(row) + this.#unsureOf(row).resolution
+  /** Earliest and latest instant at which the exchange may have ended. */
+  endMin = (row: number): number => (this.#ends.at[row] as number) - this.#unsureOf(row).late
+  endMax = (row: number): number => (this.#ends.at[row] as number) + this.#unsureOf(row).resolution
 
   path(row: number): string {
     return this.isRobots(row) ? ROBOTS_PATH : this.#texts.get(this.#paths.at[row] as number)
   }
   /** the Location of a 3xx answer, else the Retry-After */
   header(row: number): string | undefined {
-    const at = this.#headers.at[row] as number
-    return at === 0 ? undefined : this.#texts.get(at)
+    const name = this.#headers.get(row)
+    return name === 0 ? undefined : this.#headerTexts.get(name - 1)
   }
-  address = (row: number): string | undefined => this.#addresses.get(row)
+  address(row: number): string | undefined {
+    const name = this.#addresses.get(row)
+    return name === 0 ? undefined : this.#addressTexts.get(name - 1)
+  }
   isRobots = (row: number): boolean => ((this.#flags.at[row] as number) & ROBOTS) !== 0
   isGet = (row: number): boolean => ((this.#flags.at[row] as number) & GET) !== 0
   isCut = (row: number): boolean => ((this.#flags.at[row] as number) & CUT) !== 0
 
   /** Rows by start, then by end, then as read. */
   inOrder(): Uint32Array {
-    const { startMin: start, endMax: end, length } = this
-    const rows = Uint32Array.from({ length }, (_, row) => row)
+    const { length } = this
+    const rows = everyNumber(length)
     const before = (a: number, b: number): number =>
-      (start[a] as number) - (start[b] as number) || (end[a] as number) - (end[b] as number) || a - b
+      this.startMin(a) - this.startMin(b) || this.endMax(a) - this.endMax(b) || a - b
     let sorted = true
     for (let row = 1; sorted && row < length; row++) sorted = before(row - 1, row) < 0
     return sorted ? rows : rows.sort(before)
+  }
+
+  #unsureOf = (row: number): Unsure => this.#unsureBy[this.#unsure.get(row)] as Unsure
+
+  #setUnsure(row: number, unsure: Unsure): void {
+    const last = this.#unsureBy.at(-1) as Unsure
+    const isLast = last.resolution === unsure.resolution && last.late === unsure.late
+    this.#unsure.set(row, isLast ? this.#unsureBy.length - 1 : this.#unsureBy.push(unsure) - 1)
   }
 
   #grow(): void {
@@ -93,10 +118,10 @@ export class Exchanges {
     const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array(n)
     const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n)
     const halves = (n: number): Uint16Array<ArrayBuffer> => new Uint16Array(n)
-    for (const name of ['startMin', 'startMax', 'endMin', 'endMax'] as const) this[name] = larger(this[name], floats)
+    for (const column of [this.#starts, this.#ends]) column.at = larger(column.at, floats)
     for (const name of ['lane', 'line', 'body'] as const) this[name] = larger(this[name], words)
     for (const name of ['status', 'file', 'found'] as const) this[name] = larger(this[name], halves)
-    for (const column of [this.#paths, this.#headers]) column.at = larger(column.at, words)
+    this.#paths.at = larger(this.#paths.at, words)
     this.#flags.at = larger(this.#flags.at, (n) => new Uint8Array(n))
   }
 }

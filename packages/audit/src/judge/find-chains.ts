@@ -3,156 +3,125 @@ import { targetOf } from '../origin.ts'
 import { Chains, isRedirect, MOST_HOPS } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import { Heap } from './heap.ts'
-import type { Lane } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
 /** A request that comes later than this after a redirect is none of its hops. */
 const HOP_WITHIN_MS = 60_000
 
-type Redirect = { row: number; chain: number; target: string; gone: boolean }
-
-/** Redirects of one agent that no hop has followed yet. */
-type Waiting = {
-  /** not answered yet at the row that is looked at, by their ends */
-  open: Heap<Redirect>
-  /** answered, by the URL they lead to, each list in the order of ends */
-  byTarget: Map<string, Queue<Redirect>>
-  /** all that are answered, in the order of ends: what is too old is dropped from the front */
-  aging: Queue<Redirect>
-  /** the one redirect that a chain waits by */
-  ofChain: Map<number, Redirect>
-  /** the chain that this agent has begun last for an origin, if it was redirected */
-  latestChain: Map<string, number>
-}
+type Of = { exchanges: Exchanges; lanes: Lanes; meter: Meter }
 
 /** @param order  all rows, by start */
-export function findChains(exchanges: Exchanges, order: Uint32Array, lanes: Lane[], meter: Meter): Chains {
-  const chains = new Chains(exchanges.length)
-  /** chain → further origins whose /robots.txt it came by */
-  const further = new Map<number, string[]>()
-  const originOf = (row: number): string => (lanes[exchanges.lane[row] as number] as Lane).origin
-  const waitingOf = new Map<number, Waiting>()
+export function findChains(order: Uint32Array, of: Of): Chains {
+  const { exchanges, lanes } = of
+  const chains = new Chains(exchanges.length, lanes.length)
+  const waiting = new WaitingRedirects(chains, of)
+  const placeOf = (row: number): number => lanes.placeOf(exchanges.lane[row] as number)
 
   for (const row of order) {
-    const lane = lanes[exchanges.lane[row] as number] as Lane
     const isRobots = exchanges.isRobots(row)
-    if (!exchanges.isGet(row) || !(isRobots || waitingOf.has(lane.agentId))) continue
-    const waiting = waitingOf.get(lane.agentId)
-    const followed = waiting && takeFollowed(waiting, exchanges, row, lane.origin, meter)
-    let chain = followed?.chain ?? -1
-    if (followed !== undefined) {
-      chains.join(chain, row)
-      waiting?.ofChain.delete(chain)
-    } else if (isRobots) {
-      chain = chains.begin(row)
-      giveUp(waiting, lane.origin)
-    } else continue
-    const home = originOf(chains.first(chain))
-    if (isRobots && (followed === undefined || isFurther(further, chain, home, lane.origin)))
-      lane.place.addFetch(chains.beginFetch(chain, row))
-    if (!isRedirect(exchanges.status[row] as number)) {
-      if (followed !== undefined && waiting?.latestChain.get(home) === chain) waiting.latestChain.delete(home)
-      continue
-    }
-    if (isRobots)
-      lane.redirectedAt = Math.min(lane.redirectedAt ?? Number.POSITIVE_INFINITY, exchanges.endMin[row] as number)
+    if (!exchanges.isGet(row) || !(isRobots || waiting.any)) continue
+    const lane = exchanges.lane[row] as number
+    const origin = lanes.origin(lane)
+    const chain = waiting.takeFollowed(row, lane, origin)
+    if (chain !== undefined) chains.join(chain, row)
+    else if (isRobots) waiting.giveUp(lane)
+    else continue
+    const current = chain ?? chains.begin(row)
+    const home = exchanges.lane[chains.first(current)] as number
+    const isAgain = (part: number): boolean => exchanges.isRobots(part) && placeOf(part) === placeOf(row)
+    if (isRobots && !chains.someBefore(row, isAgain)) chains.beginFetch(current, row)
+    if (!isRedirect(exchanges.status[row] as number)) continue
+    if (isRobots) chains.redirected(lane, exchanges.endMin(row))
     const location = exchanges.header(row)
-    if (location === undefined || exchanges.isCut(row) || chains.hops(chain) >= MOST_HOPS) continue
-    const target = targetOf(location, lane.origin, exchanges.path(row))
-    if (target === undefined) continue
-    const redirect = { row, chain, target, gone: false }
-    const holder = waiting ?? newWaiting()
-    waitingOf.set(lane.agentId, holder)
-    holder.open.push(exchanges.endMin[row] as number, redirect)
-    holder.ofChain.set(chain, redirect)
-    holder.latestChain.set(home, chain)
+    if (location === undefined || exchanges.isCut(row) || chains.hops(current) >= MOST_HOPS) continue
+    const target = targetOf(location, origin, exchanges.path(row))
+    if (target !== undefined) waiting.add(row, lanes.agentOf(lane), home, target)
   }
   return chains
 }
 
-const newWaiting = (): Waiting => ({
-  open: new Heap(),
-  byTarget: new Map(),
-  aging: new Queue(),
-  ofChain: new Map(),
-  latestChain: new Map(),
-})
+/**
+ * Redirects that a hop may still follow, each known by its row. A redirect leaves as soon as no later request can be its
+ * hop: it was followed, it is too old, or its agent has begun a new chain.
+ */
+class WaitingRedirects {
+  /** row → agent and target */
+  readonly #targets = new Map<number, string>()
+  /** agent and target → the row, or, of several, rows by their ends, of which some may have left already */
+  readonly #rows = new Map<string, number | Heap>()
+  /** rows by the latest instant at which they may have ended; some may have left already */
+  readonly #aging = new Heap()
+  /** lane → the row by which the chain that was begun there last waits */
+  readonly #ofLane = new Map<number, number>()
+  readonly #chains: Chains
+  readonly #of: Of
 
-/** The redirect that this request follows: of those that lead there, the one that has waited longest. */
-function takeFollowed(
-  waiting: Waiting,
-  exchanges: Exchanges,
-  row: number,
-  origin: string,
-  meter: Meter,
-): Redirect | undefined {
-  const { open, byTarget, aging } = waiting
-  const latest = exchanges.startMax[row] as number
-  for (let redirect = open.popUntil(latest); redirect !== undefined; redirect = open.popUntil(latest)) {
+  constructor(chains: Chains, of: Of) {
+    this.#chains = chains
+    this.#of = of
+  }
+
+  get any(): boolean {
+    return this.#targets.size > 0
+  }
+
+  /** @param home  the lane in which the chain began */
+  add(row: number, agent: number, home: number, target: string): void {
+    const { exchanges } = this.#of
+    const key = keyOf(agent, target)
+    const known = this.#rows.get(key)
+    if (known === undefined) this.#rows.set(key, row)
+    else {
+      const rows = typeof known === 'number' ? new Heap() : known
+      if (typeof known === 'number') rows.push(exchanges.endMin(known), known)
+      rows.push(exchanges.endMin(row), row)
+      this.#rows.set(key, rows)
+    }
+    this.#aging.push(exchanges.endMax(row), row)
+    this.#targets.set(row, key)
+    this.#ofLane.set(home, row)
+  }
+
+  /** The chain whose redirect this request follows: of those that lead there, the redirect that ended first. */
+  takeFollowed(request: number, lane: number, origin: string): number | undefined {
+    const { exchanges, lanes, meter } = this.#of
+    const oldest = exchanges.startMin(request) - HOP_WITHIN_MS
+    while (this.#oldestEnd() < oldest) {
+      meter.steps++
+      this.#leave(this.#aging.pop() as number)
+    }
+    if (!this.any) return undefined
+    const rows = this.#rows.get(keyOf(lanes.agentOf(lane), origin + exchanges.path(request)))
+    const row = typeof rows === 'number' ? rows : rows?.first
+    if (row === undefined || exchanges.endMin(row) > exchanges.startMax(request)) return undefined
     meter.steps++
-    if (redirect.gone) continue
-    const queue = byTarget.get(redirect.target) ?? new Queue()
-    byTarget.set(redirect.target, queue)
-    queue.push(redirect)
-    aging.push(redirect)
+    this.#leave(row)
+    return this.#chains.ofRow(row)
   }
-  const old = (exchanges.startMin[row] as number) - HOP_WITHIN_MS
-  for (let redirect = aging.first(); redirect !== undefined; redirect = aging.first()) {
-    if (!redirect.gone && (exchanges.endMax[redirect.row] as number) >= old) break
-    meter.steps++
-    aging.shift()
-    drop(byTarget, redirect)
+
+  /** An agent that asks for a robots.txt anew no longer follows the redirects of the fetch before. */
+  giveUp(lane: number): void {
+    const row = this.#ofLane.get(lane)
+    if (row !== undefined) this.#leave(row)
   }
-  if (aging.first() === undefined) return undefined
-  const queue = byTarget.get(origin + exchanges.path(row))
-  for (let found = queue?.first(); queue !== undefined && found !== undefined; found = queue.first()) {
-    meter.steps++
-    queue.shift()
-    if (found.gone) continue
-    found.gone = true
-    return found
+
+  #oldestEnd(): number {
+    const row = this.#aging.first
+    return row === undefined ? Number.POSITIVE_INFINITY : this.#of.exchanges.endMax(row)
   }
-  return undefined
+
+  #leave(row: number): void {
+    const key = this.#targets.get(row)
+    if (key === undefined) return
+    this.#targets.delete(row)
+    const home = this.#of.exchanges.lane[this.#chains.first(this.#chains.ofRow(row))] as number
+    if (this.#ofLane.get(home) === row) this.#ofLane.delete(home)
+    const rows = this.#rows.get(key)
+    // The first of a heap always waits still; the others are taken away when they come to be the first.
+    if (rows instanceof Heap) while (rows.first !== undefined && !this.#targets.has(rows.first)) rows.pop()
+    if (!(rows instanceof Heap) || rows.first === undefined) this.#rows.delete(key)
+  }
 }
 
-function drop(byTarget: Map<string, Queue<Redirect>>, redirect: Redirect): void {
-  redirect.gone = true
-  const queue = byTarget.get(redirect.target)
-  while (queue?.first()?.gone) queue.shift()
-  if (queue?.first() === undefined) byTarget.delete(redirect.target)
-}
-
-/** Who asks for a robots.txt anew no longer follows the redirects of the fetch before. */
-function giveUp(waiting: Waiting | undefined, origin: string): void {
-  const before = waiting?.latestChain.get(origin)
-  if (waiting === undefined || before === undefined) return
-  waiting.latestChain.delete(origin)
-  const redirect = waiting.ofChain.get(before)
-  if (redirect !== undefined) redirect.gone = true
-  waiting.ofChain.delete(before)
-}
-
-/** Does this /robots.txt, a hop, belong to an origin that the chain has not asked yet? At most six requests make a chain. */
-function isFurther(further: Map<number, string[]>, chain: number, home: string, origin: string): boolean {
-  const known = further.get(chain) ?? []
-  if (origin === home || known.includes(origin)) return false
-  further.set(chain, [...known, origin])
-  return true
-}
-
-/** First in, first out, without moving what stays. */
-class Queue<T> {
-  #items: T[] = []
-  #from = 0
-  push(item: T): void {
-    this.#items.push(item)
-  }
-  first(): T | undefined {
-    return this.#items[this.#from]
-  }
-  shift(): void {
-    if (++this.#from * 2 < this.#items.length) return
-    this.#items = this.#items.slice(this.#from)
-    this.#from = 0
-  }
-}
+const keyOf = (agent: number, target: string): string => `${agent} ${target}`

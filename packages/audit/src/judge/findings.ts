@@ -3,7 +3,7 @@ import { OFFENCE_NAMES, type Offence } from '../offences.ts'
 import type { ClockStep } from '../record.ts'
 import type { LogLine, Violation } from '../report.ts'
 import type { Exchanges } from './columns.ts'
-import type { Lane } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 
 export type Finding = {
   row: number
@@ -40,35 +40,35 @@ type Kept = { finding: Finding; because: string }
 
 export class Findings {
   readonly counts = Object.fromEntries(OFFENCE_NAMES.map((name) => [name, 0])) as Record<Offence, number>
-  /** not held against anybody, for the clock had been set back */
+  /** dropped, because the clock had been set back */
   byClock = 0
+  readonly #ofLane: Uint32Array
+  /** lane and offence → how often one request committed it more than once, as several pace groups may find */
+  readonly #again = new Map<string, number>()
   readonly #kept: Kept[] = []
   readonly #worst = new Map<Offence, Kept[]>()
   readonly #exchanges: Exchanges
-  readonly #lanes: Lane[]
+  readonly #lanes: Lanes
   readonly #steps: readonly ClockStep[]
   readonly #examples: number
 
-  constructor(of: { exchanges: Exchanges; lanes: Lane[]; clockSteps: readonly ClockStep[]; examples: number }) {
+  constructor(of: { exchanges: Exchanges; lanes: Lanes; clockSteps: readonly ClockStep[]; examples: number }) {
     this.#exchanges = of.exchanges
     this.#lanes = of.lanes
+    this.#ofLane = new Uint32Array(of.lanes.length)
     this.#steps = of.clockSteps
     this.#examples = of.examples
   }
 
   blame(finding: Finding): void {
     const { row, offence } = finding
-    const at = this.#exchanges.startMin[row] as number
+    const at = this.#exchanges.startMin(row)
     const since = finding.since ?? at
     if (this.#steps.some(({ from, to }) => at >= from && since <= to)) {
       this.byClock++
       return
     }
-    const lane = this.#lanes[this.#exchanges.lane[row] as number] as Lane
-    lane.offences ??= {}
-    lane.offences[offence] = (lane.offences[offence] ?? 0) + 1
-    this.#exchanges.found[row] = (this.#exchanges.found[row] as number) | (1 << OFFENCE_NAMES.indexOf(offence))
-    this.counts[offence]++
+    this.#count(row, offence)
     let kept: Kept | undefined
     if (this.counts[offence] <= this.#examples) {
       kept = { finding, because: finding.because() }
@@ -80,6 +80,22 @@ export class Findings {
     worst.push(kept ?? { finding, because: finding.because() })
     worst.sort((a, b) => b.finding.share - a.finding.share)
     worst.length = Math.min(worst.length, WORST_KEPT)
+  }
+
+  /** Violations of a lane. */
+  inLane = (lane: number): number => this.#ofLane[lane] as number
+
+  /** How often the requests of a lane committed an offence, beyond once each, which `found` of the exchanges says. */
+  again = (lane: number, offence: Offence): number => this.#again.get(`${lane} ${offence}`) ?? 0
+
+  #count(row: number, offence: Offence): void {
+    const { lane: lanes, found } = this.#exchanges
+    const lane = lanes[row] as number
+    const bit = 1 << OFFENCE_NAMES.indexOf(offence)
+    if (((found[row] as number) & bit) !== 0) this.#again.set(`${lane} ${offence}`, this.again(lane, offence) + 1)
+    found[row] = (found[row] as number) | bit
+    this.#ofLane[lane] = this.inLane(lane) + 1
+    this.counts[offence]++
   }
 
   /** @param fileOf  names of logs by number */
@@ -107,12 +123,14 @@ export class Findings {
 
   #violation({ finding: { row, offence, after }, because }: Kept, fileOf: (file: number) => string): Violation {
     const exchanges = this.#exchanges
-    const { agent, origin } = this.#lanes[exchanges.lane[row] as number] as Lane
+    const lane = exchanges.lane[row] as number
+    const agent = this.#lanes.agent(lane)
+    const origin = this.#lanes.origin(lane)
     const lineOf = (of: number): LogLine => ({
       file: fileOf(exchanges.file[of] as number),
       line: exchanges.line[of] as number,
     })
-    const at = exchanges.startMin[row] as number
+    const at = exchanges.startMin(row)
     const path = exchanges.path(row)
     const violation: Violation = { offence, agent: agent.name, origin, path, at, because, line: lineOf(row) }
     return after === undefined ? violation : { ...violation, after: lineOf(after) }

@@ -1,45 +1,57 @@
-/** A binary heap: the least key first. */
-export class Heap<T> {
-  readonly #items: { key: number; item: T }[] = []
+/** A binary heap of whole numbers, the one with the least key first; of two alike the lesser number. */
+export class Heap {
+  readonly #keys: number[] = []
+  readonly #items: number[] = []
 
-  push(key: number, item: T): void {
-    const items = this.#items
-    let at = items.length
-    items.push({ key, item })
+  get first(): number | undefined {
+    return this.#items[0]
+  }
+
+  push(key: number, item: number): void {
+    let at = this.#keys.push(key) - 1
+    this.#items.push(item)
     while (at > 0) {
       const above = (at - 1) >> 1
-      if ((items[above]?.key ?? 0) <= key) break
+      if (!this.#isBefore(at, above)) break
       this.#swap(at, above)
       at = above
     }
   }
 
   /** Takes the first item whose key is at most this; undefined when there is none. */
-  popUntil(most: number): T | undefined {
-    const items = this.#items
-    const [first] = items
-    if (first === undefined || first.key > most) return undefined
-    const last = items.pop()
-    if (last === undefined || items.length === 0) return first.item
-    items[0] = last
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1
-      if (left >= items.length) break
-      const right = left + 1
-      const less = right < items.length && this.#key(right) < this.#key(left) ? right : left
-      if (this.#key(less) >= this.#key(at)) break
-      this.#swap(at, less)
-      at = less
-    }
-    return first.item
+  popUntil(most: number): number | undefined {
+    const [key] = this.#keys
+    return key === undefined || key > most ? undefined : this.pop()
   }
 
-  #key = (at: number): number => this.#items[at]?.key ?? Number.POSITIVE_INFINITY
+  pop(): number | undefined {
+    const last = this.#keys.length - 1
+    if (last < 0) return undefined
+    this.#swap(0, last)
+    const item = this.#items.pop()
+    this.#keys.pop()
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1
+      if (left >= last) break
+      const right = left + 1
+      const least = right < last && this.#isBefore(right, left) ? right : left
+      if (!this.#isBefore(least, at)) break
+      this.#swap(at, least)
+      at = least
+    }
+    return item
+  }
+
+  #isBefore(a: number, b: number): boolean {
+    const difference = (this.#keys[a] as number) - (this.#keys[b] as number)
+    return difference === 0 ? (this.#items[a] as number) < (this.#items[b] as number) : difference < 0
+  }
 
   #swap(a: number, b: number): void {
-    const items = this.#items
-    const kept = items[a]
-    items[a] = items[b] as { key: number; item: T }
-    items[b] = kept as { key: number; item: T }
+    for (const list of [this.#keys, this.#items]) {
+      const kept = list[a] as number
+      list[a] = list[b] as number
+      list[b] = kept
+    }
   }
 }

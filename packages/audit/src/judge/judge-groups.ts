@@ -2,14 +2,27 @@
  * Pace groups: lanes that share a delay, or a number of places, as the operator's PACE_GROUPS says. From the start of a
  * request until its delay is over it takes one of the places.
  */
-import type { PaceGroups } from '@decorum/politeness'
 import type { AuditedAgent } from '../agents.ts'
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { Asking, Knowledge } from './knowledge.ts'
-import type { Lane, Place } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
+
+/** Which lanes share a delay, or a number of places. Agents are named in small letters. */
+export type PaceGroups = {
+  /** The lane whose delay all lanes of this host share, where that is another one. */
+  hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
+  /** All other groups of a lane: their places, each a lane of its own, and the delay that the operator gave. */
+  above(
+    agent: string,
+    origin: string,
+    address: string | undefined,
+  ): readonly { lanes: readonly { agent: string; origin: string }[]; delayMs: number | undefined }[]
+  /** `above` wants to be told the address. */
+  needsAddress: boolean
+}
 
 type Taken = { row: number; endMin: number; agent: AuditedAgent; agentId: number; host: string; chain: number }
 
@@ -26,26 +39,41 @@ type Group = {
 /** Beyond the places: those that a hop does not count, for they are its own. */
 const KEPT_BESIDE = 16
 
+type Of = {
+  exchanges: Exchanges
+  lanes: Lanes
+  knowledge: Knowledge
+  findings: Findings
+  groups: PaceGroups
+  meter: Meter
+}
+
 export class GroupJudge {
   readonly #groups = new Map<string, Group>()
   readonly #ofLane = new Map<string, Group[]>()
   readonly #hosts = new Map<string, string>()
-  /** party, host → places whose rules may ask for more than the least delay, the longest first */
-  readonly #slow = new Map<string, { place: Place; longest: number }[]>()
-  readonly #placesOf: Map<string, Place[]>
-  readonly #of: { exchanges: Exchanges; knowledge: Knowledge; findings: Findings; groups: PaceGroups; meter: Meter }
+  /** agent, host → places whose rules may ask for more than the least delay, the longest first */
+  readonly #slow = new Map<string, { place: number; longest: number }[]>()
+  /** party, host → places */
+  readonly #placesOf = new Map<string, number[]>()
+  readonly #of: Of
 
-  constructor(
-    of: { exchanges: Exchanges; knowledge: Knowledge; findings: Findings; groups: PaceGroups; meter: Meter },
-    places: Place[],
-  ) {
+  constructor(of: Of) {
     this.#of = of
-    this.#placesOf = Map.groupBy(places, (place) => `${place.party}\n${this.#hostOf(place.origin)}`)
+    const { lanes } = of
+    for (let place = 0; place < lanes.places; place++) {
+      const key = `${lanes.partyOfPlace(place)} ${this.#hostOf(lanes.originOfPlace(place))}`
+      const places = this.#placesOf.get(key)
+      if (places === undefined) this.#placesOf.set(key, [place])
+      else places.push(place)
+    }
   }
 
   /** To be told of every request before the first is judged. */
-  note(row: number, lane: Lane, laneNumber: number): void {
-    for (const { origins } of this.#groupsOf(row, lane, laneNumber)) if (origins.size < 2) origins.add(lane.origin)
+  note(row: number): void {
+    const { exchanges, lanes } = this.#of
+    const lane = exchanges.lane[row] as number
+    for (const { origins } of this.#groupsOf(row, lane)) if (origins.size < 2) origins.add(lanes.origin(lane))
   }
 
   /** Groups that were visited at more than one origin: the others are lanes. */
@@ -53,13 +81,12 @@ export class GroupJudge {
     return [...this.#groups.values()].filter(({ origins }) => origins.size > 1).length
   }
 
-  judge(row: number, lane: Lane, laneNumber: number, asking: Asking): void {
-    for (const group of this.#groupsOf(row, lane, laneNumber))
-      if (group.origins.size > 1) this.#judgeOne(row, lane, group, asking)
+  judge(row: number, asking: Asking): void {
+    for (const group of this.#groupsOf(row, asking.lane)) if (group.origins.size > 1) this.#judgeOne(row, group, asking)
   }
 
-  #judgeOne(row: number, lane: Lane, group: Group, asking: Asking): void {
-    const { exchanges, findings, meter } = this.#of
+  #judgeOne(row: number, group: Group, asking: Asking): void {
+    const { exchanges, lanes, findings, meter } = this.#of
     // What belongs to one redirected robots fetch is one exchange.
     group.taken = group.taken.filter(({ chain }) => chain < 0 || chain !== asking.chain)
     const untils = group.taken
@@ -79,9 +106,9 @@ export class GroupJudge {
         because: () => `${group.name} was taken for another ${early.toFixed(1)} ms, by ${exchanges.path(taken.row)}`,
       })
     }
-    const endMin = exchanges.endMin[row] as number
-    const host = this.#hostOf(lane.origin)
-    group.taken.push({ row, endMin, agent: lane.agent, agentId: lane.agentId, host, chain: asking.chain })
+    const endMin = exchanges.endMin(row)
+    const host = this.#hostOf(lanes.origin(asking.lane))
+    group.taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
     group.taken.sort((a, b) => b.endMin - a.endMin)
     group.taken.length = Math.min(group.taken.length, group.places + KEPT_BESIDE)
     // What ended longer ago than any delay takes no place.
@@ -90,11 +117,12 @@ export class GroupJudge {
 
   #delayOf(group: Group, { agent, agentId, host }: Taken, asking: Asking): number {
     if (group.delayMs !== undefined) return group.delayMs
-    const key = `${agent.name}\n${host}`
+    const { lanes, knowledge, meter } = this.#of
+    const key = `${agentId} ${host}`
     let slow = this.#slow.get(key)
     if (slow === undefined) {
-      slow = (this.#placesOf.get(`${agent.party}\n${host}`) ?? [])
-        .map((place) => ({ place, longest: this.#of.knowledge.longestDelay(place, agent) }))
+      slow = (this.#placesOf.get(`${lanes.agents.partyOf(agentId)} ${host}`) ?? [])
+        .map((place) => ({ place, longest: knowledge.longestDelay(place, agent, agentId) }))
         .filter(({ longest }) => longest > agent.minDelayMs)
         .sort((a, b) => b.longest - a.longest)
       this.#slow.set(key, slow)
@@ -102,25 +130,26 @@ export class GroupJudge {
     let delay = agent.minDelayMs
     for (const { place, longest } of slow) {
       if (longest <= delay) break
-      this.#of.meter.steps++
-      const views = this.#of.knowledge.views(place, { ...asking, agent, agentId })
-      delay = Math.max(delay, this.#of.knowledge.delay(views, agent))
+      meter.steps++
+      const views = knowledge.views(place, { ...asking, agent, agentId })
+      delay = Math.max(delay, knowledge.delay(views, agent, agentId))
     }
     return delay
   }
 
-  #groupsOf(row: number, lane: Lane, laneNumber: number): Group[] {
-    const { groups, exchanges } = this.#of
+  #groupsOf(row: number, lane: number): Group[] {
+    const { groups, exchanges, lanes } = this.#of
     const address = groups.needsAddress ? exchanges.address(row) : undefined
-    const key = `${laneNumber} ${address ?? ''}`
+    const key = `${lane} ${address ?? ''}`
     const known = this.#ofLane.get(key)
     if (known !== undefined) return known
-    const agent = lane.agent.name.toLowerCase()
-    const found = groups.above(agent, lane.origin, address).map(({ lanes, delayMs }) => {
-      const [first] = lanes
-      return this.#groupOf(`${first?.agent} ${first?.origin}`, lanes.length, delayMs)
+    const agent = lanes.agent(lane).name.toLowerCase()
+    const origin = lanes.origin(lane)
+    const found = groups.above(agent, origin, address).map(({ lanes: places, delayMs }) => {
+      const [first] = places
+      return this.#groupOf(`${first?.agent} ${first?.origin}`, places.length, delayMs)
     })
-    const host = groups.hostLane(agent, lane.origin) ?? { agent, origin: lane.origin }
+    const host = groups.hostLane(agent, origin) ?? { agent, origin }
     found.push(this.#groupOf(`${host.agent} ${host.origin}`, 1, undefined))
     this.#ofLane.set(key, found)
     return found

@@ -1,11 +1,16 @@
 /** One request in its lane: one at a time, then the delay owed, and nothing that the rules in force disallow. */
+
+import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { Asking, Knowledge, View } from './knowledge.ts'
-import type { Lane, LatestEnd } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 
 export type LaneJudge = {
   exchanges: Exchanges
+  chains: Chains
+  lanes: Lanes
+  ends: LaneEnds
   knowledge: Knowledge
   findings: Findings
   /** lines of bodies that disallowed something: body, line */
@@ -21,37 +26,96 @@ export type LaneJudge = {
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
-export function judgeInLane(row: number, lane: Lane, asking: Asking, judge: LaneJudge): void {
-  const { exchanges, knowledge } = judge
-  const views = knowledge.views(lane.place, asking)
-  if (!exchanges.isRobots(row)) {
-    if (judge.hop === 'none') judgePage(row, lane, asking, views, judge)
-    else if (judge.hop === 'elsewhere') judgeHop(row, lane, views, judge)
+/** What the delays of each lane are judged by, and what came of it. */
+export class LaneEnds {
+  /** the row that ended latest, and the one that did so outside the chain of that one; and one, 0: none */
+  readonly #latest: Uint32Array
+  readonly #latestOther: Uint32Array
+  /** by lane, three each: least and most delay owed, smallest slack, ms; infinite: no delay was judged */
+  #delays = new Float64Array(0)
+  readonly #lanes: number
+
+  constructor(lanes: number) {
+    this.#lanes = lanes
+    this.#latest = new Uint32Array(lanes)
+    this.#latestOther = new Uint32Array(lanes)
   }
-  judgeDelay(row, lane, asking, knowledge.delay(views, lane.agent), judge)
-  remember(row, lane, asking.chain, exchanges)
+
+  leastDelay = (lane: number): number | undefined => known(this.#delays[lane * 3])
+  mostDelay = (lane: number): number | undefined => known(this.#delays[lane * 3 + 1])
+  smallestSlack = (lane: number): number | undefined => known(this.#delays[lane * 3 + 2])
+
+  owed(lane: number, delay: number): void {
+    // Where no lane has two requests, there is no delay to keep.
+    if (this.#delays.length === 0) {
+      this.#delays = new Float64Array(this.#lanes * 3).fill(Number.POSITIVE_INFINITY)
+      for (let at = 1; at < this.#delays.length; at += 3) this.#delays[at] = Number.NEGATIVE_INFINITY
+    }
+    this.#delays[lane * 3] = Math.min(this.#delays[lane * 3] as number, delay)
+    this.#delays[lane * 3 + 1] = Math.max(this.#delays[lane * 3 + 1] as number, delay)
+  }
+  /** To be told of a delay that was owed. */
+  slack(lane: number, slack: number): void {
+    this.#delays[lane * 3 + 2] = Math.min(this.#delays[lane * 3 + 2] as number, slack)
+  }
+
+  /** The row before this one that ended latest: what belongs to one chain is one exchange, with no delay inside it. */
+  before({ lane, chain }: Asking, chains: Chains): number | undefined {
+    const latest = (this.#latest[lane] as number) - 1
+    const isOwn = latest >= 0 && chain >= 0 && chains.ofRow(latest) === chain
+    const row = isOwn ? (this.#latestOther[lane] as number) - 1 : latest
+    return row < 0 ? undefined : row
+  }
+
+  add(row: number, { lane, chain }: Asking, chains: Chains, exchanges: Exchanges): void {
+    const end = exchanges.endMin(row)
+    const endOf = (of: number): number => (of === 0 ? Number.NEGATIVE_INFINITY : exchanges.endMin(of - 1))
+    const latest = this.#latest[lane] as number
+    if (latest > 0 && chain >= 0 && chains.ofRow(latest - 1) === chain) {
+      if (end >= endOf(latest)) this.#latest[lane] = row + 1
+    } else if (end >= endOf(latest)) {
+      this.#latestOther[lane] = latest
+      this.#latest[lane] = row + 1
+    } else if (end >= endOf(this.#latestOther[lane] as number)) this.#latestOther[lane] = row + 1
+  }
 }
 
-function judgePage(row: number, lane: Lane, asking: Asking, views: View[], judge: LaneJudge): void {
-  const { exchanges, findings, knowledge } = judge
+const known = (value: number | undefined): number | undefined => (Number.isFinite(value) ? value : undefined)
+
+export function judgeInLane(row: number, asking: Asking, judge: LaneJudge): void {
+  const { exchanges, knowledge, chains, ends } = judge
+  const views = knowledge.views(judge.lanes.placeOf(asking.lane), asking)
+  if (!exchanges.isRobots(row)) {
+    if (judge.hop === 'none') judgePage(row, asking, views, judge)
+    else if (judge.hop === 'elsewhere') judgeHop(row, asking, views, judge)
+  }
+  judgeDelay(row, asking, knowledge.delay(views, asking.agent, asking.agentId), judge)
+  ends.add(row, asking, chains, exchanges)
+}
+
+function judgePage(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
+  const { chains, findings, lanes } = judge
   if (views.length === 0) {
-    // Whether it gave up following, no record tells; nor what it knew before the record began.
-    const redirected = (lane.redirectedAt ?? Number.POSITIVE_INFINITY) <= asking.startMax
+    // No record tells whether it gave up following, or what it knew before the record began.
+    const redirected = chains.redirectedAt(asking.lane) <= asking.startMax
     if (redirected || asking.startMin < judge.mayKnowUntil) judge.noRules()
     else {
-      const because = (): string => `no answer to ${lane.origin}/robots.txt had been received`
+      const because = (): string => `no answer to ${lanes.origin(asking.lane)}/robots.txt had been received`
       findings.blame({ row, offence: 'before-rules', share: 1, because })
     }
     return
   }
-  const url = lane.origin + exchanges.path(row)
-  const allowed = letIn(row, lane, views, false, judge)
-  if (allowed && views.every((view) => view.kind === 'unknown' || !allows(view, url, lane))) judge.noRules()
-  tooOld(row, lane, asking, knowledge, findings)
+  const url = urlOf(row, asking, judge)
+  const allowed = letIn(row, asking, views, { url, throughOutage: false }, judge)
+  if (allowed && views.every((view) => view.kind === 'unknown' || !allows(view, url, asking))) judge.noRules()
+  tooOld(row, asking, judge)
 }
 
-function tooOld(row: number, lane: Lane, asking: Asking, knowledge: Knowledge, findings: Findings): void {
-  const answered = knowledge.answeredAt(lane.place, asking)
+const urlOf = (row: number, { lane }: Asking, { exchanges, lanes }: LaneJudge): string =>
+  lanes.origin(lane) + exchanges.path(row)
+
+function tooOld(row: number, asking: Asking, { knowledge, lanes, findings }: LaneJudge): void {
+  const answered = knowledge.answeredAt(lanes.placeOf(asking.lane), asking)
   const age = answered === undefined ? 0 : asking.startMin - answered
   if (age <= RULES_LAST_MS) return
   findings.blame({
@@ -63,14 +127,19 @@ function tooOld(row: number, lane: Lane, asking: Asking, knowledge: Knowledge, f
   })
 }
 
-/** A hop to another origin obeys the rules that are known there; where none are known, it goes before them. */
-function judgeHop(row: number, lane: Lane, views: View[], judge: LaneJudge): void {
-  if (views.length > 0) letIn(row, lane, views, true, judge)
+/** A hop to another origin obeys the rules that are known there; where none are known, it may be made. */
+function judgeHop(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
+  if (views.length > 0) letIn(row, asking, views, { url: urlOf(row, asking, judge), throughOutage: true }, judge)
 }
 
-function letIn(row: number, lane: Lane, views: View[], throughOutage: boolean, judge: LaneJudge): boolean {
-  const url = lane.origin + judge.exchanges.path(row)
-  if (views.some((view) => (throughOutage && view.kind === 'refused') || allows(view, url, lane))) return true
+function letIn(
+  row: number,
+  asking: Asking,
+  views: View[],
+  { url, throughOutage }: { url: string; throughOutage: boolean },
+  judge: LaneJudge,
+): boolean {
+  if (views.some((view) => (throughOutage && view.kind === 'refused') || allows(view, url, asking))) return true
   const rules = views.find((view) => view.kind === 'rules')
   if (rules === undefined) {
     judge.findings.blame({
@@ -81,7 +150,7 @@ function letIn(row: number, lane: Lane, views: View[], throughOutage: boolean, j
     })
     return false
   }
-  const { rule } = rules.rules.decide(url, lane.agent.tokens)
+  const { rule } = rules.rules.decide(url, asking.agent.tokens)
   if (rule) judge.broken(rules.body, rule.line)
   judge.findings.blame({
     row,
@@ -93,58 +162,44 @@ function letIn(row: number, lane: Lane, views: View[], throughOutage: boolean, j
   return false
 }
 
-function allows(view: View, url: string, lane: Lane): boolean {
-  return view.kind === 'rules' ? view.rules.isAllowed(url, lane.agent.tokens) : view.kind !== 'refused'
+function allows(view: View, url: string, { agent }: Asking): boolean {
+  return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
-function judgeDelay(row: number, lane: Lane, asking: Asking, owed: number, judge: LaneJudge): void {
-  const { exchanges, findings } = judge
-  // What belongs to one redirected robots fetch is one exchange: no delay inside it.
-  const before = asking.chain >= 0 && lane.latest?.chain === asking.chain ? lane.latestOther : lane.latest
+function judgeDelay(row: number, asking: Asking, owed: number, judge: LaneJudge): void {
+  const { exchanges, findings, chains, ends } = judge
+  const before = ends.before(asking, chains)
   if (before === undefined) return
-  const kept = asking.startMax - before.endMin
+  const since = exchanges.endMin(before)
+  const kept = asking.startMax - since
   const resolution = Math.max(
     asking.startMax - asking.startMin,
-    (exchanges.startMax[before.row] as number) - (exchanges.startMin[before.row] as number),
+    exchanges.startMax(before) - exchanges.startMin(before),
   )
   // In a coarse log the two may have come the other way round.
-  const certain = (exchanges.startMin[before.row] as number) + resolution <= asking.startMin || resolution === 0
+  const certain = exchanges.startMin(before) + resolution <= asking.startMin || resolution === 0
   if (!certain && owed <= resolution) return
-  if (lane.leastDelayMs === undefined || owed < lane.leastDelayMs) lane.leastDelayMs = owed
-  if (lane.mostDelayMs === undefined || owed > lane.mostDelayMs) lane.mostDelayMs = owed
-  const because = (): string => `${ms(kept)} of ${ms(owed)} after ${exchanges.path(before.row)}`
+  ends.owed(asking.lane, owed)
+  const because = (): string => `${ms(kept)} of ${ms(owed)} after ${exchanges.path(before)}`
   if (kept < 0 && certain) {
     findings.blame({
       row,
       offence: 'overlap',
       share: Math.min(1, -kept / Math.max(owed, 1)),
-      after: before.row,
-      since: before.endMin,
-      because: () => `${exchanges.path(before.row)} was open for another ${ms(-kept)}`,
+      after: before,
+      since,
+      because: () => `${exchanges.path(before)} was open for another ${ms(-kept)}`,
     })
     return
   }
-  if (lane.smallestSlackMs === undefined || kept - owed < lane.smallestSlackMs) lane.smallestSlackMs = kept - owed
+  ends.slack(asking.lane, kept - owed)
   if (kept < owed)
     findings.blame({
       row,
       offence: 'short-delay',
       share: 1 - kept / owed,
-      after: before.row,
-      since: before.endMin,
+      after: before,
+      since,
       because,
     })
-}
-
-/** Keeps the latest end, and the latest end outside the chain of that one. */
-function remember(row: number, lane: Lane, chain: number, exchanges: Exchanges): void {
-  const ended: LatestEnd = { row, endMin: exchanges.endMin[row] as number, chain }
-  const { latest, latestOther } = lane
-  if (latest === undefined) lane.latest = ended
-  else if (chain >= 0 && chain === latest.chain) {
-    if (ended.endMin >= latest.endMin) lane.latest = ended
-  } else if (ended.endMin >= latest.endMin) {
-    lane.latestOther = latest
-    lane.latest = ended
-  } else if (latestOther === undefined || ended.endMin >= latestOther.endMin) lane.latestOther = ended
 }

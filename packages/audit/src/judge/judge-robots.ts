@@ -3,16 +3,18 @@ import { type Policy, parseRetryAfter } from '@decorum/robots'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
+import type { Fetches } from './fetches.ts'
 import type { Findings } from './findings.ts'
-import type { Lane, Place } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
 type Judge = {
   exchanges: Exchanges
   chains: Chains
   bodies: Bodies
+  fetches: Fetches
   findings: Findings
-  lanes: Lane[]
+  lanes: Lanes
   /** first retry of an outage, when the operator has set it otherwise than the policy */
   retryMs: number | undefined
   meter: Meter
@@ -21,8 +23,8 @@ type Judge = {
 /** Answers in a row: failures, and of them those that say "busy". */
 type Row = { failures: number; busy: number }
 
-export function judgeRobots(place: Place, judge: Judge): void {
-  const { exchanges, chains, findings, lanes } = judge
+export function judgeRobots(place: number, judge: Judge): void {
+  const { exchanges, chains, fetches, findings, lanes } = judge
   let openUntil = Number.NEGATIVE_INFINITY
   let openBy = -1
   /** the latest fetch that was no hop, and the least pause after it */
@@ -30,12 +32,13 @@ export function judgeRobots(place: Place, judge: Judge): void {
   /** a fetch that was cut may have been read or given up */
   let read: Row = { failures: 0, busy: 0 }
   let givenUp: Row = { failures: 0, busy: 0 }
-  for (const number of place.fetches) {
+  for (let at = fetches.first(place); at < fetches.beyond(place); at++) {
     judge.meter.steps++
+    const number = fetches.started(at)
     const row = chains.firstOf(number)
     const last = chains.lastOf(number)
-    const start = exchanges.startMax[row] as number
-    const endMin = exchanges.endMin[last] as number
+    const start = exchanges.startMax(row)
+    const endMin = exchanges.endMin(last)
     const isHop = chains.isHop(row)
     if (start < openUntil) {
       const early = openUntil - start
@@ -63,11 +66,11 @@ export function judgeRobots(place: Place, judge: Judge): void {
       openBy = row
     }
     if (isHop) continue
-    const { policy } = (lanes[exchanges.lane[row] as number] as Lane).agent
-    const answer = answerOf(number, place.origin, judge)
-    const retryAfter = exchanges.header(last)
+    const { policy } = lanes.agent(exchanges.lane[row] as number)
+    const answer = answerOf(number, place, judge)
+    const retryAfter = (): number => parseRetryAfter(exchanges.header(last), endMin) ?? 0
     const pause = (given: Answer['kind'], counted: Row): number =>
-      pauseAfter(given, policy, counted, judge.retryMs, parseRetryAfter(retryAfter, endMin) ?? 0)
+      pauseAfter(given, policy, counted, judge.retryMs, retryAfter)
     read = counted(answer.kind, policy, read)
     let owed = pause(answer.kind, read)
     const other = answer.doubtful ? 'no-answer' : answer.kind
@@ -88,7 +91,7 @@ function pauseAfter(
   policy: Policy,
   { failures, busy }: Row,
   retryMs: number | undefined,
-  retryAfterMs: number,
+  retryAfterMs: () => number,
 ): number {
   const first = retryMs ?? policy.firstRetryMs
   const firstBusy = Math.min(first, policy.firstBusyRetryMs)
@@ -99,7 +102,7 @@ function pauseAfter(
   const slow = doubled(first, failures, policy.longestRetryMs)
   // 503 alone is asked for more often, never more rarely.
   const quick = doubled(firstBusy, busy, policy.longestBusyRetryMs)
-  return Math.max(retryAfterMs, kind === 'busy' ? Math.min(slow, quick) : slow)
+  return Math.max(retryAfterMs(), kind === 'busy' ? Math.min(slow, quick) : slow)
 }
 
 const doubled = (first: number, times: number, longest: number): number =>

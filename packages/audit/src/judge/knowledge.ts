@@ -8,13 +8,15 @@ import type { AuditedAgent } from '../agents.ts'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
-import { KnownOfPlace, NOTHING } from './known.ts'
-import type { Lane, Place } from './lanes.ts'
+import { Fetches } from './fetches.ts'
+import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
-import { inForce, type Known, type State, type Timeline, timelineOf } from './timeline.ts'
+import { Recent } from './recent.ts'
+import { type Answers, type InForce, States } from './timeline.ts'
 
+type RulesView = { kind: 'rules'; rules: RobotsTxt; body: number; delays: Recent<number, number> }
 export type View =
-  | { kind: 'rules'; rules: RobotsTxt; body: number }
+  | RulesView
   | { kind: 'open' }
   /** the site cannot be asked: nothing may be fetched */
   | { kind: 'refused' }
@@ -23,38 +25,63 @@ export type View =
 
 /** Of more answers than this, all of them possible, nothing is concluded. */
 const MOST_POSSIBLE = 16
+/** Bodies of rules that are kept parsed, and of each the agents whose delay under it is kept. */
+const MOST_VIEWS = 10_000
+const MOST_DELAYS = 128
 
 const UNKNOWN: View = { kind: 'unknown' }
 
-/** One request, as far as knowledge goes: who, when, and the chain that it is part of (-1: none). */
-export type Asking = { agent: AuditedAgent; agentId: number; startMin: number; startMax: number; chain: number }
+/** One request, as far as knowledge goes: whose, when, and the chain that it is part of (-1: none). */
+export type Asking = {
+  lane: number
+  agent: AuditedAgent
+  agentId: number
+  startMin: number
+  startMax: number
+  chain: number
+}
+
+/** How one policy reads the record: each answer as it is, and, where some may have been given up, as if they were. */
+type Reading = { readings: States[]; views: Recent<number, RulesView> }
 
 export class Knowledge {
-  readonly #answers = new Map<string, Answer>()
-  readonly #views = new Map<Policy, Map<number, View>>()
-  readonly #delays = new Map<AuditedAgent, Map<RobotsTxt, number>>()
-  readonly #of: { chains: Chains; exchanges: Exchanges; bodies: Bodies; lanes: Lane[]; graceMs: number; meter: Meter }
+  readonly fetches: Fetches
+  readonly #readings = new Map<Policy, Reading>()
+  readonly #answers: Answers
+  readonly #of: { chains: Chains; exchanges: Exchanges; bodies: Bodies; lanes: Lanes; graceMs: number; meter: Meter }
 
   constructor(of: {
     chains: Chains
     exchanges: Exchanges
     bodies: Bodies
-    lanes: Lane[]
+    lanes: Lanes
     graceMs: number
     meter: Meter
   }) {
     this.#of = of
+    this.fetches = new Fetches(of)
+    this.#answers = {
+      places: of.lanes.places,
+      first: this.fetches.first,
+      beyond: this.fetches.beyond,
+      answer: (at, place) => this.answer(at, place),
+      began: (at) => of.exchanges.startMin(of.chains.firstOf(this.fetches.answered(at))),
+    }
   }
 
+  /** The answer at a place of the list of fetches. */
+  answer = (at: number, place: number): Answer => answerOf(this.fetches.answered(at), place, this.#of)
+
   /** The views that the request may rest on; empty: nothing had been answered yet. */
-  views(place: Place, asking: Asking): View[] {
-    const { known, readings } = this.#timelineOf(place, asking.agent.policy)
-    const { first, last } = this.#possible(known, asking)
+  views(place: number, asking: Asking): View[] {
+    const { policy } = asking.agent
+    const { readings } = this.#readingOf(policy)
+    const { first, last } = this.#possible(place, asking)
     const found: View[] = []
     for (const states of readings) {
       for (let at = first; at <= last; at++) {
         this.#of.meter.steps++
-        const view = this.#viewOf(states[at] as State, asking.agent.policy, asking.startMin)
+        const view = this.#viewOf(states.inForce(at, asking.startMin), policy)
         if (!found.includes(view)) found.push(view)
       }
     }
@@ -63,110 +90,96 @@ export class Knowledge {
   }
 
   /** The latest instant at which anything had been answered before the request. */
-  answeredAt(place: Place, asking: Asking): number | undefined {
-    const { known } = this.#timelineOf(place, asking.agent.policy)
-    const { last } = this.#possible(known, asking)
-    return last < 0 ? undefined : known.sure(last)
+  answeredAt(place: number, asking: Asking): number | undefined {
+    const { first, last } = this.#possible(place, asking)
+    return last < first ? undefined : this.fetches.sure(last)
   }
 
   /** The delay that the agent owes under the mildest of these views, ms. */
-  delay(views: readonly View[], agent: AuditedAgent): number {
+  delay(views: readonly View[], agent: AuditedAgent, agentId: number): number {
     let least = views.length === 0 ? agent.minDelayMs : Number.POSITIVE_INFINITY
-    for (const view of views) least = Math.min(least, this.#delayUnder(view, agent))
+    for (const view of views) least = Math.min(least, delayUnder(view, agent, agentId))
     return least
   }
 
   /** The longest delay that any answer of this place may ever have asked of the agent. */
-  longestDelay(place: Place, agent: AuditedAgent): number {
+  longestDelay(place: number, agent: AuditedAgent, agentId: number): number {
     let longest = agent.minDelayMs
-    const known = this.knownOf(place)
     const bodies = new Set<number>()
-    for (let at = 0; at < known.length; at++) bodies.add(known.answer(at).body)
-    for (const body of bodies) {
-      const rules = this.#of.bodies.rules(body, agent.policy)
-      if (rules !== undefined) longest = Math.max(longest, this.#delayUnder({ kind: 'rules', rules, body }, agent))
-    }
+    for (let at = this.fetches.first(place); at < this.fetches.beyond(place); at++)
+      bodies.add(this.answer(at, place).body)
+    for (const body of bodies)
+      longest = Math.max(longest, delayUnder(this.#viewOf({ kind: 'rules', body }, agent.policy), agent, agentId))
     return longest
   }
 
-  /** Answers of a place in the order in which they may have been known. */
-  knownOf(place: Place): Known {
-    place.known ??= this.#readPlace(place)
-    return place.known
+  #readingOf(policy: Policy): Reading {
+    let reading = this.#readings.get(policy)
+    if (reading === undefined) {
+      let doubtful = false
+      const read = new States(this.#answers, policy, (answer) => {
+        doubtful ||= answer.doubtful
+        return answer.kind
+      })
+      const readings = [read]
+      if (doubtful)
+        readings.push(new States(this.#answers, policy, (answer) => (answer.doubtful ? 'no-answer' : answer.kind)))
+      reading = { readings, views: new Recent(MOST_VIEWS) }
+      this.#readings.set(policy, reading)
+    }
+    return reading
   }
 
-  #readPlace(place: Place): Known {
-    if (place.fetches.length === 0) return NOTHING
-    return new KnownOfPlace(place, this.#of, (fetch) => this.#shared(answerOf(fetch, place.origin, this.#of)))
-  }
-
-  #shared(answer: Answer): Answer {
-    const key = `${answer.kind} ${answer.body} ${answer.doubtful}`
-    const known = this.#answers.get(key) ?? answer
-    this.#answers.set(key, known)
-    return known
-  }
-
-  #timelineOf(place: Place, policy: Policy): Timeline {
-    place.timelines ??= []
-    for (const made of place.timelines) if (made.policy === policy) return made.timeline
-    const timeline = timelineOf(this.knownOf(place), policy)
-    place.timelines.push({ policy, timeline })
-    return timeline
-  }
-
-  /** First and last of the answers, one of which was the latest that the request's agent knew. */
-  #possible(known: Known, { agentId, startMin, startMax, chain }: Asking): { first: number; last: number } {
-    let low = 0
-    let high = known.length
+  /** First and last of the answers, one of which was the latest that the request's agent knew; none: last < first. */
+  #possible(place: number, { agentId, startMin, startMax, chain }: Asking): { first: number; last: number } {
+    const { fetches } = this
+    const least = fetches.first(place)
+    let low = least
+    let high = fetches.beyond(place)
     while (low < high) {
-      const middle = (low + high) >> 1
-      if (known.from(middle) <= startMax) low = middle + 1
+      const middle = (low + high) >>> 1
+      if (fetches.from(middle) <= startMax) low = middle + 1
       else high = middle
     }
     let last = low - 1
-    // Nobody knows what the fetch will bring that a request is itself a part of.
+    // What a fetch will bring is not known to the requests that it is made of.
     if (chain >= 0) {
-      for (let at = last; at >= 0 && known.from(at) >= startMin; at--) {
+      for (let at = last; at >= least && fetches.from(at) >= startMin; at--) {
         this.#of.meter.steps++
-        if (known.chain(at) === chain) last = at - 1
+        if (fetches.chain(at) === chain) last = at - 1
       }
     }
     const isSure = (at: number): boolean =>
-      known.sure(at) + (known.agentId(at) === agentId ? 0 : this.#of.graceMs) <= startMin
-    let first = Math.max(last, 0)
-    while (first > 0 && last - first + 1 < MOST_POSSIBLE && !isSure(first)) {
+      fetches.sure(at) + (fetches.agentOf(at) === agentId ? 0 : this.#of.graceMs) <= startMin
+    let first = Math.max(last, least)
+    while (first > least && last - first + 1 < MOST_POSSIBLE && !isSure(first)) {
       this.#of.meter.steps++
       first--
     }
-    return { first: last < 0 ? 0 : first, last }
+    return { first, last }
   }
 
-  #viewOf(state: State, policy: Policy, at: number): View {
-    const force = inForce(state, policy, at)
+  #viewOf(force: InForce, policy: Policy): View {
     if (force.kind !== 'rules') return force.kind === 'unknown' ? UNKNOWN : force
-    const views = this.#views.get(policy) ?? new Map<number, View>()
-    this.#views.set(policy, views)
-    let view = views.get(force.body)
-    if (view === undefined) {
-      const rules = this.#of.bodies.rules(force.body, policy)
-      view = rules === undefined ? UNKNOWN : { kind: 'rules', rules, body: force.body }
-      views.set(force.body, view)
-    }
+    const { views } = this.#readingOf(policy)
+    const known = views.get(force.body)
+    if (known !== undefined) return known
+    const rules = this.#of.bodies.rules(force.body, policy)
+    if (rules === undefined) return UNKNOWN
+    const view: RulesView = { kind: 'rules', rules, body: force.body, delays: new Recent(MOST_DELAYS) }
+    views.set(force.body, view)
     return view
   }
+}
 
-  #delayUnder(view: View, agent: AuditedAgent): number {
-    const { minDelayMs, maxDelayMs, honourCrawlDelay, tokens } = agent
-    if (view.kind !== 'rules' || !honourCrawlDelay) return minDelayMs
-    const delays = this.#delays.get(agent) ?? new Map<RobotsTxt, number>()
-    this.#delays.set(agent, delays)
-    let delay = delays.get(view.rules)
-    if (delay === undefined) {
-      const seconds = view.rules.crawlDelay(tokens)
-      delay = seconds === undefined ? minDelayMs : Math.max(minDelayMs, Math.min(seconds * 1_000, maxDelayMs))
-      delays.set(view.rules, delay)
-    }
-    return delay
+function delayUnder(view: View, agent: AuditedAgent, agentId: number): number {
+  const { minDelayMs, maxDelayMs, honourCrawlDelay, tokens } = agent
+  if (view.kind !== 'rules' || !honourCrawlDelay) return minDelayMs
+  let delay = view.delays.get(agentId)
+  if (delay === undefined) {
+    const seconds = view.rules.crawlDelay(tokens)
+    delay = seconds === undefined ? minDelayMs : Math.max(minDelayMs, Math.min(seconds * 1_000, maxDelayMs))
+    view.delays.set(agentId, delay)
   }
+  return delay
 }

@@ -1,74 +1,87 @@
 /** Which lanes are worth looking at, and what they look like over time. */
 import { OFFENCE_NAMES } from '../offences.ts'
-import type { LaneTimeline } from '../report.ts'
+import type { LaneReport, LaneTimeline } from '../report.ts'
 import type { Exchanges } from './columns.ts'
-import type { Lane } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
 
 /** Exchanges of one lane that are drawn one by one; more are drawn as counts. */
 const DRAWN_SINGLY = 400
 const BUCKETS = 240
 
-export const violationsIn = ({ offences }: { offences?: Partial<Record<string, number>> | undefined }): number => {
+export const violationsIn = ({ offences }: LaneReport): number => {
   let sum = 0
-  for (const times of Object.values(offences ?? {})) sum += times ?? 0
+  for (const times of Object.values(offences)) sum += times ?? 0
   return sum
 }
 
-type Rankable = {
-  requests: number
-  smallestSlackMs?: number | undefined
-  offences?: Partial<Record<string, number>> | undefined
+/** What lanes are compared by. */
+type Figures<L> = {
+  violations: (lane: L) => number
+  slack: (lane: L) => number | undefined
+  requests: (lane: L) => number
 }
 
-/** Lanes worth drawing: those with most violations, then with least slack. */
-export function worstLanes<L extends Rankable>(reports: readonly L[], most: number): L[] {
-  const slack = (lane: L): number => lane.smallestSlackMs ?? Number.POSITIVE_INFINITY
-  return reports
-    .toSorted((a, b) => violationsIn(b) - violationsIn(a) || slack(a) - slack(b) || b.requests - a.requests)
-    .slice(0, most)
+/** Lanes worth looking at come first: those with most violations, then with least slack, then with most requests. */
+export function byWorst<L>({ violations, slack, requests }: Figures<L>): (a: L, b: L) => number {
+  const slackOf = (lane: L): number => slack(lane) ?? Number.POSITIVE_INFINITY
+  return (a, b) => {
+    const difference = violations(b) - violations(a)
+    if (difference !== 0) return difference
+    const [one, other] = [slackOf(a), slackOf(b)]
+    return one === other ? requests(b) - requests(a) : one - other
+  }
 }
 
+/** Of the lanes of a report those worth drawing. */
+export function worstLanes(reports: readonly LaneReport[], most: number): LaneReport[] {
+  const order = byWorst<LaneReport>({
+    violations: violationsIn,
+    slack: ({ smallestSlackMs }) => smallestSlackMs,
+    requests: ({ requests }) => requests,
+  })
+  return reports.toSorted(order).slice(0, most)
+}
+
+/** @param chosen  the lanes that are drawn, by number, the worst first */
 export function timelinesOf(
-  { exchanges, lanes }: { exchanges: Exchanges; lanes: { all: Lane[] } },
-  most: number,
-  order: Uint32Array,
+  { exchanges, lanes, order }: { exchanges: Exchanges; lanes: Lanes; order: Uint32Array },
+  chosen: readonly { lane: number; requests: number }[],
 ): LaneTimeline[] {
-  const chosen = new Map<Lane, LaneTimeline>()
-  for (const lane of worstLanes(lanes.all, most)) {
-    const buckets = lane.requests > DRAWN_SINGLY ? emptyBuckets() : []
-    const { agent, origin } = lane
-    chosen.set(lane, { agent: agent.name, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
+  const drawn = new Map<number, LaneTimeline>()
+  for (const { lane, requests } of chosen) {
+    const [agent, origin] = [lanes.agent(lane).name, lanes.origin(lane)]
+    const buckets = requests > DRAWN_SINGLY ? emptyBuckets() : []
+    drawn.set(lane, { agent, origin, from: Number.POSITIVE_INFINITY, to: 0, exchanges: [], buckets })
   }
-  const drawnAt = (row: number): LaneTimeline | undefined =>
-    chosen.get(lanes.all[exchanges.lane[row] as number] as Lane)
+  const drawnAt = (row: number): LaneTimeline | undefined => drawn.get(exchanges.lane[row] as number)
   for (const row of order) {
-    const drawn = drawnAt(row)
-    if (drawn === undefined) continue
-    drawn.from = Math.min(drawn.from, exchanges.startMin[row] as number)
-    drawn.to = Math.max(drawn.to, exchanges.endMax[row] as number)
+    const timeline = drawnAt(row)
+    if (timeline === undefined) continue
+    timeline.from = Math.min(timeline.from, exchanges.startMin(row))
+    timeline.to = Math.max(timeline.to, exchanges.endMax(row))
   }
   for (const row of order) {
-    const drawn = drawnAt(row)
-    if (drawn === undefined) continue
-    const start = exchanges.startMin[row] as number
+    const timeline = drawnAt(row)
+    if (timeline === undefined) continue
+    const start = exchanges.startMin(row)
     const found = exchanges.found[row] as number
-    if (drawn.buckets.length === 0) {
-      drawn.exchanges.push({
+    if (timeline.buckets.length === 0) {
+      timeline.exchanges.push({
         start,
-        end: exchanges.endMax[row] as number,
+        end: exchanges.endMax(row),
         path: exchanges.path(row),
         status: exchanges.status[row] as number,
         offences: OFFENCE_NAMES.filter((_, bit) => (found & (1 << bit)) !== 0),
       })
     } else {
-      const share = (start - drawn.from) / Math.max(drawn.to - drawn.from, 1)
-      const bucket = drawn.buckets[Math.min(Math.floor(share * BUCKETS), BUCKETS - 1)]
+      const share = (start - timeline.from) / Math.max(timeline.to - timeline.from, 1)
+      const bucket = timeline.buckets[Math.min(Math.floor(share * BUCKETS), BUCKETS - 1)]
       if (bucket === undefined) continue
       bucket.requests++
       if (found !== 0) bucket.violations++
     }
   }
-  return [...chosen.values()]
+  return [...drawn.values()]
 }
 
 const emptyBuckets = (): LaneTimeline['buckets'] =>

@@ -1,141 +1,105 @@
-/** Who meets whom: lanes (agent, origin), and places, where a party shares what it knows of one origin. */
-import type { Policy } from '@decorum/robots'
+/**
+ * Agents, places and lanes, each known by a number from 0. A lane is an agent at an origin; a place is what a party
+ * shares there: what it knows of the origin's rules. A log may hold a million of each, so none of them is an object.
+ */
 import type { AgentFinder, AuditedAgent } from '../agents.ts'
-import type { Offence } from '../offences.ts'
-import type { Heap } from './heap.ts'
-import type { Known, Timeline } from './timeline.ts'
+import { originOf } from '../origin.ts'
+import { Names } from './names.ts'
+import { Numbers } from './numbers.ts'
+import { Pairs } from './pairs.ts'
 
-/** The latest end in a lane, and the redirected robots fetch that the exchange belonged to (-1: none). */
-export type LatestEnd = { row: number; endMin: number; chain: number }
+/** The first agents of a log are kept as objects; others are made again when they are asked for. */
+const AT_HAND = 5_000
 
-/** Retry-After: what is told but not known yet, by the instant at which it is, and until when all that is known closes. */
-export type Hearer = { toHear: Heap<Asked> | undefined; closed: Asked | undefined }
-/** Until when, and the row whose answer said so. */
-export type Asked = { until: number; row: number }
+/** In the column of User-Agents: never seen, not to be judged, or the agent's number and this. */
+const UNSEEN = 0
+const NOT_JUDGED = 1
+const FIRST_AGENT = 2
 
-const NONE: number[] = []
-
-/** There may be a million of these: what most do not need is made when it is. */
-export class Place implements Hearer {
-  readonly party: string
-  readonly origin: string
-  /** robots fetches of this origin by this party, in order */
-  fetches = NONE
-  toHear: Heap<Asked> | undefined
-  closed: Asked | undefined
-  known: Known | undefined
-  timelines: { policy: Policy; timeline: Timeline }[] | undefined
-
-  constructor(party: string, origin: string) {
-    this.party = party
-    this.origin = origin
-    this.toHear = undefined
-    this.closed = undefined
-    this.known = undefined
-    this.timelines = undefined
-  }
-
-  addFetch(fetch: number): void {
-    if (this.fetches === NONE) this.fetches = [fetch]
-    else this.fetches.push(fetch)
-  }
-}
-
-export class Lane implements Hearer {
-  readonly agent: AuditedAgent
-  /** agents are compared by number */
-  readonly agentId: number
-  readonly place: Place
-  requests = 0
-  robots = 0
-  cut = 0
-  /** the exchange that ended latest, and the one that did so outside its redirected robots fetch */
-  latest: LatestEnd | undefined
-  latestOther: LatestEnd | undefined
-  toHear: Heap<Asked> | undefined
-  closed: Asked | undefined
-  /** when a robots fetch of its own was first answered by a redirect */
-  redirectedAt: number | undefined
-  leastDelayMs: number | undefined
-  mostDelayMs: number | undefined
-  smallestSlackMs: number | undefined
-  offences: Partial<Record<Offence, number>> | undefined
-
-  constructor(agent: AuditedAgent, agentId: number, place: Place) {
-    this.agent = agent
-    this.agentId = agentId
-    this.place = place
-    this.latest = undefined
-    this.latestOther = undefined
-    this.toHear = undefined
-    this.closed = undefined
-    this.redirectedAt = undefined
-    this.leastDelayMs = undefined
-    this.mostDelayMs = undefined
-    this.smallestSlackMs = undefined
-    this.offences = undefined
-  }
-
-  get origin(): string {
-    return this.place.origin
-  }
-}
-
-const MOST_ORIGINS = 2 ** 26
-
-export class Lanes {
-  readonly all: Lane[] = []
-  readonly places: Place[] = []
-  readonly agents: AuditedAgent[] = []
+export class Agents {
+  readonly #names = new Names()
+  /** by the number of a User-Agent */
+  readonly #byHeader = new Numbers()
+  /** by the number of a name: the agent and one */
+  readonly #byName = new Numbers()
+  /** of each agent a User-Agent that is its own, and its party */
+  readonly #headers = new Numbers()
+  readonly #parties = new Numbers()
+  readonly #atHand: AuditedAgent[] = []
   readonly #find: AgentFinder
-  readonly #agentIds = new Map<string, number>()
-  readonly #idsByName = new Map<string, number>()
-  readonly #partyIds = new Map<string, number>()
-  readonly #originIds = new Map<string, number>()
-  readonly #byKey = new Map<number, number>()
-  readonly #placesByKey = new Map<number, Place>()
 
   constructor(find: AgentFinder) {
     this.#find = find
   }
 
-  /** @returns the lane's number, -1 for agents that are not to be judged */
-  of(userAgent: string, origin: string): number {
-    const agentId = this.#agentIdOf(userAgent)
-    if (agentId < 0) return -1
-    const originId = numberIn(this.#originIds, origin)
-    const key = agentId * MOST_ORIGINS + originId
-    const known = this.#byKey.get(key)
-    if (known !== undefined) return known
-    this.#byKey.set(key, this.all.length)
-    const agent = this.agents[agentId] as AuditedAgent
-    return this.all.push(new Lane(agent, agentId, this.#placeOf(agent.party, originId, origin))) - 1
+  get length(): number {
+    return this.#headers.length
   }
 
-  #agentIdOf(userAgent: string): number {
-    const known = this.#agentIds.get(userAgent)
-    if (known !== undefined) return known
+  /** @returns the agent's number, -1 for one that is not to be judged */
+  numberOf(userAgent: string): number {
+    const header = this.#names.numberOf(userAgent)
+    const known = this.#byHeader.get(header)
+    if (known !== UNSEEN) return known === NOT_JUDGED ? -1 : known - FIRST_AGENT
     const agent = this.#find(userAgent)
-    const id = agent === undefined ? -1 : numberIn(this.#idsByName, agent.name)
-    if (agent !== undefined && id === this.agents.length) this.agents.push(agent)
-    this.#agentIds.set(userAgent, id)
-    return id
+    const number = agent === undefined ? -1 : this.#numberOfName(agent, header)
+    this.#byHeader.set(header, number < 0 ? NOT_JUDGED : number + FIRST_AGENT)
+    return number
   }
 
-  #placeOf(party: string, originId: number, origin: string): Place {
-    const key = numberIn(this.#partyIds, party) * MOST_ORIGINS + originId
-    let place = this.#placesByKey.get(key)
-    if (place === undefined) {
-      place = new Place(party, origin)
-      this.#placesByKey.set(key, place)
-      this.places.push(place)
-    }
-    return place
+  get(number: number): AuditedAgent {
+    return this.#atHand[number] ?? (this.#find(this.#names.get(this.#headers.get(number))) as AuditedAgent)
+  }
+
+  partyOf = (number: number): number => this.#parties.get(number)
+
+  #numberOfName(agent: AuditedAgent, header: number): number {
+    const name = this.#names.numberOf(agent.name)
+    const known = this.#byName.get(name)
+    if (known > 0) return known - 1
+    const number = this.#headers.push(header)
+    this.#parties.push(this.#names.numberOf(agent.party))
+    this.#byName.set(name, number + 1)
+    if (number < AT_HAND) this.#atHand.push(agent)
+    return number
   }
 }
 
-function numberIn(known: Map<string, number>, name: string): number {
-  const number = known.get(name) ?? known.size
-  if (number === known.size) known.set(name, number)
-  return number
+export class Lanes {
+  readonly agents: Agents
+  readonly #origins = new Names(originOf)
+  /** (party, origin) */
+  readonly #places = new Pairs()
+  /** (agent, place) */
+  readonly #lanes = new Pairs()
+
+  constructor(find: AgentFinder) {
+    this.agents = new Agents(find)
+  }
+
+  get length(): number {
+    return this.#lanes.length
+  }
+  /** Places are numbered below this. */
+  get places(): number {
+    return this.#places.length
+  }
+
+  /** @returns the lane's number; why there is none: its agent is not to be judged, or its origin is none */
+  of(userAgent: string, origin: string): number | 'left-out' | 'no-origin' {
+    const originNumber = this.#origins.numberOf(origin)
+    if (originNumber < 0) return 'no-origin'
+    const agent = this.agents.numberOf(userAgent)
+    if (agent < 0) return 'left-out'
+    return this.#lanes.numberOf(agent, this.#places.numberOf(this.agents.partyOf(agent), originNumber))
+  }
+
+  agentOf = (lane: number): number => this.#lanes.first(lane)
+  placeOf = (lane: number): number => this.#lanes.second(lane)
+  agent = (lane: number): AuditedAgent => this.agents.get(this.agentOf(lane))
+  origin = (lane: number): string => this.originOfPlace(this.placeOf(lane))
+  partyOfPlace = (place: number): number => this.#places.first(place)
+  originOfPlace = (place: number): string => this.#origins.get(this.originNumber(place))
+  /** of a place; the same for every party */
+  originNumber = (place: number): number => this.#places.second(place)
 }

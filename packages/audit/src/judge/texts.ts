@@ -1,4 +1,4 @@
-/** Many short texts, a few octets each instead of an object: kept as UTF-8 in blocks, found by a number. */
+/** Many short texts, a few bytes each instead of an object: kept as UTF-8 in blocks, found by a number. */
 
 const BLOCK_BYTES = 1 << 16
 const HEAD_BYTES = 4
@@ -11,20 +11,38 @@ export class Texts {
 
   /** @returns the number that `get` wants; never 0 */
   add(text: string): number {
-    const bytes = Buffer.byteLength(text)
-    if (this.#used + HEAD_BYTES + bytes > (this.#blocks.at(-1)?.length ?? 0)) this.#begin(bytes)
-    const block = this.#blocks.at(-1) as Buffer
-    const at = this.#used
-    block.writeUInt32LE(bytes, at)
-    block.write(text, at + HEAD_BYTES)
-    this.#used = at + HEAD_BYTES + bytes
-    return this.#base + at
+    const at = this.#reserve(Buffer.byteLength(text))
+    this.#block(at).write(text, (at % BLOCK_BYTES) + HEAD_BYTES)
+    return at
+  }
+
+  /** The same for a text in UTF-8. */
+  addBytes(bytes: Uint8Array): number {
+    const at = this.#reserve(bytes.length)
+    this.#block(at).set(bytes, (at % BLOCK_BYTES) + HEAD_BYTES)
+    return at
   }
 
   get(number: number): string {
-    const block = this.#blocks[Math.floor(number / BLOCK_BYTES)] as Buffer
+    const block = this.#block(number)
     const at = number % BLOCK_BYTES
     return block.toString('utf8', at + HEAD_BYTES, at + HEAD_BYTES + block.readUInt32LE(at))
+  }
+
+  is(number: number, bytes: Uint8Array): boolean {
+    const block = this.#block(number)
+    const from = (number % BLOCK_BYTES) + HEAD_BYTES
+    return block.compare(bytes, 0, bytes.length, from, from + block.readUInt32LE(from - HEAD_BYTES)) === 0
+  }
+
+  #block = (number: number): Buffer => this.#blocks[Math.floor(number / BLOCK_BYTES)] as Buffer
+
+  #reserve(bytes: number): number {
+    if (this.#used + HEAD_BYTES + bytes > (this.#blocks.at(-1)?.length ?? 0)) this.#begin(bytes)
+    const at = this.#used
+    this.#block(this.#base + at).writeUInt32LE(bytes, at)
+    this.#used = at + HEAD_BYTES + bytes
+    return this.#base + at
   }
 
   /** A text larger than a block has a block of its own size; numbers count in blocks of the common size. */

@@ -1,94 +1,104 @@
 /**
- * What was known of one origin's rules under one policy, answer by answer. Each answer leaves a state behind; which states
- * a request may rest on is decided where the request is judged (knowledge.ts).
+ * What was known of the rules of each place under one policy, answer by answer. Each answer leaves a state behind; which
+ * states a request may rest on is decided where the request is judged (knowledge.ts).
  */
 import type { Policy } from '@decorum/robots'
 import { type Answer, NO_BODY } from './answers.ts'
 
-/** The answers of one place, in the order in which they may have been known; instants in ms. */
-export type Known = {
-  length: number
-  /** earliest and latest instant at which the answer may have been known to the agent that fetched it */
-  from(at: number): number
-  sure(at: number): number
-  agentId(at: number): number
-  chain(at: number): number
-  /** when the fetch began */
+/** Answers of all places, one place after the other, each in the order in which they were known. */
+export type Answers = {
+  /** where the answers of each place begin, and where the last ones end */
+  places: number
+  first(place: number): number
+  beyond(place: number): number
+  answer(at: number, place: number): Answer
+  /** when its fetch began, ms */
   began(at: number): number
-  /** the same object for the same answer: there are few different ones */
-  answer(at: number): Answer
 }
 
-export type State =
-  | { kind: 'rules'; body: number }
-  | { kind: 'open' }
-  | { kind: 'unknown' }
-  /** `copy`: the last good body before the outage; undefined: there was none */
-  | { kind: 'outage'; since: number; copy: number | undefined }
-
-export type Timeline = {
-  known: Known
-  /** after each answer; two readings where a fetch was cut: it was read, it was given up */
-  readings: readonly (readonly State[])[]
-}
-
-const OPEN = { kind: 'open' } as const
-const UNKNOWN = { kind: 'unknown' } as const
-const NOT_HELD: State & { kind: 'rules' } = { kind: 'rules', body: NO_BODY }
-
-export function timelineOf(known: Known, policy: Policy): Timeline {
-  const read = statesOf(known, policy, (answer) => answer.kind)
-  let doubtful = false
-  for (let at = 0; at < known.length && !doubtful; at++) doubtful = known.answer(at).doubtful
-  const givenUp = doubtful && statesOf(known, policy, (answer) => (answer.doubtful ? 'no-answer' : answer.kind))
-  return { known, readings: givenUp ? [read, givenUp] : [read] }
-}
-
-function statesOf(known: Known, policy: Policy, kindOf: (answer: Answer) => Answer['kind']): State[] {
-  /** the rules that a 304 renews and that an outage may fall back on */
-  let copy: (State & { kind: 'rules' }) | undefined
-  let last: State = UNKNOWN
-  const states: State[] = []
-  for (let at = 0; at < known.length; at++) {
-    const answer = known.answer(at)
-    const kind = kindOf(answer)
-    if (kind === 'unknown') {
-      last = UNKNOWN
-      copy = NOT_HELD
-    } else if (kind === 'renewed') last = copy ?? UNKNOWN
-    else {
-      switch (policy.answers[kind]) {
-        case 'obey':
-          if (copy?.body !== answer.body) copy = { kind: 'rules', body: answer.body }
-          last = copy
-          break
-        case 'open':
-          copy = undefined
-          last = OPEN
-          break
-        default:
-          if (last.kind !== 'outage') last = { kind: 'outage', since: known.began(at), copy: copy?.body }
-      }
-    }
-    states.push(last)
-  }
-  return states
-}
-
-/** What is in force under a state at an instant: the outage windows of the policy (RFC 9309 §2.3.1.4). */
+/** What is in force at an instant (RFC 9309 §2.3.1.4). */
 export type InForce = { kind: 'rules'; body: number } | { kind: 'open' } | { kind: 'refused' } | { kind: 'unknown' }
 
 const REFUSED: InForce = { kind: 'refused' }
+const OPEN: InForce = { kind: 'open' }
+const UNKNOWN: InForce = { kind: 'unknown' }
+const rules = (body: number): InForce => (body === NO_BODY ? UNKNOWN : { kind: 'rules', body })
 
-export function inForce(state: State, policy: Policy, at: number): InForce {
-  if (state.kind === 'rules') return state.body === NO_BODY ? UNKNOWN : state
-  if (state.kind !== 'outage') return state
-  const elapsed = at - state.since
-  const copy: InForce | undefined =
-    state.copy === undefined ? undefined : state.copy === NO_BODY ? UNKNOWN : { kind: 'rules', body: state.copy }
-  if (elapsed < policy.denyForMs) return REFUSED
-  if (elapsed < policy.staleForMs) return copy ?? (policy.withoutCopy === 'open' ? OPEN : REFUSED)
-  if (policy.afterwards === 'refuse') return REFUSED
-  if (policy.afterwards === 'copy-or-open') return copy ?? OPEN
-  return OPEN
+const IS_UNKNOWN = 0
+const IS_OPEN = 1
+const HAS_RULES = 2
+const IN_OUTAGE = 3
+/** No copy that an outage could fall back on; NO_BODY is one that the record does not hold. */
+const NO_COPY = 2 ** 32 - 1
+
+/** The state after each answer, in columns. */
+export class States {
+  readonly #kinds: Uint8Array
+  /** the rules; in an outage the last good ones before it */
+  readonly #bodies: Uint32Array
+  /** of an outage: the answer that began it */
+  readonly #since: Uint32Array
+  readonly #answers: Answers
+  readonly #policy: Policy
+
+  /** @param kindOf  how an answer is read: one that may have been given up is read both ways */
+  constructor(answers: Answers, policy: Policy, kindOf: (answer: Answer) => Answer['kind']) {
+    this.#answers = answers
+    this.#policy = policy
+    const length = answers.beyond(answers.places - 1)
+    this.#kinds = new Uint8Array(length)
+    this.#bodies = new Uint32Array(length)
+    this.#since = new Uint32Array(length)
+    for (let place = 0; place < answers.places; place++) this.#readPlace(place, kindOf)
+  }
+
+  inForce(at: number, instant: number): InForce {
+    const policy = this.#policy
+    const body = this.#bodies[at] as number
+    const kind = this.#kinds[at]
+    if (kind === IS_UNKNOWN) return UNKNOWN
+    if (kind === IS_OPEN) return OPEN
+    if (kind === HAS_RULES) return rules(body)
+    const elapsed = instant - this.#answers.began(this.#since[at] as number)
+    const copy = body === NO_COPY ? undefined : rules(body)
+    if (elapsed < policy.denyForMs) return REFUSED
+    if (elapsed < policy.staleForMs) return copy ?? (policy.withoutCopy === 'open' ? OPEN : REFUSED)
+    if (policy.afterwards === 'refuse') return REFUSED
+    if (policy.afterwards === 'copy-or-open') return copy ?? OPEN
+    return OPEN
+  }
+
+  #readPlace(place: number, kindOf: (answer: Answer) => Answer['kind']): void {
+    const answers = this.#answers
+    /** the rules that a 304 renews and that an outage may fall back on */
+    let copy = NO_COPY
+    let state = IS_UNKNOWN
+    let since = 0
+    for (let at = answers.first(place); at < answers.beyond(place); at++) {
+      const answer = answers.answer(at, place)
+      const kind = kindOf(answer)
+      if (kind === 'unknown') {
+        state = IS_UNKNOWN
+        copy = NO_BODY
+      } else if (kind === 'renewed') state = copy === NO_COPY ? IS_UNKNOWN : HAS_RULES
+      else {
+        switch (this.#policy.answers[kind]) {
+          case 'obey':
+            copy = answer.body
+            state = HAS_RULES
+            break
+          case 'open':
+            copy = NO_COPY
+            state = IS_OPEN
+            break
+          default:
+            if (state !== IN_OUTAGE) since = at
+            state = IN_OUTAGE
+        }
+      }
+      this.#kinds[at] = state
+      this.#bodies[at] = copy
+      this.#since[at] = since
+    }
+  }
 }

@@ -3,6 +3,7 @@
  * (docs/audit.md has the directives), or as Traefik extends it.
  */
 
+import { urlOf } from '../origin.ts'
 import { NO_REQUEST, odd, type ReadLine, requestOf, WHOLE_SECONDS } from './line.ts'
 import { pathOf, textOf } from './lines.ts'
 
@@ -100,7 +101,7 @@ export function readTimes(when: string, took: string): { start: number; end: num
 /** Apache leaves REQUEST_SCHEME unset for most requests: '-://host' is http, unless the port says otherwise. */
 function originIn(origin: string | undefined, virtualHost: string | undefined, fallback: string | undefined) {
   if (origin?.startsWith('-://')) {
-    const scheme = fallback === undefined ? undefined : URL.parse(fallback)?.protocol
+    const scheme = fallback === undefined ? undefined : urlOf(fallback)?.protocol
     return `${scheme ?? (origin.endsWith(':443') ? 'https:' : 'http:')}${origin.slice(1)}`.replace('::', ':')
   }
   if (origin !== undefined && origin !== '-') return origin

@@ -1,4 +1,5 @@
 /** What a line of a log may be, whatever its format. */
+import { urlOf } from '../origin.ts'
 import type { RequestLine, RobotsLine } from '../record.ts'
 
 /** Why a line was set aside; the key of `setAside.byReason`. */
@@ -45,7 +46,7 @@ export function requestOf(parts: Parts): ReadLine {
   let { origin } = parts
   let path = target
   if (!target.startsWith('/')) {
-    const url = URL.parse(target)
+    const url = urlOf(target)
     if (url === null || url.origin === 'null') return NO_REQUEST
     origin = url.origin
     path = url.pathname + url.search

@@ -48,9 +48,10 @@ export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
 export async function readLogs(files: string[], origin?: string): Promise<Evidence & Omit<Reading, 'requests'>> {
   const requests: RequestLine[] = []
+  const once = oncePerText()
   const bodies = new Map<string, string | Uint8Array>()
   const reading = await readAll(files, origin, {
-    request: (line) => requests.push(line) > 0,
+    request: (line) => requests.push({ ...line, origin: once(line.origin), agent: once(line.agent) }) > 0,
     body: (hash, body) => void bodies.set(hash, body),
   })
   return { ...reading, requests, bodies }
@@ -83,7 +84,6 @@ async function readLog(
   const reader = new LineReader(origin)
   const formats = new Set<string>()
   const clock = new ClockWatch(file)
-  const once = oncePerText()
   const assumed = new Set<string>()
   let number = 0
   let requests = 0
@@ -103,8 +103,6 @@ async function readLog(
       sink.body(read.line.hash, 'body' in read.line ? read.line.body : Buffer.from(read.line.base64, 'base64'))
     else if (read.kind === 'request') {
       const { line: request, format } = read
-      request.origin = once(request.origin)
-      request.agent = once(request.agent)
       if (!sink.request(request, index, number))
         return setAside('no-origin', `'${request.origin}' is no origin`, line.text)
       requests++
@@ -180,11 +178,11 @@ function oncePerText(): (text: string) => string {
 
 /** The worst moments show the lines of the log: they are read once more for them. */
 async function addTexts(report: Report): Promise<void> {
-  const wanted = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
-  const byFile = Map.groupBy(wanted, ({ file }) => file)
-  for (const [file, lines] of byFile) {
+  const wanted: LogLine[] = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
+  for (const file of new Set(wanted.map((one) => one.file))) {
+    const lines = wanted.filter((one) => one.file === file)
     const texts = await linesAt(file, new Set(lines.map(({ line }) => line)))
-    for (const one of lines satisfies LogLine[]) {
+    for (const one of lines) {
       const text = texts.get(one.line)
       if (text !== undefined) one.text = text
     }

@@ -1,0 +1,74 @@
+/** The robots fetches of a record, place by place. */
+import type { Chains } from './chains.ts'
+import type { Exchanges } from './columns.ts'
+import type { Lanes } from './lanes.ts'
+
+type Of = { chains: Chains; exchanges: Exchanges; lanes: Lanes }
+
+export class Fetches {
+  /** of each place, and one more, where its fetches begin in both lists */
+  readonly #from: Uint32Array
+  /** fetches of all places: in the order of their starts, and in that of their earliest ends, in which they are known */
+  readonly #byStart: Uint32Array
+  readonly #byEnd: Uint32Array
+  readonly #of: Of
+
+  constructor(of: Of) {
+    this.#of = of
+    const { chains, exchanges, lanes } = of
+    const placeOf = (fetch: number): number => lanes.placeOf(exchanges.lane[chains.firstOf(fetch)] as number)
+    this.#from = new Uint32Array(lanes.places + 1)
+    for (let fetch = 0; fetch < chains.fetches; fetch++) {
+      const next = placeOf(fetch) + 1
+      this.#from[next] = (this.#from[next] as number) + 1
+    }
+    for (let place = 0; place < lanes.places; place++)
+      this.#from[place + 1] = (this.#from[place + 1] as number) + (this.#from[place] as number)
+    const next = this.#from.slice()
+    this.#byStart = new Uint32Array(chains.fetches)
+    for (let fetch = 0; fetch < chains.fetches; fetch++) {
+      const place = placeOf(fetch)
+      const at = next[place] as number
+      this.#byStart[at] = fetch
+      next[place] = at + 1
+    }
+    this.#byEnd = this.#sortedByEnd(lanes.places)
+  }
+
+  /** Places of the lists that hold a place's fetches: from `first` to before `beyond`. */
+  first = (place: number): number => this.#from[place] as number
+  beyond = (place: number): number => this.#from[place + 1] as number
+
+  started = (at: number): number => this.#byStart[at] as number
+  answered = (at: number): number => this.#byEnd[at] as number
+
+  /** Earliest and latest instant at which the answer at a place of the list may have been known to its agent. */
+  from = (at: number): number => this.#endOf(this.answered(at))
+  sure(at: number): number {
+    const { chains, exchanges } = this.#of
+    return exchanges.endMax(chains.lastOf(this.answered(at)))
+  }
+  agentOf(at: number): number {
+    const { chains, exchanges, lanes } = this.#of
+    return lanes.agentOf(exchanges.lane[chains.firstOf(this.answered(at))] as number)
+  }
+  chain = (at: number): number => this.#of.chains.chainOf(this.answered(at))
+
+  #endOf(fetch: number): number {
+    const { chains, exchanges } = this.#of
+    return exchanges.endMin(chains.lastOf(fetch))
+  }
+
+  /** The same list where all fetches ended in the order of their starts, as they mostly do. */
+  #sortedByEnd(places: number): Uint32Array {
+    let sorted: Uint32Array | undefined
+    for (let place = 0; place < places; place++) {
+      const [first, beyond] = [this.first(place), this.beyond(place)]
+      const part = this.#byStart.subarray(first, beyond)
+      if (part.every((fetch, at) => at === 0 || this.#endOf(part[at - 1] as number) <= this.#endOf(fetch))) continue
+      sorted ??= this.#byStart.slice()
+      sorted.subarray(first, beyond).sort((a, b) => this.#endOf(a) - this.#endOf(b) || a - b)
+    }
+    return sorted ?? this.#byStart
+  }
+}

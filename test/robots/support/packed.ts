@@ -1,0 +1,72 @@
+/** Packages as strangers get them: packed by npm as it would be typed, and installed in a folder of their own. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+
+export const repo = join(import.meta.dirname, '../../..')
+const bin = join(repo, 'node_modules/.bin')
+
+export const env: NodeJS.ProcessEnv = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env.PATH}`,
+  npm_config_update_notifier: 'false',
+}
+// What the test runner was started with must not reach the npm that a user would type.
+for (const name of Object.keys(env)) if (/^npm_(?!config_cache|config_update)/i.test(name)) delete env[name]
+
+export function run(command: string, args: string[], cwd: string): string {
+  return execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+export type Packed = {
+  /** a folder of the test's own; all others lie in it */
+  folder: string
+  /** tarballs, and the folders that they were packed in, in the order of the names */
+  tarballs: string[]
+  sources: string[]
+  /** a project that has installed them all */
+  user: string
+}
+
+/** @param names  folders of packages/; those that a package depends on come with it */
+export function packAndInstall(names: string[]): Packed {
+  const folder = mkdtempSync(join(tmpdir(), `package-${names.join('-')}-`))
+  // A copy of the repository as far as npm looks at it: its settings turn scripts off, and the packages lie in its tree.
+  // Packing changes a manifest for a moment, and others may be reading it in the repository itself.
+  const copy = join(folder, 'repository')
+  mkdirSync(join(copy, 'packages'), { recursive: true })
+  for (const file of ['package.json', '.npmrc', 'scripts/pack-package.mjs']) cpSync(join(repo, file), join(copy, file))
+  symlinkSync(join(repo, 'node_modules'), join(copy, 'node_modules'))
+  const sources = names.map((name) => join(copy, 'packages', name))
+  for (const [at, name] of names.entries())
+    cpSync(join(repo, 'packages', name), sources[at] as string, {
+      recursive: true,
+      filter: (path) => !/node_modules|\/dist$|\/\.neighbours$/.test(path),
+    })
+  const tarballs = sources.map((source) => {
+    run('npm', ['pack', '--pack-destination', folder], source)
+    return join(
+      folder,
+      readdirSync(folder).find(
+        (name) => name.includes(`-${source.split('/').at(-1)}-`) && name.endsWith('.tgz'),
+      ) as string,
+    )
+  })
+  const user = join(folder, 'user')
+  mkdirSync(user)
+  writeFileSync(join(user, 'package.json'), '{ "name": "user", "private": true, "type": "module" }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...tarballs], user)
+  return { folder, tarballs, sources, user }
+}
+
+/** Nodes on this machine: ours, and those of the PATH from 20 on. */
+export function nodes(): string[] {
+  const found = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((path) => join(path, 'node'))
+    .filter((path) => existsSync(path) && !path.startsWith(repo))
+  return [process.execPath, ...new Set(found)].filter(
+    (node) => Number(/^v(\d+)/.exec(run(node, ['--version'], repo))?.[1]) >= 20,
+  )
+}
