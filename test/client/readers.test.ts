@@ -1,10 +1,10 @@
 /** Several readers of one group: who counts as dead, and what becomes of what a reader held. */
 import type { Delivery } from '@decorum/client'
 import { keysOf } from '@decorum/ledger'
+import { trimOutcomes } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimFromDead } from '../../packages/client/src/stream-group.ts'
-import { trimOutcomes } from '../../packages/ledger/src/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
 import { readerOn, STREAM } from './support.ts'
 
