@@ -2,9 +2,9 @@
 import type { Delivery } from '@decorum/client'
 import { claimFromDead } from '@decorum/client/inside'
 import { keysOf } from '@decorum/ledger'
+import { trimOutcomes } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { trimOutcomes } from '../../packages/ledger/src/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
 import { readerOn, STREAM } from './support.ts'
 

@@ -4,9 +4,10 @@
  */
 
 import { type Ledger, openLedger, type ReservedLane } from '@decorum/ledger'
+import { EPOCH } from '@decorum/ledger/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+import { emptyLedger, keys, LEASE, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const HOLD = LEASE + QUARANTINE
@@ -144,7 +145,7 @@ test('back for good: time goes on from where it was, after a hold', async () => 
   leap(-3_600_000)
   expect(await ledgerNow(), 'never backwards').toBe(before)
   await pass(HOLD)
-  const fence = Number(await raw.hget(`${TAG}:epoch`, 'fence'))
+  const fence = Number(await raw.hget(keys.epoch, EPOCH.fence))
   const next = await reserveOne(ledger)
   expect(next.heads[0]?.id).toBe('b')
   expect(next.fence).toBeGreaterThan(fence)

@@ -7,6 +7,7 @@ import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
   emptyLedger,
+  keys,
   LEASE,
   ORIGIN,
   outcomeOf,
@@ -30,8 +31,8 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
   expect(await outcomes()).toEqual([outcomeOf('a')])
   expect(await laneUrls(raw, TAG, `${AGENT} ${ORIGIN}`)).toEqual([expect.stringMatching(/^\/b /)])
   expect(await dueOf()).toBe(clock.now + 1_000)
-  expect(await raw.zcard(`${TAG}:inflight`)).toBe(0)
-  expect(await raw.hlen(`${TAG}:leases`)).toBe(0)
+  expect(await raw.zcard(keys.inFlight)).toBe(0)
+  expect(await raw.hlen(keys.leases)).toBe(0)
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ parked: 2, left: 1, failed: 1 })
 })
 
@@ -44,7 +45,7 @@ test('a lane that owes nothing and holds nothing is forgotten at once; one with 
     await finish(lane, { delayMs: 0 })
     expect(await dueOf()).toBe(left)
   }
-  expect(await raw.exists(`${TAG}:lanes`)).toBe(0)
+  expect(await raw.exists(keys.lanes)).toBe(0)
 })
 
 test('the silence counts from the end of the exchange, not from its beginning', async () => {
@@ -148,7 +149,7 @@ test('a stale fence changes nothing at all, and is counted', async () => {
     expect(await ledger.complete(late)).toBe('stale')
   }
   expect(await everything()).toEqual(before)
-  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-settle': 6 })
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-complete': 6 })
   expect(await finish(heir)).toBe('completed')
 
   async function everything(): Promise<unknown> {
@@ -375,7 +376,7 @@ test('what is remembered of a load is forgotten by itself', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, urls('a'))
   await exchange(bench, { kind: 'no-answer' })
-  const life = await bench.raw.pttl(`${TAG}:o:${ORIGIN}`)
+  const life = await bench.raw.pttl(keys.origin(ORIGIN))
   expect(life).toBeGreaterThan(60_000)
   expect(life).toBeLessThan(7 * 86_400_000)
 })

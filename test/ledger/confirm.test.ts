@@ -1,7 +1,7 @@
 /** confirm and unused: the permit asked for again before the bytes leave, and a lane given back when they did not. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, ORIGIN, outcomeOf, recordDelay, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, ORIGIN, outcomeOf, recordDelay, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
@@ -52,8 +52,8 @@ test('new rules meanwhile: rules-changed', async () => {
 })
 
 test('a Redis that was started again meanwhile: held', async () => {
-  const { raw, confirm } = await started()
-  await raw.hset(`${TAG}:epoch`, 'run', 'the one before')
+  const { confirm, restartRedis } = await started()
+  await restartRedis()
   expect(await confirm()).toBe('startup-hold')
 })
 

@@ -7,7 +7,18 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
-import { clockAt, emptyLedger, FIRST_HOLD, LEASE, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+import {
+  clockAt,
+  emptyLedger,
+  FIRST_HOLD,
+  keys,
+  LEASE,
+  outcomeOf,
+  QUARANTINE,
+  TAG,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const HOLD = LEASE + QUARANTINE
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
@@ -152,9 +163,9 @@ test('a tail torn within a call leaves whole calls only', async () => {
   await restart('kill9', () => truncate(end.path, end.size - 3))
   const name = 'bot http://site.test'
   expect(await laneUrls(connection, TAG, name), 'settle is gone as a whole').toHaveLength(3)
-  expect(await connection.hget(`${TAG}:leases`, name)).toContain(String(lane.fence))
-  expect(await connection.xlen(`${TAG}:outcomes`)).toBe(0)
-  expect(await connection.zscore(`${TAG}:due`, name)).toBeNull()
+  expect(await connection.hget(keys.leases, name)).toContain(String(lane.fence))
+  expect(await connection.xlen(keys.outcomes)).toBe(0)
+  expect(await connection.zscore(keys.due, name)).toBeNull()
 })
 
 test('a Redis without its data: who knew the old epoch makes it hold', async () => {
@@ -248,7 +259,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
   await ledger.park(0, urls('a'))
-  await expect.poll(() => two.xlen(`${TAG}:outcomes`), { timeout: 90_000 }).toBe(0)
+  await expect.poll(() => two.xlen(keys.outcomes), { timeout: 90_000 }).toBe(0)
   await two.replicaof('NO', 'ONE')
   await follow(one, b.port)
   await one.replicaof('NO', 'ONE')

@@ -3,10 +3,10 @@
 import { openFrontier } from '@decorum/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, ORIGIN, outcomeOf, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+import { emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
-const STREAM = `${TAG}:outcomes`
+const STREAM = keys.outcomes
 type Bench = Awaited<ReturnType<typeof emptyLedger>>
 
 /** From now on every command that needs memory is refused. */

@@ -8,6 +8,7 @@ import {
   type ReservedLane,
   type StartRequest,
 } from '@decorum/ledger'
+import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
 import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
@@ -17,12 +18,16 @@ import type { TestRedis } from '../support/redis.ts'
 export const LEASE = 45_000
 export const QUARANTINE = 10_000
 export const RESERVE = 30_000
-/** How long an empty Redis grants nothing: lua/common.lua FIRST_HOLD_MS. */
+/** How long an empty Redis grants nothing: FIRST_HOLD_MS in lua/lib/epoch.lua. */
 export const FIRST_HOLD = 1_000
 
 export const ORIGIN = 'http://site.test'
 export const AGENT = 'bot'
 export const TAG = '{decorum:0}'
+export const keys = keysOf(TAG)
+
+/** Fields of an origin by their names. */
+export type OriginFields = { [Name in keyof typeof FIELD]?: string | number }
 
 export type Clock = { now: number; pass(ms: number): number }
 
@@ -77,17 +82,21 @@ export type Bench = {
   reserve(more?: { limit?: number; aheadMs?: number; inFlightLimit?: number; peek?: number }): Promise<ReservedLane[]>
   /** the one lane that is due: fails when there is none or another */
   reserveOne(more?: { aheadMs?: number; peek?: number }): Promise<ReservedLane>
-  /** begin it as a page of version 0 */
+  /** start it as a page of version 0 */
   beginPage(
     lane: ReservedLane,
     more?: { delayMs?: number; version?: number; kind?: StartRequest['kind'] },
   ): ReturnType<Ledger['start']>
   /** the exchange of the head is over, well, and the URL leaves */
   finish(lane: ReservedLane, more?: { delayMs?: number; elapsedMs?: number }): ReturnType<Ledger['complete']>
-  /** park → take → begin → finish of one URL: the lane's clock runs for `delayMs` from now */
+  /** park → reserve → start → complete of one URL: the lane is due `delayMs` from now */
   visit(id: string, delayMs: number): Promise<void>
   outcomes(): Promise<Outcome[]>
-  /** instant at which a lane may be taken; undefined when it is in nobody's list */
+  /** ORIGIN as if another call had written these fields: after every lane that is reserved already */
+  setOrigin(fields: OriginFields): Promise<void>
+  /** Redis is another run from now on: it was started again, or a replica took over */
+  restartRedis(): Promise<void>
+  /** instant at which a lane is due; undefined when it is not in that set */
   dueOf(agent?: string, origin?: string): Promise<number | undefined>
 }
 
@@ -162,11 +171,18 @@ export async function emptyLedger(
       await finish(lane, { delayMs })
     },
     async outcomes() {
-      const rows = await raw.xrange(`${TAG}:outcomes`, '-', '+')
+      const rows = await raw.xrange(keys.outcomes, '-', '+')
       return rows.map(([, fields]) => JSON.parse(fields[1] as string) as Outcome)
     },
+    async setOrigin(fields) {
+      const stored = Object.entries(fields).map(([name, value]) => [FIELD[name as keyof typeof FIELD], String(value)])
+      await raw.hset(keys.origin(ORIGIN), ...stored.flat())
+      await raw.hdel(keys.origin(ORIGIN), FIELD.allOpen)
+      await raw.zadd(keys.changed, (await raw.hget(keys.epoch, EPOCH.fence)) ?? 0, ORIGIN)
+    },
+    restartRedis: async () => void (await raw.hset(keys.epoch, EPOCH.run, `another-${clock.now}`)),
     async dueOf(agent = AGENT, origin = ORIGIN) {
-      const score = await raw.zscore(`${TAG}:due`, `${agent} ${origin}`)
+      const score = await raw.zscore(keys.due, `${agent} ${origin}`)
       return score === null ? undefined : Number(score)
     },
   }

@@ -1,9 +1,10 @@
 /** How long robots states and bodies live, and what bodies may take up. */
 
 import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
+import { FIELD } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, type Bench, emptyLedger, TAG, url } from './ledger-for-test.ts'
+import { AGENT, type Bench, emptyLedger, keys, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const HOUR = 3_600_000
@@ -44,7 +45,7 @@ async function learnBody(bench: Bench, origin: string, bytes: number, more: Part
     elapsedMs: 0,
     ...more,
   }
-  return { told: await ledger.record(robotsRecord), life: await bench.raw.pttl(`${TAG}:b:${hash}`) }
+  return { told: await ledger.record(robotsRecord), life: await bench.raw.pttl(keys.body(hash)) }
 }
 const knows = async ({ ledger }: Bench, origin: string): Promise<boolean> => {
   const [found] = await ledger.robotsStates(0, [origin])
@@ -59,7 +60,7 @@ test('what an operator asks for a year does not keep the robots state longer tha
   const origin = host('year')
   expect(await learnBody(bench, origin, 100)).toMatchObject({ told: 'completed' })
   await ledger.operate({ ...by, origin, action: 'delay', delayMs: 5, until: clock.now + 365 * DAY }, [AGENT])
-  expect(await raw.pttl(`${TAG}:o:${origin}`)).toBeGreaterThan(365 * DAY)
+  expect(await raw.pttl(keys.origin(origin))).toBeGreaterThan(365 * DAY)
   clock.pass(31 * DAY - 60_000)
   expect(await knows(bench, origin)).toBe(true)
   clock.pass(120_000)
@@ -88,7 +89,7 @@ test.each(['refetch', 'resume', 'unblock'] as const)('%s has no end, and keeps n
   const origin = host(action)
   await learnBody(bench, origin, 100)
   await bench.ledger.operate({ ...by, origin, action }, [AGENT])
-  expect(await bench.raw.pttl(`${TAG}:o:${origin}`)).toBeLessThanOrEqual(31 * DAY)
+  expect(await bench.raw.pttl(keys.origin(origin))).toBeLessThanOrEqual(31 * DAY)
 })
 
 test("an operator's word that has run out is forgotten with the next answer", async () => {
@@ -101,7 +102,9 @@ test("an operator's word that has run out is forgotten with the next answer", as
   await ledger.operate({ ...by, origin, action: 'block', until }, [AGENT])
   clock.pass(2_000)
   await learnBody(bench, origin, 100)
-  expect(Object.keys(await raw.hgetall(`${TAG}:o:${origin}`)).sort()).toEqual(['p', 's', 'v'])
+  expect(Object.keys(await raw.hgetall(keys.origin(origin))).sort()).toEqual(
+    [FIELD.allOpen, FIELD.robotsState, FIELD.version].sort(),
+  )
 })
 
 test('all bodies that a state may need live as long as it does', async () => {
@@ -109,12 +112,12 @@ test('all bodies that a state may need live as long as it does', async () => {
   const { raw, clock } = bench
   const origin = host('older')
   await learnBody(bench, origin, 100, { body: { hash: 'ok', octets: noise('ok', 100) }, state: stateWith('ok') })
-  await raw.pexpire(`${TAG}:b:ok`, DAY)
+  await raw.pexpire(keys.body('ok'), DAY)
   clock.pass(1_000)
   const older = { ok: { kind: 'ok' as const, hash: 'ok', at: 1 } }
   const state = { copy: { kind: 'partial' as const, hash: 'part', at: 2 }, olderCopies: older }
   await learnBody(bench, origin, 100, { body: { hash: 'part', octets: noise('part', 100) }, state })
-  for (const hash of ['ok', 'part']) expect(await raw.pttl(`${TAG}:b:${hash}`)).toBeGreaterThan(30 * DAY)
+  for (const hash of ['ok', 'part']) expect(await raw.pttl(keys.body(hash))).toBeGreaterThan(30 * DAY)
 })
 
 // --- the budget ------------------------------------------------------------------------------------------------------
@@ -161,7 +164,7 @@ test('a body that many share, and one that is confirmed, are paid for once a day
     expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
   }
   expect((await stored(bench)).spent).toBeLessThan(13 * KIB)
-  await bench.raw.pexpire(`${TAG}:b:same`, 29 * DAY)
+  await bench.raw.pexpire(keys.body('same'), 29 * DAY)
   const origin = 'http://s1.shared.example'
   bench.clock.pass(1_000)
   expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
@@ -169,7 +172,7 @@ test('a body that many share, and one that is confirmed, are paid for once a day
 })
 
 async function stored({ raw }: Bench): Promise<{ used: number; spent: number }> {
-  const keys = await raw.keys(`${TAG}:b:*`)
-  const lengths = await Promise.all(keys.map((key) => raw.strlen(key)))
-  return { used: lengths.reduce((sum, one) => sum + one, 0), spent: Number(await raw.get(`${TAG}:spent`)) }
+  const bodies = await raw.keys(keys.body('*'))
+  const lengths = await Promise.all(bodies.map((key) => raw.strlen(key)))
+  return { used: lengths.reduce((sum, one) => sum + one, 0), spent: Number(await raw.get(keys.spent)) }
 }

@@ -1,10 +1,11 @@
 /** openLedger: which Redis is fit, and how hosts are spread over partitions. */
 
 import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
+import { EPOCH } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
-import { clockAt, FIRST_HOLD, outcomeOf, url } from './ledger-for-test.ts'
+import { clockAt, FIRST_HOLD, keys, outcomeOf, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -38,16 +39,16 @@ test('a ledger of another version is neither read nor written, by whoever starts
   const connection = await raw()
   const running = await openLedger({ redis: redis.url, partitions: 1 })
   onTestFinished(() => running.close())
-  const epoch = '{decorum:0}:epoch'
-  expect(await connection.hget(epoch, 'layout')).toMatch(/^\d+$/)
+  const epoch = keys.epoch
+  expect(await connection.hget(epoch, EPOCH.layout)).toMatch(/^\d+$/)
   for (const other of ['999', undefined]) {
-    await (other === undefined ? connection.hdel(epoch, 'layout') : connection.hset(epoch, 'layout', other))
+    await (other === undefined ? connection.hdel(epoch, EPOCH.layout) : connection.hset(epoch, EPOCH.layout, other))
     const before = await connection.hgetall(epoch)
     await expect(openLedger({ redis: redis.url, partitions: 1 })).rejects.toThrow(/another version of Decorum/)
     await expect(running.park(0, [url('a')])).rejects.toBeInstanceOf(LedgerUnfitError)
     expect(await connection.hgetall(epoch)).toEqual(before)
   }
-  expect(await connection.exists('{decorum:0}:lanes', '{decorum:0}:due')).toBe(0)
+  expect(await connection.exists(keys.lanes, keys.due)).toBe(0)
 })
 
 test('a Redis without an append-only file is used, with a warning; with one there is none', async () => {

@@ -1,14 +1,14 @@
 /** The stream of outcomes, read in groups and trimmed behind the slowest; and the outbox of redirects. */
 
-import { makeGroup, openLedger, repartition } from '@decorum/ledger'
+import { connectLink, linkTo, makeGroup, openLedger, repartition } from '@decorum/ledger'
+import { keysOf } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, outcomeOf, TAG } from './ledger-for-test.ts'
+import { emptyLedger, keys, outcomeOf, TAG } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
-const STREAM = `${TAG}:outcomes`
+const STREAM = keys.outcomes
 type Bench = Awaited<ReturnType<typeof emptyLedger>>
 
 async function write({ ledger }: Bench, count: number): Promise<void> {
@@ -53,7 +53,7 @@ test('from now: what is stored is passed over, but not where the group has start
 
 /** Where each group stands in the stream of a partition. */
 async function standing({ raw }: Bench, tag: string): Promise<Record<string, string>> {
-  const rows = (await raw.xinfo('GROUPS', `${tag}:outcomes`).catch(() => [])) as (string | number)[][]
+  const rows = (await raw.xinfo('GROUPS', keysOf(tag).outcomes).catch(() => [])) as (string | number)[][]
   return Object.fromEntries(rows.map((row) => [row[1], String(row[row.indexOf('last-delivered-id') + 1])]))
 }
 
@@ -126,7 +126,7 @@ test('a long backlog is trimmed whole', async () => {
 test('the outbox hands out the oldest first and forgets what it is told to', async () => {
   const bench = await emptyLedger(redis)
   for (const id of ['a', 'b', 'c']) {
-    await bench.raw.xadd(`${TAG}:outbox`, '*', 'c', JSON.stringify({ id, url: 'http://x.test/' }))
+    await bench.raw.xadd(keys.outbox, '*', 'c', JSON.stringify({ id, url: 'http://x.test/' }))
   }
   const two = await bench.ledger.outbox(0, 2)
   expect(two.map(({ candidate }) => candidate.id)).toEqual(['a', 'b'])

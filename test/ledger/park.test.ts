@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+import { emptyLedger, keys, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -70,7 +70,7 @@ test('a frontier adds its job again, never having heard that it was taken: parke
   await raw.del(`${TAG}:candidates:${mark.job}`)
   await added()
   expect(await assigned()).toMatchObject({ parked: 0, absorbed: 2 })
-  expect(await raw.pttl(`${TAG}:mark:${mark.job}:0`), 'remembered for an hour').toBeLessThanOrEqual(3_600_000)
+  expect(await raw.pttl(keys.mark(`${mark.job}:0`)), 'remembered for an hour').toBeLessThanOrEqual(3_600_000)
 })
 
 test('assigned ids are unique where they come from: none is stored beside its URL, none is looked up', async () => {
@@ -80,7 +80,7 @@ test('assigned ids are unique where they come from: none is stored beside its UR
     absorbed: 0,
     outcomes: 0,
   })
-  expect(await raw.keys(`${TAG}:ids:*`)).toEqual([])
+  expect(await raw.keys(keys.ids('*'))).toEqual([])
   const lane = await reserveOne()
   expect(lane.heads).toMatchObject([{ id: '#:1.2', priority: 'high' }])
   await beginPage(lane)
@@ -118,10 +118,10 @@ test('a chunk marked by a key is parked once, also for a gateway that comes with
   const mark = { key: 'job:3:j1:0' }
   expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
   expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 0, absorbed: 1 })
-  expect(await raw.pttl(`${TAG}:mark:job:3:j1:0`), 'the mark ends by itself').toBeGreaterThan(86_400_000)
+  expect(await raw.pttl(keys.mark('job:3:j1:0')), 'the mark ends by itself').toBeGreaterThan(86_400_000)
   await ledger.forgetMark(0, mark.key)
   expect(await ledger.park(0, urls('b'), mark)).toMatchObject({ parked: 0, absorbed: 1 })
-  expect(await raw.pttl(`${TAG}:mark:job:3:j1:0`), 'and then it is forgotten').toBeLessThanOrEqual(3_600_000)
+  expect(await raw.pttl(keys.mark('job:3:j1:0')), 'and then it is forgotten').toBeLessThanOrEqual(3_600_000)
 })
 
 test('an item with a mark of its own is parked once per mark, whatever became of its id', async () => {

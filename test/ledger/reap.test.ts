@@ -4,12 +4,12 @@ import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
   emptyLedger,
+  keys,
   LEASE,
   ORIGIN,
   QUARANTINE,
   RESERVE,
   recordDelay,
-  TAG,
   url,
   urls,
 } from './ledger-for-test.ts'
@@ -92,10 +92,10 @@ test('a robots question whose asker is gone is reported once, counts no attempt 
 })
 
 test('a question that somebody else has taken over is not reported', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await beginPage(await reserveOne(), { kind: 'robots' })
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'q', '77')
+  await setOrigin({ fetchFence: 77 })
   clock.pass(LEASE)
   expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [] })
 })
@@ -112,15 +112,15 @@ test('at most 200 leases a call, the longest ended first; nothing is forgotten',
   clock.pass(RESERVE)
   expect(await ledger.reap(0)).toMatchObject({ unstarted: 200 })
   expect(await ledger.reap(0)).toMatchObject({ unstarted: 100 })
-  expect(await raw.zcard(`${TAG}:due`)).toBe(300)
-  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'reaped-unstarted': 300 })
+  expect(await raw.zcard(keys.due)).toBe(300)
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'reaped-reserved': 300 })
 })
 
 test('a lease of which half was lost is slow: the lane waits for a quarantine', async () => {
   const { ledger, raw, clock, reserveOne, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await reserveOne()
-  await raw.hdel(`${TAG}:leases`, `${AGENT} ${ORIGIN}`)
+  await raw.hdel(keys.leases, `${AGENT} ${ORIGIN}`)
   clock.pass(RESERVE)
   await ledger.reap(0)
   expect(await dueOf()).toBe(clock.now + QUARANTINE)

@@ -3,7 +3,7 @@
 import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, keys, LEASE, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 type Bench = Awaited<ReturnType<typeof emptyLedger>>
@@ -57,7 +57,7 @@ test('state, version and body are known to everybody from then on; the lease end
   expect(await ledger.body(0, 'abc')).toEqual(Buffer.from(octets))
   expect(await ledger.body(0, 'none')).toBeUndefined()
   expect(await dueOf()).toBe(clock.now + 1_000)
-  expect(await raw.zcard(`${TAG}:inflight`)).toBe(0)
+  expect(await raw.zcard(keys.inFlight)).toBe(0)
   clock.pass(1_000)
   expect((await reserveOne()).robots).toEqual({ version: 1, state })
 })
@@ -95,14 +95,14 @@ test('a copy confirmed without a body lives on as long as a new one', async () =
   const bench = await emptyLedger(redis)
   const { ledger, raw, clock, reserveOne, beginPage } = bench
   await ledger.record(lessonOf(await asking(bench)))
-  await raw.pexpire(`${TAG}:b:abc`, 60_000)
+  await raw.pexpire(keys.body('abc'), 60_000)
   clock.pass(1_000)
   const lane = await reserveOne()
   await beginPage(lane, { kind: 'robots', version: 1 })
   const { body: _, ...confirmed } = lessonOf(lane)
   await ledger.record(confirmed)
-  expect(await raw.pttl(`${TAG}:b:abc`)).toBeGreaterThan(30 * 86_400_000)
-  expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(30 * 86_400_000)
+  expect(await raw.pttl(keys.body('abc'))).toBeGreaterThan(30 * 86_400_000)
+  expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(30 * 86_400_000)
 })
 
 test('only the asker may teach: another fence, a lease that is over, a question that is answered', async () => {
@@ -120,7 +120,7 @@ test('only the asker may teach: another fence, a lease that is over, a question 
   await ledger.reap(0)
   expect(await ledger.record(lessonOf(late)), 'after its lease was reaped').toBe('stale')
   expect((await ledger.robotsStates(0, [ORIGIN]))[0]?.version).toBe(1)
-  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-learn': 4 })
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-record': 4 })
 })
 
 test('a page lease gives no right to teach', async () => {
@@ -172,10 +172,10 @@ test('lanes of the origin that wait for the answer are woken to their own clocks
 
 test('waking does not open a site that is in back-off', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, raw, clock, dueOf, reserve } = bench
+  const { ledger, clock, dueOf, reserve, setOrigin } = bench
   const asker = await asking(bench)
   await ledger.park(0, [url('b', { agent: 'other' })])
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 60_000))
+  await setOrigin({ backOffUntil: clock.now + 60_000 })
   await reserve()
   expect(await dueOf('other')).toBe(clock.now + 60_000)
   await ledger.record(lessonOf(asker, { delays: [{ agent: 'other', delayMs: 1_000 }] }))

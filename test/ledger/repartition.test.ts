@@ -1,15 +1,12 @@
 /** Another number of partitions: everything of a host goes where it belongs then, and whoever knows the old number is refused. */
 
-import { type Ledger, LedgerUnfitError, openLedger, readTags, repartition } from '@decorum/ledger'
+import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags, repartition } from '@decorum/ledger'
+import { EPOCH, holdingChange, idSlot, keysOf, LIST, moveLane, writeLaneRecord } from '@decorum/ledger/testing'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { holdingChange } from '../../packages/ledger/src/change-lock.ts'
-import { idSlot } from '../../packages/ledger/src/entry.ts'
-import { connectLink, linkTo } from '../../packages/ledger/src/link.ts'
-import { moveLane } from '../../packages/ledger/src/move-lane.ts'
 import { redisForTest } from '../support/redis.ts'
-import { outcomeOf, url } from './ledger-for-test.ts'
+import { keys, outcomeOf, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
@@ -49,7 +46,7 @@ const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 /** New partitions hold their grants for a second: here nothing was granted before. */
 async function noHold(raw: Redis, ledger: Ledger): Promise<void> {
   await counted(ledger)
-  for (const tag of ledger.tags) await raw.hset(`${tag}:epoch`, 'hold', 0)
+  for (const tag of ledger.tags) await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
 }
 
 /** All that can be seen of a host, but the instant at which it is looked at. */
@@ -115,7 +112,8 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
     )
   for (const [n, { state }] of before.entries()) {
     const tag = small.tags[small.partitionOf(ORIGINS[n] as string)]
-    for (const hash of hashesOf(state).slice(1)) await raw.set(`${tag}:b:${hash}`, `\0${hash}`, 'PX', 3_600_000)
+    for (const hash of hashesOf(state).slice(1))
+      await raw.set(keysOf(tag as string).body(hash), `\0${hash}`, 'PX', 3_600_000)
   }
   const bodies = await bodiesOf(small)
   expect(bodies.filter((all) => all.length === 2 && all.every((one) => one !== undefined)).length).toBeGreaterThan(3)
@@ -225,35 +223,39 @@ test('an id with a plus in it goes along as it is: absorbed where it is stored, 
   const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
   const id = 'YSBwbHVz+Yg=='
   const { bucket, number } = idSlot(id)
-  await raw.hset(`${from}:lanes`, lane, `/x 1z 0 ${id}`)
-  await raw.sadd(`${from}:ids:${bucket}`, number)
-  await raw.zadd(`${from}:due`, 9_000, lane)
+  await raw.hset(keysOf(from).lanes, lane, `/x 1z 0 ${id}`)
+  await raw.sadd(keysOf(from).ids(bucket), number)
+  await raw.zadd(keysOf(from).due, 9_000, lane)
   await holdingChange(raw, async (held) => {
     for (const tag of [from, to]) await held.shut(tag, '1>2')
     return moveLane({ redis: raw, change: held }, from, to, lane, 0)
   })
-  expect(await raw.sismember(`${to}:ids:${bucket}`, number)).toBe(1)
-  expect(await raw.exists(`${from}:ids:${bucket}`, `${from}:lanes`, `${from}:due`)).toBe(0)
+  expect(await raw.sismember(keysOf(to).ids(bucket), number)).toBe(1)
+  expect(await raw.exists(keysOf(from).ids(bucket), keysOf(from).lanes, keysOf(from).due)).toBe(0)
 })
 
 test('a lane that is put off keeps its own clock, later by as much as its new server may be ahead', async () => {
   const raw = await empty()
   const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
-  await raw.hset(`${from}:lanes`, lane, '|2|q|1000.500|back-off||/a 0 0 #:1')
-  await raw.zadd(`${from}:due`, 9_000, lane)
+  const put = (ownDue: string): string => {
+    const memory = { attempts: '2', list: LIST.normal, ownDue, heldBy: 'back-off', hasHigh: '' }
+    return writeLaneRecord({ memory, first: '/a 0 0 #:1', more: false })
+  }
+  await raw.hset(keysOf(from).lanes, lane, put('1000.500'))
+  await raw.zadd(keysOf(from).due, 9_000, lane)
   const move = () =>
     holdingChange(raw, async (held) => {
       for (const tag of [from, to]) await held.shut(tag, '1>2')
       return moveLane({ redis: raw, change: held }, from, to, lane, 7)
     })
   await move()
-  expect(await raw.hget(`${to}:lanes`, lane)).toBe('|2|q|1007.500|back-off||/a 0 0 #:1')
-  expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
-  expect(await raw.exists(`${from}:lanes`, `${from}:due`)).toBe(0)
-  const there = await raw.dumpBuffer(`${to}:lanes`)
+  expect(await raw.hget(keysOf(to).lanes, lane)).toBe(put('1007.500'))
+  expect(await raw.zscore(keysOf(to).due, lane)).toBe('9007')
+  expect(await raw.exists(keysOf(from).lanes, keysOf(from).due)).toBe(0)
+  const there = await raw.dumpBuffer(keysOf(to).lanes)
   expect(await move(), 'it has moved').toBe(0)
-  expect(await raw.dumpBuffer(`${to}:lanes`)).toEqual(there)
-  expect(await raw.zscore(`${to}:due`, lane)).toBe('9007')
+  expect(await raw.dumpBuffer(keysOf(to).lanes)).toEqual(there)
+  expect(await raw.zscore(keysOf(to).due, lane)).toBe('9007')
 })
 
 test('a second change is refused while one works; one that was frozen and overtaken changes nothing any more', async () => {
@@ -303,7 +305,7 @@ test('a hold is waited for; retired queues are looked at, and their serial numbe
   const raw = await empty()
   await open(1)
   const holdUntil = Date.now() + 300
-  await raw.hset('{decorum:0}:epoch', 'hold', holdUntil)
+  await raw.hset(keys.epoch, EPOCH.holdUntil, holdUntil)
   await change(3)
   expect(Date.now()).toBeGreaterThanOrEqual(holdUntil)
   await noHold(raw, await open(3))
@@ -323,7 +325,7 @@ test.each(['delayed', 'prioritized', 'wait', 'paused'])(
   async (where) => {
     const raw = await empty()
     await open(1)
-    await raw.hset('{decorum:0}:epoch', 'hold', 0)
+    await raw.hset(keys.epoch, EPOCH.holdUntil, 0)
     const queue = '{decorum:0}:candidates'
     const put = (id: number) =>
       where === 'wait' || where === 'paused'
@@ -340,7 +342,7 @@ test.each(['delayed', 'prioritized', 'wait', 'paused'])(
 test('a job that is started right before the gate is shut is seen: the gate opens again', async () => {
   const raw = await empty()
   const ledger = await open(1)
-  await raw.hset('{decorum:0}:epoch', 'hold', 0)
+  await raw.hset(keys.epoch, EPOCH.holdUntil, 0)
   let started = false
   const start: OnTheWay = (_, args) => {
     if (started || !args.includes('1>3')) return undefined
@@ -378,8 +380,8 @@ test('between partitions whose clocks have leapt differently, a silence takes al
   const [tag = ''] = ledger.tags
   const DAY = 86_400_000
   await ledger.close()
-  const now = Number(await raw.hget(`${tag}:epoch`, 'now'))
-  await raw.hset(`${tag}:epoch`, 'shift', DAY, 'now', now + DAY, 'hold', 0) // it has once been set back by a day
+  const now = Number(await raw.hget(keysOf(tag).epoch, EPOCH.now))
+  await raw.hset(keysOf(tag).epoch, EPOCH.shift, DAY, EPOCH.now, now + DAY, EPOCH.holdUntil, 0) // it has once been set back by a day
   const waiting = await open(1)
   for (const origin of ORIGINS) {
     await waiting.park(0, [url(`of-${origin}`, { origin })])

@@ -1,7 +1,7 @@
 /** take: lanes that are due, reserved; or how long to wait, and why. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
@@ -131,9 +131,9 @@ test('unread outcomes at their limit pause taking; reading and trimming resume i
   }
   await ledger.park(0, urls('next'))
   expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
-  await raw.xgroup('CREATE', `${TAG}:outcomes`, 'g', '0')
-  const rows = await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', `${TAG}:outcomes`, '>')
-  await raw.xack(`${TAG}:outcomes`, 'g', ...rows![0]![1].map(([id]) => id))
+  await raw.xgroup('CREATE', keys.outcomes, 'g', '0')
+  const rows = await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', keys.outcomes, '>')
+  await raw.xack(keys.outcomes, 'g', ...rows![0]![1].map(([id]) => id))
   await ledger.trimOutcomes(0)
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'reserved' })
 })
@@ -212,9 +212,9 @@ test('a lane of a site in back-off is put aside until then, with its reason, and
 })
 
 test('a paused origin is put aside as paused', async () => {
-  const { ledger, raw, clock, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, dueOf, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'pu', String(clock.now + 9_000), 'pr', 'asked by mail')
+  await setOrigin({ pausedUntil: clock.now + 9_000, pauseReason: 'asked by mail' })
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: 9_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
   expect(await ledger.viewOrigin(ORIGIN, [AGENT])).toMatchObject({
@@ -224,10 +224,10 @@ test('a paused origin is put aside as paused', async () => {
 })
 
 test('a head that expires while its site is shut comes out at its expiry, not at the end of the back-off', async () => {
-  const { ledger, raw, clock, reserveOne } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, setOrigin } = await emptyLedger(redis)
   const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
   await ledger.park(0, [url('a', { expiresAt })])
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 60_000))
+  await setOrigin({ backOffUntil: clock.now + 60_000 })
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
   clock.now = expiresAt
   expect(await reserveOne()).toMatchObject({
@@ -238,10 +238,10 @@ test('a head that expires while its site is shut comes out at its expiry, not at
 })
 
 test('a lane that opens after the back-off of its site is reserved ahead; one that opens before is not', async () => {
-  const { ledger, raw, clock, visit } = await emptyLedger(redis)
+  const { ledger, clock, visit, setOrigin } = await emptyLedger(redis)
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bu', String(clock.now + 999))
+  await setOrigin({ backOffUntil: clock.now + 999 })
   expect(await ledger.reserve(0, { ...ask, aheadMs: 2_000 })).toMatchObject({
     kind: 'reserved',
     lanes: [{ closedUntil: clock.now + 999 }],

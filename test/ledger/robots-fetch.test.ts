@@ -3,7 +3,18 @@
 import type { ReservedLane, SecondaryRequest } from '@decorum/ledger'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, type Bench, emptyLedger, LEASE, ORIGIN, QUARANTINE, recordDelay, url, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  type Bench,
+  emptyLedger,
+  keys,
+  LEASE,
+  ORIGIN,
+  QUARANTINE,
+  recordDelay,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const DELAY = 1_000
@@ -132,7 +143,7 @@ test('a hop into a lane that is held already leases nothing, and is the robots f
   const bench = await emptyLedger(redis)
   const request = await held(bench)
   expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted', fence: request.heldFence, lane })
-  expect(await bench.raw.zcard('{decorum:0}:visits')).toBe(1)
+  expect(await bench.raw.zcard(keys.secondary)).toBe(1)
   expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.heldFence)
   expect(await bench.ledger.acquire(request), 'its own robots fetch keeps it from nothing').toMatchObject({
     kind: 'granted',

@@ -1,27 +1,21 @@
 /** begin: the permit, asked for right before the first byte. */
-import type { Redis } from 'ioredis'
+import { EPOCH } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import {
   AGENT,
   emptyLedger,
   FIRST_HOLD,
+  keys,
   LEASE,
   ORIGIN,
   QUARANTINE,
   RESERVE,
-  TAG,
   url,
   urls,
 } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
-
-/** One field of the origin, as a script changes it: after every lane that was taken so far. */
-async function changeGate(raw: Redis, field: string, value: number): Promise<void> {
-  await raw.hset(`${TAG}:o:${ORIGIN}`, field, value)
-  await raw.zadd(`${TAG}:changed`, (await raw.hget(`${TAG}:epoch`, 'fence')) ?? 0, ORIGIN)
-}
 
 test('a started lease lasts leaseMs from then, however old the reservation', async () => {
   const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
@@ -32,7 +26,7 @@ test('a started lease lasts leaseMs from then, however old the reservation', asy
   const ends = clock.now + LEASE
   clock.pass(1)
   expect(await ledger.reap(0), 'the end of the reservation').toMatchObject({ started: 0, unstarted: 0 })
-  expect(Number(await raw.zscore(`${TAG}:inflight`, `${AGENT} ${ORIGIN}`))).toBe(ends)
+  expect(Number(await raw.zscore(keys.inFlight, `${AGENT} ${ORIGIN}`))).toBe(ends)
   clock.pass(LEASE - 2)
   expect(await ledger.reap(0)).toMatchObject({ started: 0 })
   clock.pass(1)
@@ -49,7 +43,7 @@ test('stale: no lease, another fence, one that is started already', async () => 
   expect(await beginPage({ ...lane, origin: 'http://nowhere.test' })).toEqual(stale)
   expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
   expect(await beginPage(lane)).toEqual(stale)
-  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-begin': 4 })
+  expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-start': 4 })
 })
 
 test('stale: the reservation was reaped and taken by somebody else', async () => {
@@ -77,10 +71,10 @@ test('early: before the lane opens the answer is the time that is left, and the 
 })
 
 test('shut: back-off that came after the taking; the lane goes back and waits for its end', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, dueOf, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await changeGate(raw, 'bu', clock.now + 7_000)
+  await setOrigin({ backOffUntil: clock.now + 7_000 })
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect(await dueOf()).toBe(clock.now + 7_000)
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([
@@ -90,27 +84,27 @@ test('shut: back-off that came after the taking; the lane goes back and waits fo
 })
 
 test('shut: a pause that came after the taking', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await changeGate(raw, 'pu', clock.now + 7_000)
+  await setOrigin({ pausedUntil: clock.now + 7_000 })
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
 
 test('back-off ends exactly at its instant', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await changeGate(raw, 'bu', clock.now)
+  await setOrigin({ backOffUntil: clock.now })
   expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
 test('rules-changed: leave that rests on other rules is refused, both ways', async () => {
-  const { ledger, raw, reserveOne, beginPage, dueOf, clock } = await emptyLedger(redis)
+  const { ledger, reserveOne, beginPage, dueOf, clock, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await changeGate(raw, 'v', 3)
+  await setOrigin({ version: 3 })
   expect(await beginPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
   expect(await dueOf(), 'it may be taken again at once').toBe(clock.now)
   const again = await reserveOne()
@@ -155,26 +149,25 @@ test('a page may be started while another agent asks for robots.txt', async () =
 })
 
 test('held: an epoch that began after the taking holds the permit back too', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, beginPage, dueOf, restartRedis } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await raw.hset(`${TAG}:epoch`, 'run', 'another')
+  await restartRedis()
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'startup-hold' })
   expect(await dueOf()).toBe(clock.now + LEASE + QUARANTINE)
 })
 
 test('a URL that expired behind a hold names a gate of the closed list', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, beginPage, restartRedis } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await raw.hset(`${TAG}:epoch`, 'run', 'another')
-  const held = { hold: Number(await raw.hget(`${TAG}:epoch`, 'hold')) }
+  await restartRedis()
+  const held = { hold: Number(await raw.hget(keys.epoch, EPOCH.holdUntil)) }
   expect(held.hold).toBe(clock.now)
   clock.pass(1)
-  await raw.hdel(`${TAG}:epoch`, 'none')
   await ledger.park(0, urls('b')) // sees the new epoch
   clock.pass(LEASE + QUARANTINE)
   const lane = await reserveOne()
-  await raw.hset(`${TAG}:epoch`, 'run', 'yet another')
+  await restartRedis()
   await beginPage(lane)
   clock.pass(LEASE + QUARANTINE)
   expect((await reserveOne()).heldBy).toBe('lane-busy')
@@ -195,16 +188,16 @@ test('an origin that is only being asked is forgotten by itself', async () => {
   const { ledger, raw, reserveOne, beginPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await beginPage(await reserveOne(), { kind: 'robots' })
-  expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE)
+  expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(LEASE)
 })
 
 test('an origin that is about to be forgotten outlives the question asked of it', async () => {
-  const { ledger, raw, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await raw.hset(`${TAG}:o:${ORIGIN}`, 'bf', '1')
-  await raw.pexpire(`${TAG}:o:${ORIGIN}`, 5_000)
+  await setOrigin({ incidents: 1 })
+  await raw.pexpire(keys.origin(ORIGIN), 5_000)
   await beginPage(await reserveOne(), { kind: 'robots' })
-  expect(await raw.pttl(`${TAG}:o:${ORIGIN}`)).toBeGreaterThan(LEASE + QUARANTINE)
+  expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(LEASE + QUARANTINE)
 })
 
 test('what is remembered of changed gates ends; a reservation that is older looks for itself', async () => {
@@ -217,7 +210,7 @@ test('what is remembered of changed gates ends; a reservation that is older look
   await ledger.operate({ origin: ORIGIN, action: 'pause', until: clock.now + 90_000, by: 'ann', reason: 'asked' }, [])
   clock.pass(70_000)
   await ledger.reap(0)
-  expect(await raw.exists(`${TAG}:changed`)).toBe(0)
+  expect(await raw.exists(keys.changed)).toBe(0)
   expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
 })
 

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, TAG, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 
@@ -161,10 +161,10 @@ test('the bell rings for a lane that became due before all others, and only for 
   onTestFinished(() => ear.disconnect())
   const heard: string[] = []
   ear.on('message', (_, text: string) => heard.push(text))
-  await ear.subscribe(`${TAG}:wake`)
+  await ear.subscribe(keys.wake)
   const settled = async (): Promise<number> => {
     // A message of our own behind theirs: when it has come, theirs have.
-    await raw.publish(`${TAG}:wake`, 'end')
+    await raw.publish(keys.wake, 'end')
     while (heard.at(-1) !== 'end') await setImmediate()
     return heard.splice(0).length - 1
   }

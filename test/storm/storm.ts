@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { keysOf } from '@decorum/ledger'
+import { decodeEntry, keysOf, LIST, readLaneRecord } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
-import { decodeEntry } from '../../packages/ledger/src/entry.ts'
-import { headIn, saysMore } from '../support/lane-urls.ts'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
@@ -225,20 +223,21 @@ async function storedIds(url: string): Promise<Set<string>> {
   const ids = new Set<string>()
   try {
     for (const tag of partitionTags(PARTITIONS)) {
-      for (const record of await redis.hvals(`${tag}:lanes`)) {
-        const head = headIn(record)
-        if (head !== '') ids.add(decodeEntry(head, 'normal').id)
+      const keys = keysOf(tag)
+      for (const record of await redis.hvals(keys.lanes)) {
+        const { first } = readLaneRecord(record)
+        if (first !== '') ids.add(decodeEntry(first, 'normal').id)
       }
-      for (const list of ['q', 'h'] as const) {
-        const prefix = `${tag}:${list}:`
+      for (const list of Object.values(LIST)) {
+        const prefix = keys.list(list, '')
         for (const key of await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`)) {
           const entries = await redis.lrange(key, 0, -1)
-          // What its lane does not know of is not stored: nobody would find it.
-          if (list === 'q' && !saysMore((await redis.hget(`${tag}:lanes`, key.slice(prefix.length))) ?? '')) continue
+          const record = readLaneRecord((await redis.hget(keys.lanes, key.slice(prefix.length))) ?? '')
+          if (list === LIST.normal && !record.more) continue // the ledger would never find them, so they are not stored
           for (const entry of entries) ids.add(decodeEntry(entry, 'normal').id)
         }
       }
-      for (const [, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+'))
+      for (const [, fields] of await redis.xrange(keys.outbox, '-', '+'))
         ids.add((JSON.parse(fields[1] ?? '{}') as { id: string }).id)
       for (const key of await redis.keys(`${tag}:candidates:*`)) {
         if ((await redis.type(key)) !== 'hash') continue

@@ -1,4 +1,4 @@
-/** Errors that interrupt the work; ordinary refusals are values. */
+/** Errors that interrupt the work. Ordinary refusals are values. */
 
 /** Redis did not answer a ledger command. Nothing was granted, so nothing may be fetched; asking again is safe. */
 export class LedgerUnavailableError extends Error {
@@ -9,7 +9,7 @@ export class LedgerUnavailableError extends Error {
   }
 }
 
-/** The Redis at hand cannot keep the promises (evicts, another partition count, too old). Starting anyway would be ruder. */
+/** This Redis cannot keep the promises: it evicts keys, is too old, or holds another number of partitions. */
 export class LedgerUnfitError extends Error {
   override readonly name = 'LedgerUnfitError'
   readonly code = 'LEDGER_UNFIT'

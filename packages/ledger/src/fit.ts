@@ -1,8 +1,8 @@
-/** Is this Redis fit to keep the promises? Asked once, at start; the answer is for the person who set it up. */
+/** Checks once, at start, that this Redis can keep the promises; errors and warnings are for the person who set it up. */
 import { partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
-import { keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './keys.ts'
+import { EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './layout.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { carryGroups } from './outcomes.ts'
 
@@ -11,7 +11,7 @@ const OLDEST = 7
 const MOST = 1_024
 
 /**
- * Of a cluster each master is asked; one that does not answer is passed over, as long as another does.
+ * In a cluster each master is checked; one that does not answer is left out, as long as another one does.
  * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
  */
 export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<string[]> {
@@ -37,12 +37,12 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
     throw new LedgerUnfitError(
-      `Redis may evict keys (maxmemory-policy ${policy}): set it to noeviction, or URLs and clocks will be lost`,
+      `Redis may evict keys (maxmemory-policy ${policy}): set it to noeviction, or URLs and due times will be lost`,
     )
   }
   const warnings: string[] = []
   if (field('aof_enabled') !== '1')
-    warnings.push('Redis keeps no append-only file: a crash of Redis loses what is parked (set appendonly yes)')
+    warnings.push('Redis keeps no append-only file: a crash of Redis loses pending URLs (set appendonly yes)')
   if (ofCluster && (await coverage(redis)) === 'yes')
     warnings.push(
       'one master that is down stops the whole cluster, not only its own partitions (set cluster-require-full-coverage no)',
@@ -59,7 +59,7 @@ export async function checkOneServer(redis: RedisLink): Promise<void> {
   if (!redis.isCluster && isNode(await redis.info('cluster'))) throw new LedgerUnfitError(ONE_NODE)
 }
 
-/** undefined where CONFIG is not for us, as with managed servers */
+/** undefined where CONFIG is not allowed, as on managed servers */
 async function coverage(redis: Redis): Promise<string | undefined> {
   const answer = await redis.config('GET', 'cluster-require-full-coverage').catch(() => [])
   return (answer as string[])[1]
@@ -71,43 +71,42 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** What is written down; empty lists before a fleet has first started. */
+/** The partitions' tags as they are stored; empty lists before a fleet has first started. */
 export async function readTags(redis: RedisLink): Promise<{ tags: string[]; retired: string[] }> {
   const lists = [PARTITIONS_KEY, RETIRED_KEY].map((key) => redis.lrange(key, 0, MOST - 1))
   const [tags = [], retired = []] = await Promise.all(lists)
   return { tags, retired }
 }
 
-/** A word that nobody has taken up is void after this: by then the Redis may have been used, and emptied. */
+/** The announcement ends after this: by then the Redis may have been used, and emptied. */
 const NEW_LIFE_MS = 3_600_000
 
 /**
- * Says of a Redis that has never held a ledger that it is new. An empty one may also have been emptied under a fleet, so
- * without this word nothing is granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
+ * Announces that a Redis has never held a ledger. An empty one may also have been emptied under a fleet, so without this nothing is
+ * granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
  */
 export async function announceNew(redis: RedisLink): Promise<void> {
   await redis.set(NEW_KEY, '1', 'PX', NEW_LIFE_MS)
 }
 
-/** The first of several that start together writes; all read what it wrote. One slot, so one node of a cluster. */
+/** The first of several processes that start together writes the tags, and all read what it wrote. The keys are in one slot. */
 const REGISTER = `if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('RPUSH', KEYS[1], unpack(ARGV)) end
 redis.call('DEL', KEYS[2])
 return redis.call('LRANGE', KEYS[1], 0, -1)`
 
 /**
- * Of a partition that nobody has ever called: nothing is out there, as after an announced restart (lua/common.lua), or not
- * any more after so many ms.
+ * Of a partition that was never called: no lease can be left there, as after an announced restart (epoch.lua), or none after so many
+ * ms.
  */
 const MARK_NEW = `local t = redis.call('TIME')
 if redis.call('EXISTS', KEYS[1]) == 1 then return end
-redis.call('HSET', KEYS[1], 'planned', '1')
-if ARGV[1] ~= '0' then redis.call('HSET', KEYS[1], 'hold', string.format('%.3f', t[1] * 1000 + t[2] / 1000 + ARGV[1])) end`
+redis.call('HSET', KEYS[1], '${EPOCH.restartAnnounced}', '1')
+if ARGV[1] ~= '0' then redis.call('HSET', KEYS[1], '${EPOCH.holdUntil}', string.format('%.3f', t[1] * 1000 + t[2] / 1000 + ARGV[1])) end`
 
 /**
- * Writes down the partitions the first time; afterwards the number must be the same, since every host's state lives
- * where the number says.
- * @param known  the caller vouches that it is new, as `announceNew` does; or how long nothing may be granted when it is not
- *               known to be new
+ * Stores the partitions the first time; afterwards the number must be the same, because it decides where the state of a host lies.
+ * @param known  the caller vouches that this Redis is new, as `announceNew` does; or how long nothing may be granted when it is
+ *               not known to be new
  * @throws LedgerUnfitError
  */
 export async function registerPartitions(
@@ -123,7 +122,7 @@ export async function registerPartitions(
   )
 }
 
-/** Frontiers that were there before the fleet have read the stream of the first partition: it exists under every number. */
+/** Frontiers that started before the fleet read the stream of the first partition, which exists under every number. */
 async function registerFirst(
   redis: RedisLink,
   wanted: string[],
@@ -137,7 +136,7 @@ async function registerFirst(
   return tags
 }
 
-/** How long what an earlier ledger granted may still be out; undefined: that is not known. */
+/** How long a lease of an earlier ledger may still last, ms; undefined: that is not known. */
 async function holdLeft(redis: RedisLink, known: { isNew: boolean } | { holdMs: number }): Promise<number | undefined> {
   if ('isNew' in known && known.isNew) return 0
   if ((await redis.exists(NEW_KEY)) === 1) return 0
@@ -146,13 +145,13 @@ async function holdLeft(redis: RedisLink, known: { isNew: boolean } | { holdMs: 
   return emptyMs === undefined ? undefined : known.holdMs - emptyMs
 }
 
-/** What could have taken a ledger away since the server was started, by its name in INFO. */
+/** Commands that could have removed a ledger since the server was started, by their names in INFO. */
 const TAKES_AWAY =
   /^cmdstat_(?:del|unlink|flush\w+|swapdb|rename\w*|move|migrate|restore\w*|replicaof|slaveof|debug\S*|config\|resetstat|cluster\S*):/m
 
 /**
- * A server that serves since it was started, where nothing has been taken away and there is no ledger, has held none in all
- * that time: whatever was granted by an earlier one has had so long to end.
+ * A server without a ledger from which nothing was removed since it was started has held none in all that time: the leases of an
+ * earlier one have had so long to end.
  * @param info  INFO everything, of a Redis without a ledger
  * @returns     ms; undefined when it may have held one since
  */

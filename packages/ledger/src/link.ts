@@ -8,7 +8,7 @@ export type RedisLink = Redis | Cluster
 export type LinkOptions = Pick<RedisOptions, 'lazyConnect' | 'connectTimeout'> & {
   /**
    * fail: a command that cannot be sent or whose answer is lost fails at once, and is not sent again by itself.
-   * wait: commands wait for Redis to come back, for ever.
+   * wait: commands wait until Redis is back, without a limit.
    */
   away: 'fail' | 'wait'
   retryMs?: number
@@ -39,7 +39,7 @@ export function linkTo(address: string | RedisAddress, options: LinkOptions): Re
   }
 }
 
-/** Another connection to the same place: settings (TLS, password, database) are taken over. */
+/** Another connection to the same Redis with the same settings (TLS, password, database). */
 export function another(link: RedisLink, options: LinkOptions): RedisLink {
   if (link.isCluster) {
     const cluster = link as Cluster
@@ -49,8 +49,8 @@ export function another(link: RedisLink, options: LinkOptions): RedisLink {
 }
 
 /**
- * Connects, and of a cluster every master: a first command to one that is still connecting would fail.
- * @param patienceMs  for masters that do not answer; they are left to their partitions
+ * Connects; in a cluster to every master, because a first command to one that is still connecting would fail.
+ * @param patienceMs  how long masters are waited for; the partitions of one that does not answer fail later
  */
 export async function connectLink(link: RedisLink, patienceMs: number): Promise<void> {
   if (link.status === 'wait') await link.connect()
@@ -81,9 +81,9 @@ function clusterOptions(
   return {
     lazyConnect,
     enableOfflineQueue: wait,
-    enableReadyCheck: false, // it would ask one node, which may be the one that hangs; each command tells for itself
+    enableReadyCheck: false, // it would ask one node, which may be the one that hangs
     maxRedirections: wait ? 16 : REDIRECTIONS,
-    retryDelayOnFailover: wait ? 100 : 0, //    0: what was cut off is the caller's to repeat
+    retryDelayOnFailover: wait ? 100 : 0, //    0: the caller repeats a command that was cut off
     retryDelayOnClusterDown: wait ? 100 : 0,
     ...(retryMs === undefined ? {} : { clusterRetryStrategy: () => retryMs }),
     redisOptions: {

@@ -1,16 +1,16 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
-import { type Keys, keysOf } from './keys.ts'
+import { type Keys, keysOf } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { ALLOWED_WHEN_FULL } from './scripts.ts'
+import { ALLOWED_WHEN_FULL } from './script-text.ts'
 
-/** Also in a Redis that has reached its maxmemory, which would refuse the plain command even where the group exists: only readers can make room. */
+/** A Redis that has reached its maxmemory would refuse the plain command even where the group exists, but only readers can make room. */
 const MAKE_GROUP = `${ALLOWED_WHEN_FULL}
 return redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM')`
 
 /**
  * Makes a group at every stream that lacks it; where it exists it is left alone.
- * @param from  'now': what is stored already is passed over, unless the group exists at one of these streams. It has begun
- *              then, a stream that lacks it is a new partition's, and what lies there came after the beginning.
+ * @param from  'now': outcomes that are stored already are left out. But if the group exists at one of these streams, a stream that
+ *              lacks it is a new partition's, and all that lies there came after the group's beginning.
  */
 export async function makeGroup(
   redis: RedisLink,
@@ -31,8 +31,8 @@ export async function makeGroup(
 }
 
 /**
- * Makes the groups of the partitions there were at those there will be, before anything is written to them: a reader that is
- * away just now would find that others have read, and trimming has dropped, what it never saw.
+ * Makes the groups of the present partitions at the future ones, before anything is written there. Otherwise a reader that is away
+ * just now would miss outcomes that the other readers acknowledged and trimming dropped.
  */
 export async function carryGroups(redis: RedisLink, before: readonly string[], tags: readonly string[]): Promise<void> {
   const groups = await Promise.all(before.map((tag) => groupsOf(redis, keysOf(tag).outcomes)))
@@ -45,9 +45,9 @@ async function hasGroup(redis: RedisLink, stream: string, group: string): Promis
 }
 
 /**
- * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not
- * acknowledged. Without a group nothing has been read, so nothing goes. Groups only ever move on, so what was seen in one
- * command still holds in the next; a group that is made in between is a new one, and begins with what is still stored.
+ * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not acknowledged.
+ * Without a group nothing was read, so nothing is dropped. Groups only ever move on, so what one command saw still holds for the
+ * next; a group that is made in between begins with what is still stored.
  */
 export async function trimOutcomes(redis: RedisLink, keys: Keys): Promise<void> {
   const groups = await groupsOf(redis, keys.outcomes)
@@ -87,7 +87,7 @@ async function oldestPending(redis: RedisLink, keys: Keys, group: string, delive
   return summary[1] ?? after(delivered)
 }
 
-/** The id right behind one: MINID keeps what is equal. */
+/** The next id: MINID keeps an entry of an equal id. */
 function after(id: string): string {
   const [time, sequence] = id.split('-')
   return `${time}-${BigInt(sequence ?? 0) + 1n}`

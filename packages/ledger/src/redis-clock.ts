@@ -1,16 +1,16 @@
 /**
- * The ledger's time as a process knows it, from both sides: the times that came with replies, against the process's own
- * monotonic clock. A reply that was read late shows the time of when it was written, so the largest offset seen from its
- * reading is nearest to the truth and still not ahead of it; the smallest seen from its asking is not behind it.
+ * The ledger's time as a process knows it, bounded from both sides, from the times in replies and the process's own monotonic clock.
+ * A reply holds the time at which it was written. The largest offset between that and the time of reading is nearest to the truth
+ * without being ahead of it; the smallest offset to the time of asking is not behind it.
  */
 
-/** How fast two clocks may part: an offset loses this share of the time since it was seen (NTP slews by 0.05 %). */
+/** How fast two clocks may drift apart: an offset loses this share of the time since it was seen (NTP slews by 0.05 %). */
 const DRIFT = 0.001
 /** No reply is this late (calls have a deadline): the clock itself was set back. */
 const SET_BACK_MS = 5_000
 /**
- * Who has known the ledger for less cannot vouch for its time: the ledger asks those who were there before something
- * odd happened, and waits 2 s for them (lua/common.lua DOUBT_MS).
+ * A process that has known the ledger for less than this does not vouch for its time: after something odd, the ledger relies on
+ * processes that ran before, and waits 2 s for them (DOUBT_MS in clock.lua).
  */
 const KNOWN_MS = 5_000
 
@@ -37,7 +37,7 @@ export function redisClock(monotonic: () => number = () => performance.now()): R
       const sample = redisMs - now
       offset = sample > kept || kept - sample > SET_BACK_MS ? sample : kept
       const least = most + (now - at) * DRIFT
-      // beyond what we would have vouched for: others have seen that time pass
+      // beyond what this process would have vouched for: others have seen that time pass
       most = sample > least ? redisMs - askedAt : Math.min(least, redisMs - askedAt)
       at = now
     },

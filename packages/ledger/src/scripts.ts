@@ -1,32 +1,22 @@
-/** The scripts in lua/, one verb each: loaded once, called with a deadline, each answer's clock and epoch taken note of. */
-import { readFileSync } from 'node:fs'
+/** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time in its reply are remembered. */
+import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import type { Keys } from './keys.ts'
+import type { Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
+import { scriptText } from './script-text.ts'
 
-export const VERBS = [
-  'park',
-  'reserve',
-  'start',
-  'confirm',
-  'acquire',
-  'complete',
-  'record',
-  'reap',
-  'view',
-  'operate',
-  'fleet',
-] as const
-export type Verb = (typeof VERBS)[number]
-export type Arg = string | number | Buffer
-
-const lua = (name: string): string => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8')
+export type Reply = {
+  /** the ledger's time, ms */
+  now: number
+  values: string[]
+}
 
 /** Runs verbs in one partition. */
 export type Scripts = {
-  call(verb: Verb, ...args: Arg[]): Promise<string[]>
-  /** the ledger's time as far as we know it, ms: never ahead of it, behind by no more than a round trip */
+  /** @param items  what follows the arguments that every call of the verb has */
+  call<V extends Verb>(verb: V, args: ArgsOf<V>, items?: Arg[]): Promise<Reply>
+  /** the ledger's time as far as it is known here, ms: never ahead of it, and behind by no more than a round trip */
   now(): number
   /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps */
   aheadMs(): number
@@ -47,47 +37,35 @@ export type ScriptSettings = {
 
 type Command = (epoch: string, count: string, ...args: Arg[]) => Promise<string[]>
 
-/** Keys that every verb declares: `epoch` and `count` (keys.ts). */
-export const KEYS = 2
+/** Keys that every verb declares: `epoch` and `partitions` (layout.ts). */
+const KEYS = 2
 
-/** Teaches a connection the verbs. */
-export function defineVerbs(redis: RedisLink): void {
-  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: scriptOf(verb, lua) })
-}
-
-/** Verbs that take something in or grant it: a Redis that has reached its maxmemory refuses them. */
-const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire'])
 /**
- * First line of all others: what has been granted ends in a full Redis, too, or its requests would be made again; and an
- * operator sees it and can pause it. The slots of the fleet bound how much that writes beyond maxmemory.
+ * Teaches a connection the verbs.
+ * @param textOf  tests only: the text of a verb
  */
-export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
-
-/** A verb with what stands in front of it. */
-export function scriptOf(verb: Verb, read: (name: string) => string): string {
-  const flags = REFUSED_WHEN_FULL.has(verb) ? [] : [ALLOWED_WHEN_FULL]
-  const front = verb === 'start' || verb === 'acquire' ? ['common', 'visit'] : ['common']
-  return [...flags, ...[...front, verb].map(read)].join('\n')
+export function defineVerbs(redis: RedisLink, textOf: (verb: Verb) => string = scriptText): void {
+  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: textOf(verb) })
 }
 
 export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {
   const commands = redis as unknown as Record<string, Command>
   const count = keys.count(settings.partitions ?? 1)
-  let known = '' //      epoch id: '' until the ledger has told us one
+  let known = '' // epoch id; '' until the first reply
   let ahead = 0
   const clock = redisClock()
-  /** lua/common.lua ARGV[1] */
+  /** EVERY_CALL in calls.ts */
   const time = (): string => {
     if (settings.nowMs === undefined) return clock.most()?.toFixed(3) ?? ''
     const vouched = settings.mostMs === undefined ? settings.nowMs() + ahead : settings.mostMs()
     return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}`
   }
-  const call = async (verb: Verb, ...args: Arg[]): Promise<string[]> => {
+  const call = async <V extends Verb>(verb: V, args: ArgsOf<V>, items: Arg[] = []): Promise<Reply> => {
     const askedAt = performance.now()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answer = await withDeadline(
-      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...args),
+      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...inOrder(verb, args), ...items),
       settings.callDeadlineMs,
       verb,
     )
@@ -95,9 +73,10 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     const [epoch, shift = '0'] = (answer[0] as string).split('@')
     known = epoch as string
     ahead = Number(shift)
-    clock.seen(Number(answer[1]), askedAt)
+    const now = Number(answer[1])
+    clock.seen(now, askedAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
-    return answer
+    return { now, values: answer.slice(2) }
   }
   return {
     call,
@@ -106,18 +85,23 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   }
 }
 
-/** What the ledger says to who knows another number of partitions (lua/common.lua): `6`, or `2>6` while they change. */
+function inOrder<V extends Verb>(verb: V, args: ArgsOf<V>): Arg[] {
+  const names: readonly string[] = ARGS[verb]
+  return names.map((name) => (args as Record<string, Arg>)[name] as Arg)
+}
+
+/** @param count  how many partitions there are, as epoch.lua says it: `6`, or `2>6` while that is being changed */
 const otherCount = (count: string): string =>
   count.includes('>')
     ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
-/** What is stored there, and who else may be writing it, is of another version: everybody stops before anything is misread. */
+/** Nothing is read or written then, because this version would misread it. */
 const OTHER_LAYOUT =
   'this Redis holds a ledger of another version of Decorum: run that version until nothing waits, then empty this Redis, or use another one'
 
 /**
- * Redis answers in time or not at all, as far as the caller is concerned.
+ * A reply that comes too late is treated as none.
  * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger is another version's
  */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {

@@ -1,8 +1,11 @@
-/** One master of a cluster that is away stops what is asked of its partitions, not what is asked of all of them. */
+/** Calls to all partitions: one unavailable master of a cluster must not fail them. */
 
 import { LedgerUnfitError } from './errors.ts'
 
-/** What each told, of those that answered, in order. @throws LedgerUnfitError of any; what the first one threw when none answered */
+/**
+ * The replies of the partitions that answered, in order.
+ * @throws LedgerUnfitError of any of them; the error of the first when none answered
+ */
 export async function thatAnswer<T>(asked: Promise<T>[]): Promise<T[]> {
   const answers = await Promise.allSettled(asked)
   const refusal = answers.find((one) => one.status === 'rejected' && one.reason instanceof LedgerUnfitError)

@@ -1,8 +1,9 @@
-/** What goes into the ledger and comes out of it. The scripts' own shapes stay in lua/; these are the callers'. */
+/** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
 import type { Candidate, Gate, Instant, Outcome, OutcomeBody } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
+import type { List } from './layout.ts'
 
-/** One lane: one request at a time, then silence. */
+/** One lane: one request at a time, then a delay. */
 export type LaneRef = { agent: string; origin: string }
 
 /** A URL as it waits in its lane. */
@@ -35,7 +36,17 @@ export type ParkResult = {
   outcomes: number
 }
 
-/** What take found. `wait` says when to come again; every waiting answer names its reason. */
+export type ReserveRequest = {
+  limit: number
+  aheadMs: number
+  inFlightLimit: number
+  peek: number
+  /** this lane alone, due or not, and of it this list */
+  lane?: LaneRef
+  list?: List
+}
+
+/** What reserve found. `wait` says when to come again; every such answer names its reason. */
 export type ReserveResult =
   | { kind: 'reserved'; lanes: ReservedLane[] /** more lanes were due than asked for */; more: boolean }
   | {
@@ -50,78 +61,78 @@ export type ReserveResult =
 
 export type ReservedLane = LaneRef & {
   fence: number
-  /** instant on Redis's clock at which the lane opens, that of the taking when it was open; and how far off it is, ms (0: open) */
+  /** instant from which the lane may be started, that of the reservation when it was due; and how far off it is, ms (0: due) */
   notBefore: Instant
   waitMs: number
   /** requests already made for the head */
   tries: number
   /** which gate held the lane the last time that one did */
   heldBy?: Gate
-  /** back-off or pause of the site: nothing may be begun before */
+  /** back-off or pause of the origin: nothing may be started before */
   closedUntil?: Instant
-  /** an operator has blocked the origin: his reason */
+  /** an operator has blocked the origin: the reason given */
   blocked?: string
   /** an operator wants its robots.txt asked for again first */
   refetch?: true
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
   robots: { version: number; state: RobotsState }
-  /** the delay that robots.txt was last known to ask of this lane, or the longer one of an operator, ms; owed while the rules are out of force, too */
+  /** the delay known of this lane from robots.txt, or a longer one set by an operator, ms; owed also while the rules are not in force */
   delayMs?: number
-  /** the ledger's time at the taking; and what Redis's clock showed, which counts for `expiresAt` */
+  /** the ledger's time at the reservation; and what Redis's clock showed, which counts for `expiresAt` */
   now: Instant
   wallAt: Instant
 }
 
-/** A lane to begin with: what an order says of its lease. */
+/** A lane to start: what an order says of its lease. */
 export type StartRequest = LaneRef & {
   /** robots-page: the URL of a page is a robots.txt; like 'robots' it is the one robots fetch of its origin */
   kind: 'page' | 'robots' | 'robots-page'
   fence: number
   version: number
   delayMs: number
-  /** another lane of the same partition that is this one's clock as well: begun with it or not at all */
+  /** another lane of the same partition that shares this one's pace: started with it or not at all */
   clock?: LaneRef
 }
 
 export type StartAnswer =
   | {
       kind: 'granted'
-      /** how long the lease lasts, ms from when begin was called */
+      /** how long the lease lasts, ms from when start was called */
       leaseMs: number
-      /** the lane opens in so many ms, counted from the reply: nothing may be sent before; absent: it is open */
+      /** nothing may be sent before so many ms after the reply; absent: at once */
       waitMs?: number
-      /** the visit to the clock: to be ended by `settle` with `entered`, owing this silence (ms) */
+      /** the lease of the pace lane: it ends by `complete` with `secondary`, and owes this delay (ms) */
       clock?: { fence: number; delayMs: number }
     }
-  | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the lease is kept
+  | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the reservation stands
   | { kind: 'refused'; why: 'stale' | 'startup-hold' | 'rules-changed' | 'back-off' | 'robots-in-flight' | 'paced' } // the lane has been given back
 
-/** A lease that was begun, and under which nothing has been sent yet. */
+/** A lease that was started, and under which nothing has been sent yet. */
 export type HeldLane = LaneRef & {
   fence: number
-  /** of the rules that the request was judged by; absent for a visit */
+  /** of the rules that the request was judged by; absent for a secondary lease */
   version?: number
 }
-/** Whether what was begun may still be sent. */
+/** Whether a request that was started may still be sent. */
 export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'back-off' | 'rules-changed'
 
 /**
- * A visit that no URL of the lane asked for: the hop of a robots.txt, or a request of other lanes that this one is the clock
- * of. Of several lanes, all of one partition (the places of a pace group), the first that is open is entered.
+ * A secondary lease, which none of the lane's own URLs asked for: for the hop of a robots.txt, or for a request of another lane
+ * that shares this one's pace. Of several lanes, all of one partition (the lanes of a pace group), the first that is due is leased.
  */
 export type SecondaryRequest = {
   lanes: LaneRef[]
   kind: 'hop' | 'clock'
-  /** silence owed afterwards if no longer one is known, ms */
+  /** delay owed afterwards if no longer one is known, ms */
   delayMs: number
   /** the lane that the request goes to, where it is of the same partition: the delay known of it is owed at least. Of a hop: its own */
   of?: LaneRef
   /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
   isRobots?: boolean
-  /** of a hop: the fence under which the visitor holds that lane already; nothing is leased, the origin's gates are looked at */
+  /** of a hop: the fence under which the caller holds that lane already; nothing is leased, only the origin's gates are read */
   heldFence?: number
-  /** whose request it is for: it keeps its place among those who wait. Without it, one comes behind all of them */
+  /** whose request it is for: it keeps its place in line. Without it, the request comes behind all that wait */
   by?: LaneRef
 }
 export type Entry =
@@ -130,16 +141,16 @@ export type Entry =
   | {
       kind: 'granted'
       lane: LaneRef
-      fence: number /** silence owed afterwards, ms */
+      fence: number /** delay owed afterwards, ms */
       delayMs: number
       leaseMs: number
     }
-  | { kind: 'wait' /** ms; a turn of one's own, that may come to nothing: ask again then */; waitMs: number }
+  | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number }
 
-/** What a page answer says about the site's load. */
+/** What an answer says about the load of its origin. */
 export type SiteLoad =
   | { kind: 'normal' }
-  | { kind: 'asked-for-less' /** as the site asked, ms */; retryAfterMs?: number } // 429, 503: closes the site's lanes
+  | { kind: 'asked-for-less' /** as the answer said, ms */; retryAfterMs?: number } // 429, 503: closes the origin's lanes
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
@@ -147,41 +158,41 @@ export type Completion = LaneRef & {
   fence: number
   delayMs: number
   load: SiteLoad
-  /** silence already kept since the last byte, ms (monotonic): archive and queueing do not delay the lane */
+  /** time since the last byte, ms (monotonic): archive and queueing do not delay the lane */
   elapsedMs: number
-  /** undefined: the URL stays at the head and its attempt is counted, unless the lane was entered for something else */
+  /** undefined: the URL stays at the head and its attempt is counted, unless the lease is a secondary one */
   outcome?: Outcome
-  /** the lane was entered by name (`enter`): no URL of it was meant */
+  /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
   secondary?: true
   /** a redirect's target, to become a candidate of its own */
   candidate?: Candidate & { id: string }
 }
 
-/** A word on a lane that was taken and that nobody has begun; `release` also ends a visit that was not used, `unused` what was begun. */
+/** What becomes of a reservation. `release` also ends a secondary lease that was not used, and `unused` a lease that was started. */
 export type Resolution = LaneRef & {
   fence: number
-  /** outcomes of the first heads, in order: they leave the lane without spending its slot */
+  /** outcomes of the first heads, in order: these URLs leave the lane without a request */
   dropped: Outcome[]
-  /** keep: an order follows · release: back to its clock · unused: the same, when it was begun and nothing was sent · until: nothing may happen here before that instant */
+  /** keep: an order follows · release: due at its own time · unused: the same, when it was started and nothing was sent · defer: not due before that instant */
   next: { kind: 'keep' } | { kind: 'release' } | { kind: 'unused' } | { kind: 'defer'; until: Instant; why: Gate }
 }
 
 export type CompleteResult = 'completed' | 'stale'
 
-/** The end of a robots fetch that taught nothing: the facts stay, and the lanes of these agents that wait for it are woken. */
+/** A robots fetch that brought no answer: the robots state stays, and the lanes of these agents that wait for it are woken. */
 export type RobotsFetchEnd = { origin: string; fence: number; agents: string[] }
 
 /** full: no room for the body within the budget; nothing was changed */
 export type LearnResult = CompleteResult | 'full'
 
-/** A robots answer, by the fetcher that asked under its own fence. */
+/** The answer to a robots fetch, by the fetcher that made it under its own fence. */
 export type RobotsRecord = LaneRef & {
   fence: number
-  /** the asker died: a gateway writes what is known, no lease ends by it */
+  /** the fetcher is gone and a gateway records that: no lease ends by it */
   forAsker?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
-  /** delay of each agent under the new rules: a longer one counts at once, for running silences too */
+  /** delay of each agent under the new rules: a longer one counts at once, also for delays that run */
   delays: {
     agent: string
     /** absent: what is known stays */
@@ -189,22 +200,22 @@ export type RobotsRecord = LaneRef & {
     /** as the site wrote it, seconds, when it was clamped */
     clampedFrom?: number
   }[]
-  /** silence owed by the asking lane, ms */
+  /** delay owed by the lane that fetched, ms */
   delayMs: number
   elapsedMs: number
 }
 
 export type Reaped = {
-  /** leases that ended by themselves: begun ones count an attempt and owe delay + quarantine */
+  /** leases that ended by their time: started ones count an attempt and owe delay + quarantine */
   started: number
   unstarted: number
-  /** robots questions whose asker died: the origin's state wants an `unanswered` event */
+  /** robots fetches whose fetcher is gone: the origin's state needs an `unanswered` event */
   questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
-  /** a call looks at so many; there may be others */
+  /** there may be others: a call ends a bounded number */
   more?: true
 }
 
-/** The operator's hand on one origin. `until`: ms since 1970 UTC, absent: until somebody ends it. */
+/** What an operator does to one origin. `until`: ms since 1970 UTC, absent: until it is ended. */
 export type Operation = { origin: string; by: string; reason: string } & (
   | { action: 'pause' | 'block'; until?: Instant }
   | { action: 'resume' | 'unblock' | 'refetch' }
@@ -225,7 +236,7 @@ export type LaneView = LaneRef & {
   /** instant, or undefined when idle */
   due?: Instant
   state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
-  /** why it waits, when it is not merely its delay */
+  /** which gate holds it, when it waits for more than its delay */
   heldBy?: Gate
   tries: number
   head?: Parked
@@ -235,23 +246,23 @@ export type OriginView = {
   origin: string
   version: number
   state: RobotsState
-  /** back-off of the site: until when, how many incidents in a row */
+  /** back-off of the origin: until when, how many incidents in a row */
   backOff?: { until: Instant; incidents: number }
   paused?: { until: Instant; reason: string }
   blocked?: { until: Instant; reason: string }
-  /** delay by an operator's hand */
+  /** delay set by an operator */
   override?: { delayMs: number; until: Instant; reason: string }
   delays: { agent: string; delayMs: number; clampedFrom?: number }[]
   lanes: LaneView[]
   now: Instant
 }
 
-/** Which lanes are listed: waiting ones by the instant they open, or those with a lease, about as long as they have it. */
+/** Which lanes are listed: those without a lease by due time, or those with a lease by about when it ends. */
 export type LaneList = {
   order: 'soonest' | 'latest' | 'in-flight'
   /** at most 200 */
   limit: number
-  /** so many of that order first */
+  /** how many of that order are left out first */
   skip?: number
 }
 /** One lane, and what is known of its origin; `origin.lanes` holds this lane alone. */

@@ -1,10 +1,10 @@
-/** Why a partition grants nothing for a while, as a sentence for whoever runs the fleet. */
+/** Why a partition grants nothing for a while, as a sentence for the operator. */
 
-/** A hold that is nearly over is not worth a line: a new ledger's second, an announced restart. */
+/** A shorter hold is not worth a line: the second of a new ledger, an announced restart. */
 const WORTH_SAYING_MS = 1_500
 
 /**
- * @param why     what began the epoch (lua/common.lua)
+ * @param why     what began the epoch (epoch.lua)
  * @param leftMs  of the hold
  * @param tag     of the partition, or '' where there is only one
  */

@@ -1,5 +1,5 @@
 /** Robots answers, reaping, the operator's hand: done by the real ledger and by the model. */
-import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
+import { laneName, readLaneName } from '@decorum/ledger/testing'
 import { type Act, caller, DELAYS, type Holder, holderOf, isAsking, isFetched, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -11,7 +11,7 @@ export const record: Act = async (play, dice) => {
   const delays = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(DELAYS)])
   const [delayMs, elapsedMs, notBefore] = [dice.pick(DELAYS), dice.pick([0, 400, 30_000]), dice(1_000)]
   const { agent, origin } = readLaneName(asker.lane)
-  const asked = process.origins.record({
+  const asked = process.verbs.record({
     agent,
     origin,
     fence: asker.fence,
@@ -55,14 +55,14 @@ export const endRobotsFetch: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const { origin } = readLaneName(holder.lane)
   const end = { origin, fence: holder.fence, agents: [...rules.AGENTS] }
-  const real = await unlessInDoubt(process.origins.endRobotsFetch(end))
+  const real = await unlessInDoubt(process.verbs.endRobotsFetch(end))
   same('endRobotsFetch', real, rules.endRobotsFetch(play.model, call, origin, holder.fence))
   if (real !== 'doubt') holder.asks = false
 }
 
 export const reap: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const { started, unstarted, questions } = await process.lanes.reap()
+  const { started, unstarted, questions } = await process.verbs.reap()
   const real = questions.map(({ agent, origin, fence, version }) => ({ lane: laneName(agent, origin), fence, version }))
   same('reap', { started, unstarted, questions: real }, rules.reap(play.model, call))
   play.questions.push(...real)
@@ -75,6 +75,6 @@ export const operate: Act = async (play, dice) => {
   const until = Math.round(play.world.clock.now + play.model.shift) + dice.pick([400_000, 20_000, 0])
   const who = { origin, by: 'someone', reason: 'some' }
   const operation = action === 'delay' ? { ...who, action, delayMs, until } : { ...who, action, until }
-  await process.operations.operate(operation, [...rules.AGENTS])
+  await process.verbs.operate(operation, [...rules.AGENTS])
   rules.operate(play.model, call, { origin, action, delayMs, until })
 }

@@ -1,6 +1,6 @@
 /** What gateways and fetchers do to lanes, done by the real ledger and by the model. */
 import type { Completion, ParkItem } from '@decorum/ledger'
-import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
+import { laneName, readLaneName } from '@decorum/ledger/testing'
 import {
   type Act,
   caller,
@@ -54,7 +54,7 @@ export const park: Act = async (play, dice) => {
     })
     items.push({ lane, list, id, expiresAt, ...optional('mark', own) })
   }
-  same('park', await process.lanes.park(real, mark), rules.park(play.model, call, items, mark))
+  same('park', await process.verbs.park(real, mark), rules.park(play.model, call, items, mark))
 }
 
 export const reserve: Act = async (play, dice) => {
@@ -65,7 +65,7 @@ export const reserve: Act = async (play, dice) => {
     inFlightLimit: dice.pick([9, 9, 2]),
     peek: dice.pick([1, 3]),
   }
-  const real = await process.lanes.reserve(ask)
+  const real = await process.verbs.reserve(ask)
   const expected = rules.reserve(play.model, call, ask)
   if (real.kind === 'wait')
     return same(
@@ -109,7 +109,7 @@ export const beginOrders: Act = async (play, dice) => {
   })
   const real = await Promise.all(
     orders.map(({ lane, clock, ...order }) =>
-      process.lanes.start({
+      process.verbs.start({
         ...readLaneName(lane),
         ...order,
         ...(clock === undefined ? {} : { clock: readLaneName(clock) }),
@@ -171,7 +171,7 @@ export const acquire: Act = async (play, dice) => {
     isRobots,
     ...optional('by', by === undefined ? by : readLaneName(by)),
   }
-  const real = await process.lanes.acquire(asked)
+  const real = await process.verbs.acquire(asked)
   const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, isRobots })
   if (real.kind === 'wait')
     return same(
@@ -194,7 +194,7 @@ export const release: Act = async (play, dice) => {
   const { lane, fence } = holder
   const word = { lane, fence, dropped: [], next: { kind: 'release' as const } }
   const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
-  const real = await unlessInDoubt(process.lanes.resolve([resolution]))
+  const real = await unlessInDoubt(process.verbs.resolve([resolution]))
   same('release', real, rules.resolve(play.model, call, [word]))
   if (real === 'doubt') return
   if (real[0] === 'completed') play.site.unused(lane, fence)
@@ -209,14 +209,14 @@ export const confirm: Act = async (play, dice) => {
   const { lane, fence } = holder
   const version = holder.kind === 'page' || holder.kind === 'robots' ? holder.version : undefined
   const asked = [{ ...readLaneName(lane), fence, ...optional('version', version) }]
-  const answer = await process.lanes.confirm(asked)
+  const answer = await process.verbs.confirm(asked)
   same('confirm', answer, rules.confirm(play.model, call, [{ lane, fence, version }]))
   if (answer === 'granted' && holder.startedAt !== undefined) play.site.sent(lane, fence, play.latest)
   if (answer === 'granted' && dice(3) > 0) return
   const other = caller(play, dice)
   const word = { lane, fence, dropped: [], next: { kind: 'unused' as const } }
   const resolution = { ...readLaneName(lane), fence, dropped: [], next: word.next }
-  const real = await unlessInDoubt(other.process.lanes.resolve([resolution]))
+  const real = await unlessInDoubt(other.process.verbs.resolve([resolution]))
   same('unused', real, rules.resolve(play.model, other.call, [word]))
   if (real === 'doubt') return
   if (real[0] === 'completed') play.site.unused(lane, fence)
@@ -256,7 +256,7 @@ export const complete: Act = async (play, dice) => {
         ...(entered ? { secondary: true as const } : {}),
         ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
       }
-      return process.lanes.complete(completion)
+      return process.verbs.complete(completion)
     }),
   )
   const real = await unlessInDoubt(asked)
@@ -290,7 +290,7 @@ export const resolve: Act = async (play, dice) => {
       next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-in-flight']) } : { kind },
     }
   })
-  const asked = process.lanes.resolve(
+  const asked = process.verbs.resolve(
     words.map(({ lane, fence, dropped, next }, index) => ({
       ...readLaneName(lane),
       fence,

@@ -1,6 +1,7 @@
 /** All that can be looked at, against the model; and what must hold whatever the model says. */
+
+import { laneName } from '@decorum/ledger/testing'
 import { isAssigned } from '@decorum/protocol'
-import { laneName } from '../../../packages/ledger/src/keys.ts'
 import { type Act, caller, DifferenceError, IDS, LANES, type Play, same } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -9,7 +10,7 @@ import * as rules from './rules.ts'
 export const view: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const origin = dice.pick(rules.ORIGINS)
-  const real = await process.origins.view(origin, [...rules.AGENTS])
+  const real = await process.verbs['view-origin'](origin, [...rules.AGENTS])
   rules.see(play.model, call)
   const expected = rules.originAt(play.model, origin)
   const { now } = real

@@ -1,7 +1,7 @@
 /** A run under way: the model, the real ledger, who holds what; and how a step draws its choices and compares. */
-import { LedgerUnavailableError } from '../../../packages/ledger/src/errors.ts'
-import { laneName } from '../../../packages/ledger/src/keys.ts'
-import type { Outcome } from '../../../packages/ledger/src/types.ts'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { laneName } from '@decorum/ledger/testing'
+import type { Outcome } from '@decorum/protocol'
 import * as rules from './rules.ts'
 import { openSite, type Site } from './site.ts'
 import type { Process, World } from './world.ts'

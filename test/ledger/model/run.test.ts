@@ -2,9 +2,10 @@
  * The model beside the real ledger. `DECORUM_STEPS` says how many steps, `DECORUM_SEED` which ones; a failure prints the
  * command that plays its run again (`DECORUM_PATH`: that run alone).
  */
+
+import { defineVerbs } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { defineVerbs } from '../../../packages/ledger/src/scripts.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { runModel } from './run.ts'
 import { defineWorldCommands } from './world.ts'

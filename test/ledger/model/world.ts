@@ -1,14 +1,23 @@
 /**
- * The real side: one partition of its own on a shared Redis, driven through the ledger's own modules, with a clock that
- * the run moves. Two processes call: `steady` has been there all along, `other` forgets what it knows when it restarts.
+ * The real side: one partition of its own on a shared Redis, driven by the ledger's own verbs, with a clock that the run moves.
+ * Two processes call: `steady` runs all along, `other` forgets what it knows when it restarts.
  */
+
+import {
+  COMPLETION,
+  EPOCH,
+  idSlot,
+  type Keys,
+  keysOf,
+  LEAVING,
+  LIST,
+  type Scripts,
+  scriptsOf,
+  type Verbs,
+  verbSettings,
+  verbsOf,
+} from '@decorum/ledger/testing'
 import type { Redis } from 'ioredis'
-import { idSlot } from '../../../packages/ledger/src/entry.ts'
-import { keysOf } from '../../../packages/ledger/src/keys.ts'
-import { type Lanes, lanesOf } from '../../../packages/ledger/src/lanes.ts'
-import { type Operations, operationsOf } from '../../../packages/ledger/src/operations.ts'
-import { type Origins, originsOf } from '../../../packages/ledger/src/origins.ts'
-import { type Scripts, scriptsOf } from '../../../packages/ledger/src/scripts.ts'
 import { behind } from '../../support/lane-urls.ts'
 import { SETTINGS } from './rules.ts'
 
@@ -16,9 +25,7 @@ import { SETTINGS } from './rules.ts'
 export const JOB_TOKEN = 'holder'
 
 export type Process = {
-  lanes: Lanes
-  origins: Origins
-  operations: Operations
+  verbs: Verbs
   /** the time of the ledger that it can vouch for, undefined while it has only just started */
   most(): number | undefined
 }
@@ -86,29 +93,22 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
       seen === undefined || (isNew && clock.steady < startedAt + KNOWN_MS)
         ? undefined
         : Number((seen.ledger + clock.steady - seen.at).toFixed(3))
-    const settings = {
+    const real = scriptsOf(redis, keys, {
       holdMs: SETTINGS.leaseMs + SETTINGS.quarantineMs,
       callDeadlineMs: 60_000,
       nowMs: () => clock.now,
       mostMs: most,
-    }
-    const real = scriptsOf(redis, keys, settings)
+    })
     const scripts: Scripts = {
       ...real,
-      async call(verb, ...args) {
-        if (verb === 'complete') noteJitters(args.slice(3), jitters)
-        const answer = await real.call(verb, ...args)
-        seen = { ledger: Number(answer[1]), at: clock.steady }
+      async call(verb, args, items) {
+        if (verb === 'complete') noteJitters(items ?? [], jitters)
+        const answer = await real.call(verb, args, items)
+        seen = { ledger: answer.now, at: clock.steady }
         return answer
       },
     }
-    const lanes = lanesOf(scripts, SETTINGS)
-    return {
-      lanes,
-      origins: originsOf(redis, keys, scripts, 60_000),
-      operations: operationsOf(redis, keys, scripts, lanes, 60_000),
-      most,
-    }
+    return { verbs: verbsOf(scripts, verbSettings(SETTINGS)), most }
   }
   const world: World = {
     tag,
@@ -126,10 +126,10 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
     snapshot: async () => void (await copies.world_copy(`${tag}:`, `snapshot-${tag}:`)),
     async crash(lost) {
       if (lost) await copies.world_copy(`snapshot-${tag}:`, `${tag}:`)
-      if ((await redis.exists(keys.epoch)) === 1) await redis.hset(keys.epoch, 'run', 'the one before')
+      if ((await redis.exists(keys.epoch)) === 1) await redis.hset(keys.epoch, EPOCH.run, 'the one before')
     },
     forgetAll: async () => void (await copies.world_copy('', `${tag}:`)),
-    announce: async () => void (await redis.hset(keys.epoch, 'planned', '1')),
+    announce: async () => void (await redis.hset(keys.epoch, EPOCH.restartAnnounced, '1')),
     job: async (id, there, locked) => {
       const key = `${tag}:candidates:${id}`
       if (there)
@@ -141,7 +141,7 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
       else await redis.del(key, `${key}:lock`)
     },
     drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
-    inspect: (lanes, ids) => inspect(redis, tag, lanes, ids),
+    inspect: (lanes, ids) => inspect(redis, keys, lanes, ids),
     async dispose() {
       await copies.world_copy('', `${tag}:`)
       await copies.world_copy('', `snapshot-${tag}:`)
@@ -150,31 +150,29 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
   return world
 }
 
-/** Finds the jitters among the arguments of settle: seven per lane, then three per what leaves; 'done' has neither. */
-function noteJitters(args: (string | number | Buffer)[], into: number[]): void {
+/** Finds the jitters among the completions of a call; those of the short form have neither jitter nor further items. */
+function noteJitters(items: (string | number | Buffer)[], into: number[]): void {
   into.length = 0
-  for (let at = 0; at < args.length; at += 7) {
-    if (args[at + 2] === 'done') {
+  const { ending, load, leaving, size } = COMPLETION.at
+  for (let at = 0; at < items.length; at += size) {
+    if (items[at + ending] === 'done') {
       into.push(0)
       continue
     }
-    into.push(Number(String(args[at + 5]).split(' ')[1] ?? 0))
-    at += Number(args[at + 6]) * 3
+    into.push(Number(String(items[at + load]).split(' ')[1] ?? 0))
+    at += Number(items[at + leaving]) * LEAVING.at.size
   }
 }
 
-async function inspect(redis: Redis, tag: string, lanes: string[], ids: string[]): Promise<Inspection> {
+async function inspect(redis: Redis, keys: Keys, lanes: string[], ids: string[]): Promise<Inspection> {
   const pipeline = redis.pipeline()
-  pipeline.zrange(`${tag}:due`, '0', '-1', 'WITHSCORES')
-  pipeline.zrange(`${tag}:inflight`, '0', '-1', 'WITHSCORES')
-  pipeline.zrange(`${tag}:visits`, '0', '-1', 'WITHSCORES')
-  pipeline.xrange(`${tag}:outcomes`, '-', '+')
-  pipeline.xrange(`${tag}:outbox`, '-', '+')
-  for (const lane of lanes) for (const list of ['h', 'q']) pipeline.lrange(`${tag}:${list}:${lane}`, 0, -1)
-  pipeline.hmget(`${tag}:lanes`, ...lanes)
+  for (const set of [keys.due, keys.inFlight, keys.secondary]) pipeline.zrange(set, '0', '-1', 'WITHSCORES')
+  for (const stream of [keys.outcomes, keys.outbox]) pipeline.xrange(stream, '-', '+')
+  for (const lane of lanes) for (const list of [LIST.high, LIST.normal]) pipeline.lrange(keys.list(list, lane), 0, -1)
+  pipeline.hmget(keys.lanes, ...lanes)
   for (const id of ids) {
     const { bucket, number } = idSlot(id)
-    pipeline.sismember(`${tag}:ids:${bucket}`, number)
+    pipeline.sismember(keys.ids(bucket), number)
   }
   const answers = ((await pipeline.exec()) ?? []).map(([error, value]) => {
     if (error) throw error

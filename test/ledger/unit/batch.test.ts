@@ -1,6 +1,7 @@
 /** Calls of one turn as one call. */
+
+import { batched } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
-import { batched } from '../../../packages/ledger/src/batch.ts'
 
 test('what is asked in one turn goes in one call, and each gets its own answer', async () => {
   const calls: number[][] = []

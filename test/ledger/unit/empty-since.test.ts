@@ -1,6 +1,7 @@
 /** What INFO says of how long a Redis without a ledger can have held none. */
+
+import { emptySinceMs } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
-import { emptySinceMs } from '../../../packages/ledger/src/fit.ts'
 
 const NONE = '0'.repeat(40)
 const info = (more = '', { role = 'master', replid2 = NONE } = {}): string =>

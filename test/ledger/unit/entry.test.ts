@@ -1,10 +1,9 @@
 /** How a URL lies in its lane's list, and where an id is remembered. */
 
+import { decodeEntry, encodeEntry, idSlot, laneName, readLaneName } from '@decorum/ledger/testing'
 import { LAST_INSTANT } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeEntry, encodeEntry, idSlot } from '../../../packages/ledger/src/entry.ts'
-import { laneName, readLaneName } from '../../../packages/ledger/src/keys.ts'
 
 const parked = { id: 'a', path: '/', expiresAt: 1_800_000_000_000, hops: 0, priority: 'normal' as const }
 

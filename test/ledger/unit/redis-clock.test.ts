@@ -1,7 +1,8 @@
 /** Redis's clock as replies tell it: never ahead, as near as the quickest reply. */
+
+import { redisClock } from '@decorum/ledger/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { redisClock } from '../../../packages/ledger/src/redis-clock.ts'
 
 test('the quickest reply counts, a late one does not set the clock back', () => {
   let monotonic = 0

@@ -1,8 +1,9 @@
 /** What is known of an origin, as the ledger writes it down. */
+
+import { readState, writeState } from '@decorum/ledger/testing'
 import { type RobotsEvent, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readState, writeState } from '../../../packages/ledger/src/state-text.ts'
 
 const NOW = 1_800_000_000_000
 const hash = '0123456789abcdef0123456789abcdef'

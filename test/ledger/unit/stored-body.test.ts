@@ -1,7 +1,7 @@
 /** Bodies of robots.txt in Redis: what went in comes out, in fewer octets where that is possible. */
 import { randomBytes } from 'node:crypto'
+import { readBody, writeBody } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
-import { readBody, writeBody } from '../../../packages/ledger/src/stored-body.ts'
 
 const rules = Array.from({ length: 40 }, (_, i) => `Disallow: /section-${i}/private/\n`).join('')
 const usual = Buffer.from(`User-agent: *\n${rules}Sitemap: https://a.example/sitemap.xml\n`)

@@ -1,0 +1,89 @@
+/** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Outcome } from '@decorum/protocol'
+import type { Keys, List } from '../layout.ts'
+import type { RedisLink } from '../link.ts'
+import { headsOf, isEmpty, lastOf, placeOf } from '../records/lane-lists.ts'
+import type { Scripts } from '../scripts.ts'
+import type { LaneRef, Parked } from '../types.ts'
+import type { Verbs } from '../verbs.ts'
+import { writeOperation } from './operate.ts'
+
+/** URLs of one call. */
+const DROP_AT_ONCE = 100
+/** A lane in flight is free again after its lease at the latest; it is asked for this often. */
+const LANE_BUSY_MS = 100
+const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek: 1 }
+
+export type Dropping = { redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Pick<Verbs, 'reserve' | 'resolve'> }
+
+/** @returns how many URLs were dropped */
+export async function dropPending(
+  ledger: Dropping,
+  lane: LaneRef,
+  by: string,
+  reason: string,
+  signal?: AbortSignal,
+): Promise<number> {
+  let dropped = 0
+  try {
+    for (const [list, last] of await lastOf(ledger.redis, ledger.keys, lane))
+      for await (const count of dropUpTo(ledger, lane, list, last, signal)) dropped += count
+  } finally {
+    // Also when it was broken off: what has left was dropped by this operation.
+    const operation = { origin: lane.origin, action: 'drop', value: dropped, till: 0, by, reason }
+    await writeOperation(ledger.scripts, operation, [])
+  }
+  return dropped
+}
+
+/** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
+async function* dropUpTo(
+  { redis, keys, verbs }: Dropping,
+  lane: LaneRef,
+  list: List,
+  last: string,
+  signal?: AbortSignal,
+): AsyncGenerator<number> {
+  for (;;) {
+    signal?.throwIfAborted()
+    if (await isEmpty(redis, keys, lane, list)) return
+    const reserved = await verbs.reserve({ ...ALONE, lane, list })
+    const [held] = reserved.kind === 'reserved' ? reserved.lanes : []
+    if (held === undefined) {
+      await sleep(LANE_BUSY_MS)
+      continue
+    }
+    const holding = { ...lane, fence: held.fence }
+    let attempts = held.tries
+    try {
+      let left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+      if (left === 0) return
+      while (left > 0) {
+        signal?.throwIfAborted()
+        const heads = await headsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
+        const outcomes = heads.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
+        const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
+        if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
+        yield outcomes.length
+        left -= outcomes.length
+        attempts = 0
+      }
+    } finally {
+      await verbs.resolve([{ ...holding, dropped: [], next: { kind: 'release' } }])
+    }
+  }
+}
+
+function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked, attempts: number): Outcome {
+  return {
+    id,
+    url: lane.origin + path,
+    agent: lane.agent,
+    kind: 'refused',
+    reason: 'backlog-dropped',
+    at: Date.now(),
+    attempts,
+    ...(meta === undefined ? {} : { meta }),
+  }
+}

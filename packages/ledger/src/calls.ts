@@ -1,0 +1,90 @@
+/**
+ * What TypeScript and the scripts say to each other: the arguments of every verb, the items that follow them, and the parts of the
+ * replies, each named once. In a script `ARG.limit` is the place of that argument, `ARG.items` the place of the first item, and
+ * `START_ITEM.fence` how far the fence is from where its item begins.
+ */
+import { places } from './layout.ts'
+
+export type Arg = string | number | Buffer
+
+/**
+ * In front of the arguments of every verb.
+ * time: the latest time of the ledger that the caller can vouch for, ms: what it saw last, and what has passed on its own monotonic
+ * clock since; '' from a process that has only just started. Tests: 'now/vouched', and now stands for the clock of Redis.
+ * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine.
+ * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
+ */
+export const EVERY_CALL = ['time', 'holdMs', 'knownEpoch'] as const
+
+/** The arguments of every verb, which its script in lua/verbs/ explains. A verb is in this list or does not exist. */
+export const ARGS = {
+  park: ['laneLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
+  reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
+  start: ['leaseMs', 'aheadMs'],
+  confirm: [],
+  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'heldFence', 'asker'],
+  complete: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
+  resolve: [],
+  record: [
+    ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
+    ...['domain', 'domainBytes', 'allBytes'],
+  ],
+  reap: ['quarantineMs'],
+  fleet: ['member', 'lifeMs'],
+  operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
+  'view-origin': ['origin'],
+  'view-lanes': ['order', 'skip', 'limit'],
+  'view-partition': [],
+} as const satisfies Record<string, readonly string[]>
+export type Verb = keyof typeof ARGS
+export type ArgsOf<V extends Verb> = Record<(typeof ARGS)[V][number], Arg>
+export const VERBS = Object.keys(ARGS) as Verb[]
+
+/** One of many alike among the arguments: `write` puts its parts in order. */
+export type Item<Name extends string> = { at: Record<Name | 'size', number>; write(parts: Record<Name, Arg>): Arg[] }
+function item<const Name extends string>(...names: Name[]): Item<Name> {
+  return { at: places(names, 0), write: (parts) => names.map((name) => parts[name]) }
+}
+
+/** Parts of a reply that stand together. */
+export type Row<Name extends string> = {
+  at: Record<Name | 'size', number>
+  read(texts: string[], from?: number): Record<Name, string>
+}
+function row<const Name extends string>(...names: Name[]): Row<Name> {
+  return {
+    at: places(names, 1),
+    read(texts, from = 0) {
+      const parts = {} as Record<Name, string>
+      for (const [n, name] of names.entries()) parts[name] = texts[from + n] ?? ''
+      return parts
+    },
+  }
+}
+
+export const SINGLE = item('lane', 'url')
+export const GROUP = item('lane', 'form', 'urls')
+export const URL_ITEM = item('list', 'url', 'bucket', 'number', 'mark')
+export const OUTCOME_ITEM = item('json', 'kind', 'bucket', 'number', 'mark')
+export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')
+export const CONFIRM_ITEM = item('lane', 'fence', 'version')
+export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
+/** As long as COMPLETION: three arguments less for what most completions are is 4 % of the call. */
+export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
+export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
+export const LEAVING = item('json', 'kind', 'id')
+export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
+
+/** The beginning of a reply of reserve, with what stands in front of every reply. */
+export const REPLY = row('epoch', 'now', 'kind', 'more')
+/** Joined by '|' in a reply of reserve: one text costs less than many. The reason of a block comes last, and may hold a '|'. */
+export const FACT = row(
+  ...(['fence', 'notBefore', 'attempts', 'list', 'version', 'urls', 'delayMs'] as const),
+  ...(['heldBy', 'closedUntil', 'fetchFence', 'fetchUntil', 'refetch', 'blocked'] as const),
+)
+/** Joined by '|' in a reply of start. */
+export const START_ANSWER = row('answer', 'waitMs', 'paceFence', 'paceDelayMs')
+export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
+export const REAPED_FETCH = row('lane', 'fence', 'version', 'state')
+export const LANE_ROW = row('lane', 'pending', 'due', 'lease', 'attempts', 'heldBy', 'head', 'list')
+export const PARTITION_ROW = row('holdUntil', 'due', 'withoutLease', 'inFlight', 'unread', 'nextDue')

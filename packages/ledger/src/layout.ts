@@ -1,0 +1,279 @@
+/**
+ * The stored form of a ledger: every key, hash field and record, each named once. TypeScript imports the names; in the scripts
+ * `KEY.due` or `LEASE.fence` is replaced by what stands here when they are loaded (script-text.ts). lua/lib/keys.lua says what
+ * each key holds.
+ */
+import { CANDIDATES, type Gate, tagName } from '@decorum/protocol'
+
+/**
+ * The number of this layout. A ledger with another number is neither read nor written. Raise it with every change that an earlier
+ * or later process would misread.
+ */
+export const LAYOUT = { version: '3' } as const
+
+/** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
+export const KEY = {
+  /** the key that every script declares: it routes the call to the partition's slot */
+  epoch: 'epoch',
+  /**
+   * Declared beside it, with the number of partitions that the caller knows of behind it, and never stored: while a slot moves
+   * from one node of a cluster to another, Redis runs no script that names a key which exists and one which does not (TRYAGAIN).
+   * So half of a partition is never taken for the whole.
+   */
+  partitions: 'of:',
+  due: 'due',
+  inFlight: 'inflight',
+  secondary: 'secondary',
+  queues: 'queues',
+  leases: 'leases',
+  lanes: 'lanes',
+  normal: 'q:',
+  high: 'h:',
+  origin: 'o:',
+  changed: 'changed',
+  ids: 'ids:',
+  mark: 'mark:',
+  body: 'b:',
+  spent: 'spent',
+  spentBeyond: 'spent-beyond',
+  outcomes: 'outcomes',
+  outbox: 'outbox',
+  operations: 'operations',
+  counts: 'counts',
+  fleet: 'fleet',
+  wake: 'wake',
+  /** lanes that have come to this partition while the number of partitions is changed */
+  moved: 'moved',
+  /** BullMQ's job of candidates; the marks of its chunks are fields of it */
+  candidateJob: `${CANDIDATES}:`,
+} as const
+
+/** Fields of the hash `epoch`. */
+export const EPOCH = {
+  /** the run of Redis that the epoch began in */
+  run: 'run',
+  id: 'id',
+  previousId: 'prev',
+  /** what began it: why-held.ts */
+  why: 'why',
+  /** the ledger's time at the latest call */
+  now: 'now',
+  /** nothing is granted before */
+  holdUntil: 'hold',
+  /** ms that the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
+  shift: 'shift',
+  doubt: 'doubt',
+  /** the latest fence handed out */
+  fence: 'fence',
+  /** '1': every lease had ended before Redis was stopped, or Redis is known to be new */
+  restartAnnounced: 'planned',
+  /** how many partitions there are, or `2>6` while that is being changed */
+  partitions: 'of',
+  /** number of the change of partitions that may write here; and which change is past its checks */
+  change: 'change',
+  moving: 'moving',
+  layout: 'layout',
+} as const
+
+/**
+ * Fields of the hash of an origin. Those of nearly all origins are stored under one letter, because Redis keeps them for a hundred
+ * million origins (docs/scale.md).
+ */
+export const FIELD = {
+  /** state-text.ts; and when it ends, where that is before the hash does */
+  robotsState: 's',
+  robotsStateEnds: 'robotsStateEnds',
+  /** of the rules: rises with each answer that was recorded */
+  version: 'v',
+  /** '1' while every gate stands open: noteChange in origin.lua ends it */
+  allOpen: 'p',
+  /** followed by an agent: its delay in ms, and the seconds as written where it was clamped */
+  delayOf: 'g:',
+  clampedOf: 'w:',
+  /** the robots fetch in flight */
+  fetchFence: 'fetchFence',
+  fetchUntil: 'fetchUntil',
+  backOffUntil: 'backOffUntil',
+  /** in a row: times that the origin asked for less, and connections that failed */
+  incidents: 'incidents',
+  failures: 'failures',
+  /** set by operators */
+  pausedUntil: 'pausedUntil',
+  pauseReason: 'pauseReason',
+  blockedUntil: 'blockedUntil',
+  blockReason: 'blockReason',
+  overrideDelay: 'overrideDelay',
+  overrideUntil: 'overrideUntil',
+  overrideReason: 'overrideReason',
+  /** the version at which a new robots fetch was asked for */
+  refetchVersion: 'refetchVersion',
+} as const
+
+/** Fields of an entry of `operations`. */
+export const OPERATION = {
+  at: 'at',
+  by: 'by',
+  action: 'action',
+  origin: 'origin',
+  value: 'value',
+  till: 'until',
+  reason: 'reason',
+} as const
+
+/** The lists of a lane. */
+export const LIST = { normal: 'q', high: 'h' } as const
+export type List = (typeof LIST)[keyof typeof LIST]
+
+/** What a lease is for; of what leaves with a completion, `candidate` is a redirect's target. */
+export const KIND = {
+  page: 'page',
+  robots: 'robots',
+  robotsPage: 'robots-page',
+  hop: 'hop',
+  paceGroup: 'pace-group',
+  candidate: 'candidate',
+} as const
+
+/** The gates that a script can find closed. */
+export const GATE = {
+  backOff: 'back-off',
+  paused: 'paused',
+  laneBusy: 'lane-busy',
+  paceGroup: 'pace-group',
+  robotsInFlight: 'robots-in-flight',
+} as const satisfies Record<string, Gate>
+
+/** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
+const LEASE_TYPES = {
+  fence: 's',
+  list: 's',
+  /** KIND; '' of a reservation */
+  kind: 's',
+  /** failures in a row before it, '' for none */
+  failures: 's',
+  /** of the rules, when every gate was open at the reservation: start then relies on it */
+  version: 's',
+  notBefore: 'd',
+  startedAt: 'd',
+  delayMs: 'd',
+  /** a longer delay that was demanded while it was in flight */
+  leastDelayMs: 'd',
+  ends: 'd',
+  /** of a secondary lease: how many wait before the lane's own URLs */
+  turnsAhead: 'd',
+} as const
+
+/** What a lane remembers, in order: a text each, '' when there is none. */
+const MEMORY_NAMES = [
+  'attempts', // made for the head, and the list it is in
+  'list',
+  'ownDue', //   the lane's own due time, while a gate holds the lane longer; and which gate
+  'heldBy',
+  'hasHigh', //  '1': it may have URLs of priority high
+] as const
+type MemoryName = (typeof MEMORY_NAMES)[number]
+
+/** A list of values that stands in a script as it is. */
+export type Verbatim = { lua: string }
+function verbatim(values: string[]): Verbatim {
+  return { lua: values.join(', ') }
+}
+
+export const LEASE = {
+  ...places(Object.keys(LEASE_TYPES) as (keyof typeof LEASE_TYPES)[], 1),
+  format: `<${Object.values(LEASE_TYPES).join('')}`,
+  none: verbatim(Object.values(LEASE_TYPES).map((type) => (type === 's' ? "''" : '0'))),
+}
+
+/** The record of a lane: `|attempts|list|ownDue|heldBy|hasHigh|`, left out when all are '', and its first URL (lane.lua). */
+export const MEMORY = {
+  ...places(MEMORY_NAMES, 1),
+  pattern: `^|${'([^|]*)|'.repeat(MEMORY_NAMES.length)}(.*)$`,
+  none: verbatim(MEMORY_NAMES.map(() => "''")),
+}
+
+const MEMORY_TEXT = new RegExp(`^(?:\\|[^|]*){${MEMORY_NAMES.length}}\\|`)
+
+export type LaneRecord = {
+  memory: Record<MemoryName, string> | undefined
+  /** '' when there is none */
+  first: string
+  /** more URLs may stand in the list q */
+  more: boolean
+}
+
+export function readLaneRecord(record: string): LaneRecord {
+  const text = MEMORY_TEXT.exec(record)?.[0] ?? ''
+  const values = text.split('|').slice(1, -1)
+  const memory = text === '' ? undefined : MEMORY_NAMES.map((name, n) => [name, values[n] ?? ''])
+  const first = record.slice(text.length)
+  const more = first.startsWith('+')
+  return {
+    memory: memory && (Object.fromEntries(memory) as Record<MemoryName, string>),
+    first: more ? first.slice(1) : first,
+    more,
+  }
+}
+
+export function writeLaneRecord({ memory, first, more }: LaneRecord): string {
+  const text = memory === undefined ? '' : `|${MEMORY_NAMES.map((name) => memory[name]).join('|')}|`
+  return `${text}${more ? '+' : ''}${first}`
+}
+
+/** Names with their places, and how many there are. */
+export function places<Name extends string>(
+  names: readonly Name[],
+  first: 0 | 1,
+): Record<Name, number> & { size: number } {
+  const all = Object.fromEntries(names.map((name, n) => [name, n + first])) as Record<Name, number>
+  return { ...all, size: names.length }
+}
+
+/** The keys of one partition, for TypeScript. */
+export const keysOf = (tag: string) => ({
+  tag,
+  epoch: `${tag}:${KEY.epoch}`,
+  count: (partitions: number | string) => `${tag}:${KEY.partitions}${partitions}`,
+  due: `${tag}:${KEY.due}`,
+  inFlight: `${tag}:${KEY.inFlight}`,
+  secondary: `${tag}:${KEY.secondary}`,
+  queues: `${tag}:${KEY.queues}`,
+  leases: `${tag}:${KEY.leases}`,
+  lanes: `${tag}:${KEY.lanes}`,
+  changed: `${tag}:${KEY.changed}`,
+  outcomes: `${tag}:${KEY.outcomes}`,
+  outbox: `${tag}:${KEY.outbox}`,
+  operations: `${tag}:${KEY.operations}`,
+  counts: `${tag}:${KEY.counts}`,
+  wake: `${tag}:${KEY.wake}`,
+  spent: `${tag}:${KEY.spent}`,
+  moved: `${tag}:${KEY.moved}`,
+  list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
+  body: (hash: string) => `${tag}:${KEY.body}${hash}`,
+  origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
+  ids: (bucket: string) => `${tag}:${KEY.ids}${bucket}`,
+  /** what came in by another partition's queue, once it is parked */
+  mark: (name: string) => `${tag}:${KEY.mark}${name}`,
+})
+export type Keys = ReturnType<typeof keysOf>
+
+/** The partitions' tags in order: a list. */
+export const PARTITIONS_KEY = 'decorum:partitions'
+/** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
+export const RETIRED_KEY = '{decorum:partitions}:retired'
+/** The operator vouches that this Redis has never held a ledger, so nothing can be on the wire. The first process that opens a ledger drops it. */
+export const NEW_KEY = '{decorum:partitions}:new'
+/** The lock of a change of partitions, and how many changes have begun. */
+export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'
+export const CHANGES_KEY = '{decorum:partitions}:changes'
+
+/** The mark of an outbox entry's candidate that was parked, in whichever partition its host lives. */
+export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`
+
+/** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */
+export const laneName = (agent: string, origin: string): string => `${agent} ${origin}`
+
+export function readLaneName(name: string): { agent: string; origin: string } {
+  const blank = name.indexOf(' ')
+  return { agent: name.slice(0, blank), origin: name.slice(blank + 1) }
+}

@@ -1,0 +1,40 @@
+--- @include "lib/origin"
+--[[
+  back-off: an origin asked for less (429, 503), or its connections failed. There is one escalation per incident, however many agents
+  see it: an exchange that was started before the origin was closed only extends the back-off.
+  What the completion says of the load (LOAD in calls.ts): 'asked-for-less' or 'no-answer', jitter in [0, 1), Retry-After in ms or ''.
+  The jitter only lengthens a back-off.
+]]
+local FIRST, LONGEST, QUIET = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs]), tonumber(ARGV[ARG.backOffQuietMs])
+
+local function backOff(origin, load, startedAt, ended)
+  local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
+  local key = originKey(origin)
+  local known = call('HMGET', key, FIELD.backOffUntil, FIELD.incidents, FIELD.failures)
+  --[[rule:a-back-off-is-noted]] noteChange(origin) --[[end]]
+  local till, incidents, failures = tonumber(known[1] or '0'), tonumber(known[2] or '0'), tonumber(known[3] or '0')
+  local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
+  local length
+  if kind == 'no-answer' then
+    if isAnother then
+      failures = failures + 1
+      call('HSET', key, FIELD.failures, failures)
+    end
+    -- One lost connection says nothing about the origin.
+    if failures >= 2 then length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST) end
+  else
+    if isAnother then
+      incidents = --[[rule:incidents-are-forgotten]] (till > 0 and now - till > QUIET) and 1 or incidents + 1 --[[end]]
+      call('HSET', key, FIELD.incidents, incidents)
+    end
+    if failures > 0 then call('HDEL', key, FIELD.failures) end -- it did answer
+    length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
+    if retryAfter ~= '' then length = tonumber(retryAfter) end
+  end
+  if length then
+    till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]]))
+    call('HSET', key, FIELD.backOffUntil, ms(till))
+  end
+  local life = math.ceil(math.max(till - now, 0) + QUIET)
+  if call('PTTL', key) < life then call('PEXPIRE', key, life) end
+end

@@ -1,0 +1,92 @@
+--- @include "lib/clock"
+--[[
+  epoch: what every call does first. An epoch is one life of a Redis: it ends when Redis restarts, forgets, or its clock leaps. When
+  one begins, nothing is granted until every request that may be on the wire has ended (`holdUntil`).
+  Refuses a caller that knows another layout or another number of partitions.
+]]
+local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
+local epochId
+local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
+
+-- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
+-- lost. Everything is held then, so a little too much does no harm.
+local function raiseTime(vouched)
+  if not vouched or vouched <= now + STEP_MS then return end
+  --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
+  call('HSET', KEYS[1], EPOCH.shift, ms(shift))
+end
+
+-- One run of Redis: its replication id is new with each start and each time that a replica takes over. run_id would be the old one
+-- again after a fail-back to a server that never stopped.
+local function currentRun()
+  return string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or string.match(call('INFO', 'server'), 'run_id:(%w+)')
+end
+
+local function openEpoch()
+  local vouched = tonumber(ARGV[ARG.time])
+  if vouched or ARGV[ARG.time] == '' then
+    local t = call('TIME')
+    now = t[1] * 1000 + t[2] / 1000
+  else -- tests: 'now/vouched', and now stands for TIME
+    local time, most = string.match(ARGV[ARG.time], '^(.*)/(.*)$')
+    now, vouched = tonumber(time), tonumber(most)
+  end
+  local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt = unpack(call('HMGET', KEYS[1],
+    EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced,
+    EPOCH.shift, EPOCH.doubt))
+  if layout ~= LAYOUT.version and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
+  if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end
+  local thisRun = currentRun()
+  local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
+  shift = tonumber(storedShift or '0')
+  now = now + shift
+  holdUntil = tonumber(hold or '0')
+  epochId, restartAnnounced = id, announced == '1'
+  if last and (doubt or now > last + STEP_MS or now < last - STEP_MS) then
+    local before, left = shift, nil
+    -- After a restart that was announced no lease is left, so the time of Redis is taken as it is.
+    left, leap = judgeClock(last, vouched, doubt, restartAnnounced and run ~= thisRun)
+    if shift ~= before or left ~= (doubt or '') then
+      call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.doubt, left, EPOCH.holdUntil, ms(holdUntil))
+      if left == '' then call('HDEL', KEYS[1], EPOCH.doubt) end
+    end
+    -- Nothing is granted while it is in doubt what time it is.
+    inDoubt = left ~= '' and redis.error_reply('DOUBT the clock of Redis has leapt, or no process has called for a while')
+    if --[[rule:nothing-is-granted-in-doubt]] inDoubt --[[end]] then
+      holdUntil = math.max(holdUntil, tonumber(string.match(left, '|(.*)|')) + DOUBT_MS)
+    end
+  elseif --[[rule:time-never-runs-back]] last and last > now --[[end]] then now = last end
+  if --[[rule:a-restart-or-a-leap-is-an-epoch]] run ~= thisRun or leap --[[end]] then
+    local wait, why = holdMs, leap
+    if not run then
+      why = restartAnnounced and 'new' or 'empty'
+      if --[[rule:an-empty-ledger-is-not-new]] restartAnnounced and known == '' --[[end]] then wait = FIRST_HOLD_MS end
+    elseif run ~= thisRun then
+      why = restartAnnounced and 'announced' or 'restart'
+      if restartAnnounced then wait = 0 end
+    end
+    raiseTime(vouched)
+    local previous = id or ''
+    epochId = string.format('%.0f', math.max(now * 1000, (tonumber(previous) or 0) + 1))
+    holdUntil = math.max(holdUntil, now + wait)
+    call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why, EPOCH.now, ms(now),
+      EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, LAYOUT.version)
+    if run ~= thisRun then
+      call('HDEL', KEYS[1], EPOCH.restartAnnounced)
+      restartAnnounced = false
+    end
+  elseif --[[rule:another-epoch-is-heard]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
+    -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the wire.
+    raiseTime(vouched)
+    holdUntil = math.max(holdUntil, now + holdMs)
+    call('HSET', KEYS[1], EPOCH.now, ms(now), EPOCH.holdUntil, ms(holdUntil))
+  else
+    call('HSET', KEYS[1], EPOCH.now, ms(now))
+  end
+  if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end -- scripts.ts takes the shift off again
+end
+
+local refused = openEpoch()
+if refused then return refused end
+
+local function reply(...) return { epochId, ms(now), ... } end

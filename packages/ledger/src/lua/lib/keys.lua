@@ -1,0 +1,45 @@
+--[[
+  keys: what every script is called with, and the keys that it reads and writes.
+
+  A script is a verb (verbs/) and the parts that it includes (lib/). script-text.ts puts them together: each part once, and every
+  name such as KEY.due, FIELD.version or ARG.limit is replaced by the text or number that layout.ts or calls.ts gives it.
+
+  KEYS[1]  {tag}:epoch   hash, its fields are EPOCH in layout.ts. The names of all other keys are built from its tag.
+  KEYS[2]  {tag}:of:<n>  never exists (layout.ts says why). n is the number of partitions that the caller knows of.
+  ARGV     three arguments of every verb (EVERY_CALL in calls.ts), then those of the verb itself
+  Returns  every reply begins with the epoch and the ledger's time (`reply`)
+
+  Keys of a partition, each behind its tag:
+    due          zset   lane → instant from which it may be reserved
+    inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later the end of the lease
+    secondary    zset   lane → instant at which its secondary lease ends (secondary.lua)
+    queues       hash   lane → who waits for a secondary lease of it (secondary.lua)
+    leases       hash   lane → its lease, packed (lease.lua)
+    lanes        hash   lane → what it remembers, and its first URL (lane.lua)
+    q:<lane>     list   URLs of priority normal behind the first one
+    h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
+    o:<origin>   hash   what is known of an origin; its fields are FIELD in layout.ts
+    changed      zset   origin → the latest fence handed out when one of its gates changed
+    ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets
+    mark:<…>     what was parked already
+    b:<hash>     a robots.txt body;  spent, spent-beyond, and both with :<domain>: what was used of the budgets of bodies
+    outcomes     stream of outcomes;  outbox: stream of the candidates that redirects gave;  operations: what operators did
+    counts       hash   name → how often since the beginning
+    fleet        zset   process → instant at which it is forgotten
+    wake         channel, told when a lane becomes due before all others
+
+  A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), with three decimals.
+]]
+-- Redis would look globals up by name each time.
+local KEYS, ARGV, call, tonumber, unpack, string, math = KEYS, ARGV, redis.call, tonumber, unpack, string, math
+local TAG = string.sub(KEYS[1], 1, -1 - #KEY.epoch)
+local DUE, INFLIGHT, SECONDARY = TAG .. KEY.due, TAG .. KEY.inFlight, TAG .. KEY.secondary
+local LEASES, LANES, QUEUES = TAG .. KEY.leases, TAG .. KEY.lanes, TAG .. KEY.queues
+local OUTCOMES, COUNTS = TAG .. KEY.outcomes, TAG .. KEY.counts
+
+local function originKey(origin) return TAG .. KEY.origin .. origin end
+local function highList(lane) return TAG .. KEY.high .. lane end
+local function normalList(lane) return TAG .. KEY.normal .. lane end
+
+local function agentOf(lane) return string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1) end
+local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, true) + 1) end

@@ -1,0 +1,101 @@
+--- @include "lib/writes"
+--[[
+  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
+  entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
+  in front when more may stand in the list q.
+]]
+local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
+local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
+local NOTHING = string.rep('|', MEMORY.size + 1)
+local memories, firsts = {}, {} -- lane → its memory or false, its first URL or false; nil when it was not read
+local lanesTouched = {}
+
+local function keepRecord(lane, record)
+  if not record then memories[lane], firsts[lane] = false, false
+  elseif string.byte(record) ~= BAR then memories[lane], firsts[lane] = false, record
+  else
+    local parts = { string.match(record, MEMORY.pattern) }
+    local first = table.remove(parts)
+    memories[lane], firsts[lane] = parts, first ~= '' and first
+  end
+end
+local function readLanes(lanes)
+  if #lanes == 0 then return end
+  local found = call('HMGET', LANES, unpack(lanes))
+  for i = 1, #lanes do keepRecord(lanes[i], found[i]) end
+end
+local function needLane(lane)
+  if memories[lane] == nil then keepRecord(lane, call('HGET', LANES, lane)) end
+end
+
+-- What a lane remembers, to read: one text for each name of MEMORY, '' for what it does not remember.
+local function memoryOf(lane)
+  needLane(lane)
+  return memories[lane] or BLANK
+end
+-- The same to change; it is written at the end.
+local function changeMemory(lane)
+  needLane(lane)
+  local memory = memories[lane]
+  if not memory then
+    memory = { MEMORY.none }
+    memories[lane] = memory
+  end
+  lanesTouched[#lanesTouched + 1] = lane
+  return memory
+end
+local function forgetMemory(lane)
+  needLane(lane)
+  if memories[lane] then
+    memories[lane] = false
+    lanesTouched[#lanesTouched + 1] = lane
+  end
+end
+
+-- The first URL of the list q, and whether more may stand behind it; nil when there is none.
+local function firstOf(lane)
+  needLane(lane)
+  local first = firsts[lane]
+  if not first then return nil end
+  if string.byte(first) == PLUS then return string.sub(first, 2), true end
+  return first, false
+end
+local function setFirst(lane, url, more)
+  needLane(lane)
+  firsts[lane] = url and (more and '+' .. url or url) or false
+  lanesTouched[#lanesTouched + 1] = lane
+end
+
+local function hasWork(lane)
+  if firstOf(lane) then return true end
+  return --[[rule:high-urls-are-work]] memoryOf(lane)[MEMORY.hasHigh] ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
+end
+
+-- One more request was made for the URL at the head of a list.
+local function countAttempt(lane, list)
+  local memory = changeMemory(lane)
+  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
+  memory[MEMORY.list] = list
+end
+
+-- Gives a lane back: it is due at its own time; or later, when a gate holds it until then, and then it remembers its own time for
+-- whoever wakes it before.
+local function giveBack(lane, ownDue, till, heldBy)
+  if till and till > ownDue then
+    local memory = changeMemory(lane)
+    memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
+    setDue(lane, till)
+  else
+    setDue(lane, ownDue)
+  end
+end
+
+local function laneRecord(lane)
+  local memory, first = memories[lane], firsts[lane]
+  if memory then
+    local text = '|' .. table.concat(memory, '|') .. '|'
+    if text ~= NOTHING then return first and text .. first or text end
+  end
+  return first
+end
+flushes[#flushes + 1] = function() writeAll(LANES, lanesTouched, laneRecord) end

@@ -1,0 +1,182 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/origin"
+--[[
+  secondary: a lease of a lane for a request that none of that lane's URLs asked for: the hop of a robots.txt into another origin
+  (KIND.hop), or a request of another lane that shares this one's pace (KIND.paceGroup, docs/decisions/0012-pace-groups.md). It
+  is one request at a time, then a delay, like any other.
+
+  A request that finds the lane closed, or others waiting for it, is put into the lane's queue and told when to come again: first
+  come, first served. The lane's own URLs have a place in that queue like everybody else.
+
+  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was told; then those that wait, in
+                      order: when each was told to come, and the lane it belongs to. The hash ends two hours after its last change.
+]]
+local LONGEST_WAIT_MS = 3600000 -- a request that would wait longer asks again: URLs end by their own expiry, not by a queue
+local LEAST_STEP_MS = 50
+local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
+local MOST_WAITING = 32 -- more are told a time and get no place
+local acquired, acquiredEnds = {}, {}
+local fence -- the latest one that this call has handed out
+
+local function nextFence()
+  fence = math.max(fence or lastFence(), math.floor(now * 1000)) + 1
+  return string.format('%.0f', fence)
+end
+
+-- What secondary leases need of these lanes, read at once.
+local dueSeen, queueRead = {}, {}
+local function readForSecondary(lanes)
+  if #lanes == 0 then return end
+  readLeases(lanes)
+  readLanes(lanes)
+  local queues = call('HMGET', QUEUES, unpack(lanes))
+  local due = call('ZMSCORE', DUE, unpack(lanes))
+  for i = 1, #lanes do queueRead[lanes[i]], dueSeen[lanes[i]] = queues[i], due[i] end
+end
+local function dueOf(lane) return tonumber(dueRead[lane] or dueSeen[lane]) end
+
+local function placeIn(queue, name)
+  for i = 1, #queue do if queue[i].name == name then return i end end
+end
+
+-- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in turn.
+local function queueOf(lane, asker, ownWaits, step)
+  local queue, last, text = {}, 0, queueRead[lane]
+  if not text then return queue, last end
+  local grace = math.max(step, LEAST_GRACE_MS)
+  last = tonumber(string.match(text, '^[^|]*'))
+  for at, name in string.gmatch(text, '|(%S+) ([^|]*)') do
+    at = tonumber(at)
+    local waits = true
+    if name == lane then
+      waits = ownWaits
+      at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, they come when that has ended
+    end
+    if waits and (--[[rule:a-missed-place-is-lost]] name == asker or at + grace >= now --[[end]]) then
+      queue[#queue + 1] = { name = name, at = at }
+    end
+  end
+  return queue, last
+end
+local function keepQueue(lane, queue, last)
+  if #queue == 0 and last <= now then
+    if queueRead[lane] then call('HDEL', QUEUES, lane) end
+    queueRead[lane] = false
+    return
+  end
+  local text = {}
+  for i = 1, #queue do
+    last = math.max(last, queue[i].at)
+    text[i + 1] = ms(queue[i].at) .. ' ' .. queue[i].name
+  end
+  text[1] = ms(last)
+  queueRead[lane] = table.concat(text, '|')
+  call('HSET', QUEUES, lane, queueRead[lane])
+  call('PEXPIRE', QUEUES, 2 * LONGEST_WAIT_MS)
+end
+
+-- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to come again.
+local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
+  local place = placeIn(queue, asker)
+  if not place and asker ~= '' and #queue < MOST_WAITING then
+    place = #queue + 1
+    queue[place] = { name = asker }
+  end
+  local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
+  at = math.min(at, now + LONGEST_WAIT_MS)
+  if place then queue[place].at = at end
+  --[[rule:own-urls-have-a-place]] if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end --[[end]]
+  local own = placeIn(queue, lane)
+  if own then
+    local lease = leaseOf(lane)
+    queue[own].at = opens + (own - 1) * step
+    if not lease then
+      local memory = changeMemory(lane)
+      memory[MEMORY.ownDue], memory[MEMORY.heldBy] = queue[own].at > ownDue and ms(ownDue) or '', GATE.paceGroup
+      setDue(lane, math.max(queue[own].at, ownDue))
+    elseif isSecondary(lease[LEASE.kind]) then
+      lease[LEASE.turnsAhead] = own - 1
+      touchLease(lane)
+    end
+  end
+  keepQueue(lane, queue, math.max(last, at))
+  return at
+end
+
+-- One place is enough: the request leaves the queues of the other lanes that it might have had.
+local function leaveOtherQueues(lanes, lane, asker, step)
+  if asker == '' then return end
+  for k = 1, #lanes do
+    local other = lanes[k]
+    if other ~= lane and queueRead[other] and string.find(queueRead[other], ' ' .. asker, 1, true) then
+      local rest, latest = queueOf(other, asker, true, step)
+      local place = placeIn(rest, asker)
+      if place then table.remove(rest, place) end
+      keepQueue(other, rest, latest)
+    end
+  end
+end
+
+-- The first of these lanes (readForSecondary) that is due, or will be within `ahead`, and for which no earlier request waits, is
+-- leased: returns the fence, the instant at which it opens, and the delay owed. None: nil and the instant to come again.
+local function acquire(lanes, kind, delay, leaseMs, ahead, asker)
+  local best
+  local step = math.max(delay, LEAST_STEP_MS)
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    local backOffUntil, pausedUntil, blockedUntil, overrideDelay, overrideUntil, knownDelay = unpack(call('HMGET',
+      originKey(originOf(lane)), FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.overrideDelay,
+      FIELD.overrideUntil, FIELD.delayOf .. agentOf(lane)))
+    -- A block ends the URLs of its own origin only: other origins of a pace group go on.
+    local closed = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'),
+      kind == KIND.hop and tonumber(blockedUntil or '0') or 0)
+    local memory = memoryOf(lane)
+    local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
+    local ownDue = tonumber(kept) or dueOf(lane) or 0
+    local held = leaseOf(lane)
+    -- Its own URLs wait like others, unless one of them is in flight or another gate holds them.
+    local ownWaits = (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
+    local queue, last = queueOf(lane, asker, ownWaits and heldBy == GATE.paceGroup, step)
+    local place = placeIn(queue, asker)
+    local isFirst = true
+    for k = 1, (place or #queue + 1) - 1 do
+      isFirst = --[[rule:first-come-first-served]] isFirst and queue[k].at > now + step --[[end]]
+    end
+    if isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and closed <= now and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]] then
+      local f = nextFence()
+      local least = --[[rule:an-override-binds-secondary-leases]] isAhead(overrideUntil) and tonumber(overrideDelay) or 0 --[[end]]
+      local owed = --[[rule:a-secondary-lease-owes-the-known-delay]] ms(math.max(delay, tonumber(knownDelay or '0'), least)) --[[end]]
+      if place then table.remove(queue, place) end
+      if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = now + delay } end
+      keepQueue(lane, queue, last)
+      leaveOtherQueues(lanes, lane, asker, step)
+      -- What wakes the lane later must not find its due time from before this lease.
+      if kept ~= '' or ownWaits then
+        local changed = changeMemory(lane)
+        changed[MEMORY.ownDue] = ''
+        if ownWaits then changed[MEMORY.heldBy] = GATE.paceGroup end
+      end
+      local own = placeIn(queue, lane)
+      local lease = newLease(lane, f, LIST.normal, --[[rule:an-unused-secondary-lease-keeps-the-due-time]] ownDue --[[end]])
+      lease[LEASE.kind], lease[LEASE.startedAt], lease[LEASE.delayMs], lease[LEASE.leastDelayMs] = kind, now, owed, least
+      if own then lease[LEASE.turnsAhead] = own - 1 end
+      acquired[#acquired + 1] = lane
+      acquiredEnds[#acquiredEnds + 1] = now + leaseMs; acquiredEnds[#acquiredEnds + 1] = lane
+      return f, math.max(ownDue, now), owed
+    end
+    local opens = math.max(closed, held and now + math.max(held[LEASE.delayMs], delay) or ownDue, now)
+    if not best or opens < best[3] then best = { lane, asker, opens, ownDue, ownWaits, queue, last, step } end
+  end
+  return nil, waitFor(unpack(best))
+end
+
+-- After flush: a lane with a secondary lease is neither due nor in flight for its own URLs.
+local function flushSecondary()
+  if #acquired == 0 then return end
+  granted()
+  call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', fence))
+  call('ZREM', DUE, unpack(acquired))
+  call('ZREM', INFLIGHT, unpack(acquired)) -- given back earlier in the same call
+  call('ZADD', SECONDARY, unpack(acquiredEnds))
+end

@@ -1,0 +1,28 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/origin"
+--[[
+  view: a lane and an origin as the views show them. These verbs only read, and every part is O(1), O(log n) or bounded.
+  A lane is LANE_ROW in calls.ts. An origin is how many texts follow, and then its fields and their values by turns.
+]]
+local out = reply()
+
+local function showOrigin(origin)
+  local fields = call('HGETALL', originKey(origin))
+  out[#out + 1] = tostring(#fields)
+  for _, value in ipairs(fields) do out[#out + 1] = value end
+end
+
+local function showLane(lane)
+  local memory, first, lease = memoryOf(lane), firstOf(lane), leaseOf(lane)
+  local list = memory[MEMORY.list]
+  local high, normal = call('LLEN', highList(lane)), first and 1 + call('LLEN', normalList(lane)) or 0
+  if list == '' then list = high > 0 and LIST.high or LIST.normal end
+  local head = list == LIST.normal and first or call('LINDEX', list == LIST.high and highList(lane) or normalList(lane), 0)
+  local at = #out
+  out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(high + normal)
+  out[at + LANE_ROW.due] = call('ZSCORE', DUE, lane) or ''
+  out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
+  out[at + LANE_ROW.attempts], out[at + LANE_ROW.heldBy] = memory[MEMORY.attempts], memory[MEMORY.heldBy]
+  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list
+end

@@ -1,0 +1,45 @@
+--- @include "lib/epoch"
+--[[
+  writes: what a call reads of many lanes is one command, and so is what it writes: writes are gathered, and `flush` sends them at the
+  end. A redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md). A lane that comes twice in one
+  call sees its own first turn.
+]]
+local counted = {}
+local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
+
+local dueWrites = {}
+local dueRead = {} -- lane → instant written by this call
+local soonest -- the earliest of these instants: dispatchers are woken when it comes before all others
+local function setDue(lane, instant)
+  local n = #dueWrites
+  dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
+  dueRead[lane] = instant
+  if not soonest or instant < soonest then soonest = instant end
+end
+
+-- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing, which are returned.
+local function writeAll(key, lanes, recordOf)
+  local writes, dropped, w, d = {}, {}, 0, 0
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    local record = recordOf(lane)
+    if record then writes[w + 1], writes[w + 2], w = lane, record, w + 2 else d = d + 1; dropped[d] = lane end
+  end
+  if w > 0 then call('HSET', key, unpack(writes)) end
+  if d > 0 then call('HDEL', key, unpack(dropped)) end
+  return dropped
+end
+
+-- What lane.lua and lease.lua have gathered; each includes itself here.
+local flushes = {}
+
+-- Every verb that writes ends with this.
+local function flush()
+  for i = 1, #flushes do flushes[i]() end
+  for name, n in pairs(counted) do call('HINCRBY', COUNTS, name, n) end
+  if soonest then
+    local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+    call('ZADD', DUE, unpack(dueWrites))
+    if not first or soonest < tonumber(first) then call('PUBLISH', TAG .. KEY.wake, ms(soonest)) end
+  end
+end

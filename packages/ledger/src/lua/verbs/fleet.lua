@@ -1,0 +1,12 @@
+--- @include "lib/epoch"
+--[[
+  fleet: which processes run. Each announces itself once a second, and is forgotten when its life is over.
+  ARGV    ARGS.fleet in calls.ts. member is 'role id slots', or '' to read only; a life of 0 ms says goodbye.
+  Returns how many leases there are, then members
+]]
+local key, member, life = TAG .. KEY.fleet, ARGV[ARG.member], tonumber(ARGV[ARG.lifeMs])
+call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
+if member ~= '' then
+  if life > 0 then call('ZADD', key, ms(now + life), member) else call('ZREM', key, member) end
+end
+return reply(tostring(call('ZCARD', INFLIGHT)), unpack(call('ZRANGE', key, 0, 999)))

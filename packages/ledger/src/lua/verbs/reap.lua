@@ -1,0 +1,65 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/origin"
+--[[
+  reap: ends the leases whose time is over, at most 200 a call, and as many secondary leases.
+  ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still be sending.
+  Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose fetcher is
+          gone REAPED_FETCH in calls.ts
+  Keeps   the URL stays at the head of its lane. A started lease counts an attempt, a reservation counts nothing.
+]]
+local BATCH = 200
+local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
+local quarantine = tonumber(ARGV[ARG.quarantineMs])
+local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
+local own = #found
+local secondary = call('ZRANGE', --[[rule:secondary-leases-end]] SECONDARY --[[end]], '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
+for _, lane in ipairs(secondary) do found[#found + 1] = lane end
+local startedCount, reservedCount = 0, 0
+local later = {} -- lanes found by the end of their reservation, and when their lease really ends
+local fetches = {}
+readLeases(found)
+readLanes(found)
+
+-- A lease that was started: its request may have been sent, or may still be.
+local function endStarted(lane, lease)
+  local fetchFence, version, state, stateEnds = unpack(call('HMGET', originKey(originOf(lane)), FIELD.fetchFence, FIELD.version,
+    FIELD.robotsState, FIELD.robotsStateEnds))
+  setDue(lane, now + owedBy(lease) + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]])
+  local kind = lease[LEASE.kind]
+  if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then countAttempt(lane, lease[LEASE.list])
+  elseif --[[rule:robots-leases-alone-are-told]] kind == KIND.robots and --[[end]] fetchFence == lease[LEASE.fence] then
+    local at = #fetches
+    fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, fetchFence
+    fetches[at + REAPED_FETCH.version], fetches[at + REAPED_FETCH.state] = version or '0', stateOf(state, stateEnds)
+  end -- with any other kind no rules were asked for: the robots fetch ends by its own time
+end
+
+for i = 1, #found do
+  local lane = found[i]
+  local lease = leaseOf(lane)
+  if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
+    later[#later + 1] = lease[LEASE.ends]; later[#later + 1] = lane -- it is looked at once more, when it ends
+  else
+    endLease(lane, i > own and KIND.paceGroup or lease and lease[LEASE.kind])
+    if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude
+    elseif isStarted(lease) then
+      startedCount = startedCount + 1
+      endStarted(lane, lease)
+    else
+      reservedCount = reservedCount + 1
+      setDue(lane, --[[rule:a-reaped-reservation-keeps-its-due-time]] math.max(lease[LEASE.notBefore], now) --[[end]])
+    end
+  end
+end
+if #later > 0 then call('ZADD', INFLIGHT, unpack(later)) end
+call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
+-- Queues that no request came to any more, a few at a time.
+local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')
+for i = 1, #queues, 2 do
+  if tonumber(string.match(queues[i + 1], '^[^|]*')) + FORGOTTEN_MS < now then call('HDEL', QUEUES, queues[i]) end
+end
+count('reaped', startedCount)
+count('reaped-reserved', reservedCount)
+flush()
+return reply(tostring(startedCount), tostring(reservedCount), #found >= BATCH and '1' or '', unpack(fetches))

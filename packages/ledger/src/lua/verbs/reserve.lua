@@ -1,0 +1,155 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/origin"
+--[[
+  reserve: claims lanes that are due, or says how long to wait.
+  ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever gate holds it: an
+          operator drops what is pending there.
+  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to come again, '' when
+          nothing is pending. Facts are FACT in calls.ts, those from FACT.heldBy on only where one of them is not ''.
+  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is dropped here.
+          A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and `more` says so.
+]]
+local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
+if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
+if call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
+local room = tonumber(ARGV[ARG.inFlightLimit]) - call('ZCARD', INFLIGHT)
+local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
+if limit <= 0 then return reply('slots-full', '') end
+local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
+local namedLane, namedList = ARGV[ARG.lane], ARGV[ARG.list]
+local isNamed = namedLane ~= ''
+local lanes, dueLater = {}, {} -- dueLater: place in lanes → instant at which it is due, of those that are not due yet
+if isNamed then
+  local due = call('ZSCORE', DUE, namedLane)
+  if due then lanes[1], dueLater[1] = namedLane, math.max(tonumber(due), now) end
+else
+  -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
+  lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
+  local later = limit > #lanes and aheadMs > 0
+    and call('ZRANGE', DUE, '(' .. ms(now), ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, limit - #lanes, 'WITHSCORES') or {}
+  for i = 1, #later, 2 do
+    lanes[#lanes + 1] = later[i]
+    dueLater[#lanes] = tonumber(later[i + 1])
+  end
+end
+local function nothingDue()
+  local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+  return reply('nothing-due', first and ms(math.max(0, tonumber(first) - now)) or '')
+end
+if #lanes == 0 then return nothingDue() end
+
+local out = reply('reserved', #lanes == limit and '1' or '0')
+local fence = math.max(lastFence(), --[[rule:fences-rise-after-a-loss]] math.floor(now * 1000) --[[end]])
+local gone, reserved, bytes = {}, {}, 0
+local ends = ms(now + tonumber(ARGV[ARG.reserveMs]))
+local function urlsOf(list, lane)
+  if list == LIST.high then return call('LRANGE', highList(lane), 0, peek - 1) end
+  local first, more = firstOf(lane)
+  if not (more and peek > 1) then return { first } end
+  local urls = call('LRANGE', normalList(lane), 0, peek - 2)
+  table.insert(urls, 1, first)
+  return urls
+end
+
+readLanes(lanes)
+local nowText = ms(now)
+local facts = {}
+for i = 1, #lanes do
+  if bytes > MOST_BYTES then out[REPLY.more] = '1' break end
+  local lane, due = lanes[i], dueLater[i]
+  local dueText = due and ms(due) or nowText
+  if not due then due = now end
+  local attempts, list, ownDue, heldBy = '', LIST.normal, '', ''
+  local hasHigh = false
+  if memories[lane] then
+    local memory = memories[lane]
+    attempts, list, ownDue, heldBy = memory[MEMORY.attempts], memory[MEMORY.list], memory[MEMORY.ownDue], memory[MEMORY.heldBy]
+    hasHigh = memory[MEMORY.hasHigh] ~= ''
+  end
+  local urls
+  if namedList ~= '' then
+    if list ~= namedList then attempts = '' end -- the attempts were made for the head of the other list
+    list = namedList; urls = urlsOf(list, lane)
+  elseif --[[rule:a-tried-head-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
+  else
+    list = LIST.high
+    urls = hasHigh and urlsOf(list, lane) or {}
+    if #urls == 0 then
+      if hasHigh then
+        local memory = changeMemory(lane)
+        memory[MEMORY.list], memory[MEMORY.hasHigh] = '', ''
+      end
+      list = LIST.normal; urls = urlsOf(list, lane)
+    end
+  end
+  local n = #urls
+  if n == 0 then
+    if --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then gone[#gone + 1] = lane; forgetMemory(lane) end
+  else
+    local key = originKey(originOf(lane))
+    local state, version, allOpen, delay = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
+      FIELD.delayOf .. agentOf(lane)))
+    local fetchFence, fetchUntil, backOffUntil, pausedUntil, blockedUntil, blockReason, refetchVersion, failures, overrideDelay,
+      stateEnds, overrideUntil
+    if not allOpen then -- reading each gate costs three times as much as seeing that all stand open
+      state, version, fetchFence, fetchUntil, backOffUntil, pausedUntil, blockedUntil, blockReason, refetchVersion, failures,
+        overrideDelay, stateEnds, overrideUntil = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.fetchFence,
+        FIELD.fetchUntil, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.blockReason, FIELD.refetchVersion,
+        FIELD.failures, FIELD.overrideDelay, FIELD.robotsStateEnds, FIELD.overrideUntil))
+      state = stateOf(state, stateEnds)
+      if isAhead(overrideUntil) and tonumber(overrideDelay) > (tonumber(delay) or 0) then delay = overrideDelay end
+    end
+    version = version or '0'
+    local blocked = isAhead(blockedUntil)
+    local closedUntil, isPaused = 0, false
+    if backOffUntil or pausedUntil then
+      local backOff, pause = tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0')
+      closedUntil, isPaused = math.max(backOff, pause), pause >= backOff
+    end
+    -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
+    local expires = closedUntil > now
+      and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
+    if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not blocked and not isNamed then
+      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, math.min(closedUntil, expires), isPaused and GATE.paused or GATE.backOff)
+    else
+      if ownDue ~= '' and not isNamed then
+        local memory = changeMemory(lane)
+        memory[MEMORY.ownDue] = ''
+        if attempts == '' then memory[MEMORY.list] = '' end
+      end
+      fence = fence + 1
+      local f = string.format('%d', fence)
+      gone[#gone + 1] = lane
+      reserved[#reserved + 1] = ends; reserved[#reserved + 1] = lane
+      local lease = newLease(lane, f, list, due)
+      if not (--[[rule:open-gates-only-are-relied-on]] fetchFence or backOffUntil or pausedUntil or blockedUntil or failures or overrideDelay --[[end]]) then
+        lease[LEASE.version] = version
+      end
+      local refetch = refetchVersion == version
+      facts[FACT.fence], facts[FACT.notBefore], facts[FACT.attempts], facts[FACT.list] = f, dueText, attempts == '' and '0' or attempts, list
+      facts[FACT.version], facts[FACT.urls], facts[FACT.delayMs] = version, n, delay or ''
+      local last = FACT.delayMs
+      if heldBy ~= '' or closedUntil > now or fetchFence or refetch or blocked then
+        facts[FACT.heldBy], facts[FACT.closedUntil] = heldBy, closedUntil > now and ms(closedUntil) or ''
+        facts[FACT.fetchFence], facts[FACT.fetchUntil] = fetchFence or '', fetchUntil or ''
+        facts[FACT.refetch], facts[FACT.blocked] = refetch and '1' or '', blocked and '.' .. (blockReason or '') or ''
+        last = FACT.blocked
+      end
+      local at = #out
+      out[at + 1], out[at + 2], out[at + 3] = lane, table.concat(facts, '|', 1, last), state or ''
+      for h = 1, n do
+        out[at + 3 + h] = urls[h]
+        bytes = bytes + #urls[h]
+      end
+    end
+  end
+end
+if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
+if #reserved > 0 then
+  call('ZADD', INFLIGHT, unpack(reserved))
+  call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', fence))
+end
+flush()
+if #reserved == 0 then return nothingDue() end -- only empty or closed lanes, which coming again at once would find again
+return out

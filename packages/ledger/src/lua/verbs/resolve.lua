@@ -1,0 +1,60 @@
+--- @include "lib/lease"
+--- @include "lib/leaving"
+--- @include "lib/origin"
+--[[
+  resolve: what becomes of a lease under which no exchange took place, and outcomes of URLs that leave without one.
+  ARGV    per lane RESOLUTION in calls.ts, then its items of LEAVING. `next` is
+          keep      the reservation goes on: an order follows
+          release   the lane is due at its own time; also ends a secondary lease that was not used
+          unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so the lane is due
+                    again no sooner than after a request. No attempt is counted.
+          defer     the lane is not due before `till`; `gate` says what holds it
+  Returns per lane 'completed' or 'stale'
+  Keeps   'unused' needs a started lease, the others a reservation. A lease that is not the caller's changes nothing, and is counted.
+]]
+if inDoubt then return inDoubt end
+local lanes, starts = {}, {}
+local i = ARG.items
+while i <= #ARGV do
+  lanes[#lanes + 1], starts[#starts + 1] = ARGV[i + RESOLUTION.lane], i
+  i = i + RESOLUTION.size + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size
+end
+readLeases(lanes)
+readLanes(lanes)
+
+local function mayResolve(lease, next)
+  if --[[rule:only-secondary-leases-are-released-after-start]] next == 'release' and isSecondary(lease[LEASE.kind]) --[[end]] then return true end
+  return --[[rule:the-gateway-resolves-reservations-only]] (next == 'unused') == isStarted(lease) --[[end]]
+end
+
+local function defer(lane, notBefore, till, gate)
+  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
+  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight --[[end]]
+    and call('HEXISTS', originKey(originOf(lane)), FIELD.fetchFence) == 0 then giveBack(lane, notBefore)
+  else giveBack(lane, notBefore, till, gate) end
+end
+
+local out = reply()
+local stale = 0
+for n = 1, #lanes do
+  local lane, i = lanes[n], starts[n]
+  local next, lease = ARGV[i + RESOLUTION.next], leaseOf(lane)
+  if not (lease and --[[rule:resolve-minds-the-fence]] lease[LEASE.fence] == ARGV[i + RESOLUTION.fence] --[[end]] and mayResolve(lease, next)) then
+    stale = stale + 1
+    out[#out + 1] = 'stale'
+  else
+    out[#out + 1] = 'completed'
+    local notBefore, kind = lease[LEASE.notBefore], lease[LEASE.kind]
+    local first = i + RESOLUTION.size
+    local heads = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1)
+    if heads > 0 then dropFirst(lane, lease[LEASE.list], heads) end
+    if next == 'release' then endLease(lane, kind); giveBack(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
+    elseif next == 'unused' then
+      endLease(lane, kind)
+      giveBack(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lease)) --[[end]])
+    elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate]) end
+  end
+end
+count('stale-complete', stale)
+flush()
+return out

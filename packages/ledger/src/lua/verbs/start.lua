@@ -1,0 +1,111 @@
+--- @include "lib/secondary"
+--[[
+  start: turns reservations into leases, right before the first byte is sent. From here on the delay is owed.
+  ARGV    ARGS.start in calls.ts, then per order START_ITEM. The kind is page, robots, or robots-page (a page whose URL is a robots.txt).
+          paceLane is a lane that shares its pace with this one, or ''.
+  Returns per order START_ANSWER, its parts joined by '|':
+          granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
+          early: to be asked again after waitMs; the reservation stands
+          or why it is refused: stale (the lease is not the caller's), startup-hold, rules-changed, back-off (also a pause or a block),
+          robots-in-flight, paced (the pace lane is not due)
+  Keeps   a refused order has given its lane back, unless the lease was not its own. One robots fetch of an origin at a time. A lane
+          and its pace lane are started together or not at all. A lane that is due within aheadMs is granted: the caller waits.
+]]
+local leaseMs, ahead = tonumber(ARGV[ARG.leaseMs]), tonumber(ARGV[ARG.aheadMs])
+local ends = now + leaseMs -- not before the reservation: reap finds it in inflight by the end of that, and looks again
+local lanes, origins, paceLanes = {}, {}, {}
+for i = ARG.items, #ARGV, START_ITEM.size do
+  lanes[#lanes + 1] = ARGV[i + START_ITEM.lane]
+  local paceLane = ARGV[i + START_ITEM.paceLane]
+  if paceLane ~= '' then paceLanes[#paceLanes + 1] = paceLane end
+  origins[#origins + 1] = originOf(ARGV[i + START_ITEM.lane])
+end
+readLeases(lanes)
+readForSecondary(paceLanes)
+local changes, found = {}, call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
+for i = 1, #origins do changes[origins[i]] = found[i] end
+
+-- Fences are whole numbers as text, and are compared as such: reading them as numbers costs more.
+local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), string.rep('9', 20)
+local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
+local function hasNotChanged(origin, fence)
+  local changed = changes[origin]
+  return isAfter(fence, OLDEST) and (--[[rule:a-change-since-the-reservation-counts]] not changed or isAfter(fence, changed) --[[end]])
+end
+local paceFence, paceOpens, paceDelay
+local function isPaceClosed(paceLane, delay, lane)
+  paceFence, paceOpens, paceDelay = acquire({ paceLane }, KIND.paceGroup, delay, leaseMs, ahead, lane)
+  return --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]]
+end
+local answer = {}
+local function grantedAnswer(opens, hasPace)
+  if not hasPace and opens <= now then return 'granted' end
+  answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'granted', ms(math.max(0, opens - now))
+  if not hasPace then return table.concat(answer, '|', 1, START_ANSWER.waitMs) end
+  answer[START_ANSWER.paceFence], answer[START_ANSWER.paceDelayMs] = paceFence, paceDelay
+  return table.concat(answer, '|', 1, START_ANSWER.size)
+end
+
+local started, stale = false, 0
+-- One order: what became of it.
+local function startOne(lane, origin, fence, kind, version, delay, paceLane)
+  local lease = leaseOf(lane)
+  if not (lease and --[[rule:start-minds-the-fence]] lease[LEASE.fence] == fence --[[end]] and --[[rule:a-lease-starts-once]] not isStarted(lease) --[[end]]) then
+    stale = stale + 1
+    return 'stale'
+  end
+  local opens, inForce = lease[LEASE.notBefore], lease[LEASE.version]
+  local fetchFence, fetchUntil, failures
+  local backOff, pause, closedUntil, least = 0, 0, 0, 0
+  if inForce == '' or not hasNotChanged(origin, fence) then
+    local backOffUntil, pausedUntil, blockedUntil, overrideDelay, overrideUntil
+    inForce, backOffUntil, pausedUntil, fetchFence, fetchUntil, failures, blockedUntil, overrideDelay, overrideUntil = unpack(
+      call('HMGET', originKey(origin), FIELD.version, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.fetchFence, FIELD.fetchUntil,
+      FIELD.failures, FIELD.blockedUntil, FIELD.overrideDelay, FIELD.overrideUntil))
+    inForce = inForce or '0'
+    backOff, pause = tonumber(backOffUntil or '0'), math.max(tonumber(pausedUntil or '0'), tonumber(blockedUntil or '0'))
+    closedUntil = math.max(backOff, pause)
+    least = isAhead(overrideUntil) and tonumber(overrideDelay) or 0
+  end
+  if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
+    endLease(lane); giveBack(lane, opens, holdUntil, GATE.laneBusy)
+    return 'startup-hold'
+  elseif --[[rule:start-minds-the-back-off]] closedUntil > now --[[end]] then
+    endLease(lane); giveBack(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff)
+    return 'back-off'
+  elseif --[[rule:start-minds-the-rules]] inForce ~= version --[[end]] then
+    endLease(lane); giveBack(lane, opens)
+    return 'rules-changed'
+  elseif --[[rule:one-robots-fetch-at-a-time]] kind ~= KIND.page --[[end]] and fetchFence and tonumber(fetchUntil) > now then
+    endLease(lane); giveBack(lane, opens, tonumber(fetchUntil), GATE.robotsInFlight)
+    return 'robots-in-flight'
+  elseif --[[rule:start-waits-until-due]] opens > now + ahead --[[end]] then
+    answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(opens - now - ahead)
+    return table.concat(answer, '|', 1, START_ANSWER.waitMs)
+  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(tonumber(delay), least) --[[end]], lane) then
+    endLease(lane); giveBack(lane, opens, paceOpens, GATE.paceGroup)
+    return 'paced'
+  end
+  if paceLane ~= '' then opens = math.max(opens, paceOpens) end
+  started = true
+  lease[LEASE.startedAt], lease[LEASE.delayMs], lease[LEASE.kind], lease[LEASE.failures] = now, tonumber(delay), kind, failures or ''
+  lease[LEASE.leastDelayMs], lease[LEASE.version], lease[LEASE.ends] = least, '', ends
+  touchLease(lane)
+  if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then
+    startRobotsFetch(origin, fence, leaseMs)
+    --[[rule:one-call-sees-its-own-changes]] changes[origin] = LATEST --[[end]]
+  end
+  return grantedAnswer(opens, paceLane ~= '')
+end
+
+local out = reply()
+for n = 1, #lanes do
+  local i = ARG.items + (n - 1) * START_ITEM.size
+  out[#out + 1] = startOne(lanes[n], origins[n], ARGV[i + START_ITEM.fence], ARGV[i + START_ITEM.kind],
+    ARGV[i + START_ITEM.version], ARGV[i + START_ITEM.delayMs], ARGV[i + START_ITEM.paceLane])
+end
+if started then granted() end
+count('stale-start', stale)
+flush()
+flushSecondary()
+return out

@@ -1,0 +1,89 @@
+/** The text of a script: its verb with the parts that it includes, and the names of layout.ts and calls.ts replaced by what they stand for. */
+import { readFileSync } from 'node:fs'
+import * as calls from './calls.ts'
+import { ARGS, EVERY_CALL, type Verb } from './calls.ts'
+import {
+  EPOCH,
+  FIELD,
+  GATE,
+  KEY,
+  KIND,
+  LAYOUT,
+  LEASE,
+  LIST,
+  MEMORY,
+  OPERATION,
+  places,
+  type Verbatim,
+} from './layout.ts'
+
+type Constants = Record<string, Record<string, string | number | Verbatim>>
+
+const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING } = calls
+const { DELAY_ITEM, REPLY, FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } = calls
+const parts = {
+  ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING },
+  ...{ DELAY_ITEM, REPLY, FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
+}
+const CONSTANTS: Constants = {
+  ...{ LAYOUT, KEY, EPOCH, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
+  ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
+}
+
+/** Places of the arguments of a verb in ARGV, and `items`, the place of what follows them. */
+function argumentsOf(verb: Verb): Record<string, number> {
+  const names = [...EVERY_CALL, ...ARGS[verb]]
+  return { ...places(names, 1), items: names.length + 1 }
+}
+
+/** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire'])
+/**
+ * First line of all others: what was granted must end in a full Redis too, or its requests would be made again; and an operator
+ * can still see and pause. The slots of the fleet bound how much that writes beyond maxmemory.
+ */
+export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
+
+/** @param file  below lua/, such as `lib/clock` */
+export const readPart = (file: string): string => readFileSync(new URL(`./lua/${file}.lua`, import.meta.url), 'utf8')
+
+/**
+ * @param read  tests only: a part as it is to be
+ * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have
+ */
+export function scriptText(verb: Verb, read: (file: string) => string = readPart): string {
+  const constants = { ...CONSTANTS, ARG: argumentsOf(verb) }
+  const included = new Set<string>()
+  const include = (file: string): string => {
+    if (included.has(file)) return ''
+    included.add(file)
+    return read(file)
+      .replace(BLOCK_COMMENT, '')
+      .split('\n')
+      .map((line) => {
+        const part = INCLUDE.exec(line)?.[1]
+        return part === undefined ? withConstants(line.replace(LINE_COMMENT, ''), constants, file) : include(part)
+      })
+      .filter((line) => line.trim() !== '')
+      .join('\n')
+  }
+  const text = include(`verbs/${verb}`)
+  return REFUSED_WHEN_FULL.has(verb) ? text : `${ALLOWED_WHEN_FULL}\n${text}`
+}
+
+const INCLUDE = /^--- @include "([\w/-]+)"$/
+/** No text in the scripts holds two hyphens. */
+const BLOCK_COMMENT = /--\[\[[\s\S]*?\]\]/g
+const LINE_COMMENT = /--.*$/
+
+/** A name such as `KEY.due`. */
+const NAME = /\b([A-Z][A-Z_]+)\.([a-z]\w*)\b/g
+
+function withConstants(line: string, constants: Constants, file: string): string {
+  return line.replace(NAME, (name: string, group: string, member: string) => {
+    const value = constants[group]?.[member]
+    if (value === undefined) throw new Error(`lua/${file}.lua: ${name} is neither in layout.ts nor in calls.ts`)
+    if (typeof value === 'object') return value.lua
+    return typeof value === 'number' ? String(value) : `'${value.replace(/['\\]/g, '\\$&')}'`
+  })
+}

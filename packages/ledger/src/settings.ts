@@ -1,0 +1,82 @@
+/** What a ledger can be told, and what it does when it is not told. */
+import type { RedisLink } from './link.ts'
+
+export type LedgerOptions = {
+  /** REDIS_URL, or a connection that is lent */
+  redis: string | RedisLink
+  partitions: number
+  leaseMs?: number
+  quarantineMs?: number
+  /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
+  grantAheadMs?: number
+  /** a reservation that is not started ends after this; 30 s, or the lease where that is shorter */
+  reserveMs?: number
+  laneLimit?: number
+  outcomesLimit?: number
+  /** first back-off after 429 or 503 without Retry-After, ms; doubles per incident up to `backOffMaxMs`, forgotten after `backOffQuietMs` */
+  backOffMs?: number
+  backOffMaxMs?: number
+  backOffQuietMs?: number
+  /** what robots.txt bodies may take up; those of usual size are free */
+  bodies?: Partial<BodyBudget>
+  /** Redis answers within this or the call fails with LedgerUnavailableError */
+  callDeadlineMs?: number
+  /** called with a sentence for the operator: why nothing is granted for a while */
+  onNotice?: (sentence: string) => void
+  /** the caller vouches that this Redis has never held a ledger (`announceNew`); with virtual time that is assumed */
+  isNew?: boolean
+  /** tests only: virtual time in place of Redis's clock, ms */
+  nowMs?: () => number
+  /** tests only, with `nowMs`: the time that this process can vouch for; by default all of it */
+  mostMs?: () => number | undefined
+}
+
+/**
+ * What bodies of more than 4 KiB, as they are stored, may take up in one partition. Each life that a body is given counts, so
+ * what is stored at once is at most twice a budget.
+ */
+export type BodyBudget = {
+  /** of the origins of one registrable domain, bytes; and as much again for short lives */
+  domainBytes: number
+  /** of all, bytes; likewise */
+  allBytes: number
+  /** life beyond the budget, ms */
+  beyondLifeMs: number
+}
+
+/** What the verbs need to know. */
+export type VerbSettings = {
+  leaseMs: number
+  quarantineMs: number
+  grantAheadMs: number
+  reserveMs: number
+  laneLimit: number
+  outcomesLimit: number
+  backOffMs: number
+  backOffMaxMs: number
+  backOffQuietMs: number
+  bodies: BodyBudget
+}
+
+/**
+ * A domain: sixteen files of the largest size that is read, even if they do not deflate. All: what a Redis of a few GB can spare.
+ * Beyond, an origin is asked again after an hour, which RFC 9309 §2.4 allows; what comes in within that hour is bounded as well.
+ */
+const BODIES: BodyBudget = { domainBytes: 8 * 1024 * 1024, allBytes: 512 * 1024 * 1024, beyondLifeMs: 3_600_000 }
+
+export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'> = {}): VerbSettings {
+  const leaseMs = options.leaseMs ?? 45_000
+  return {
+    leaseMs,
+    quarantineMs: options.quarantineMs ?? 10_000,
+    grantAheadMs: options.grantAheadMs ?? 0,
+    // start leaves the instant in `inflight` alone, so a reservation must not outlast the lease that it becomes
+    reserveMs: Math.min(options.reserveMs ?? 30_000, leaseMs),
+    laneLimit: options.laneLimit ?? 100_000,
+    outcomesLimit: options.outcomesLimit ?? 1_000_000,
+    backOffMs: options.backOffMs ?? 60_000,
+    backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
+    backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
+    bodies: { ...BODIES, ...options.bodies },
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The verbs of one partition. Each has a script in lua/verbs/, its arguments in calls.ts, and a codec of the same name, which is
+ * called here: a verb without a codec does not compile.
+ */
+import { operate } from './admin/operate.ts'
+import { viewLanes } from './admin/view-lanes.ts'
+import { viewOrigin } from './admin/view-origin.ts'
+import { viewPartition } from './admin/view-partition.ts'
+import type { Verb } from './calls.ts'
+import type { Scripts } from './scripts.ts'
+import type { VerbSettings } from './settings.ts'
+import type {
+  Completion,
+  HeldLane,
+  LaneList,
+  Operation,
+  ParkItem,
+  ParkMark,
+  ReserveRequest,
+  Resolution,
+  RobotsFetchEnd,
+  RobotsRecord,
+  SecondaryRequest,
+  StartRequest,
+} from './types.ts'
+import { acquire } from './verbs/acquire.ts'
+import { batched, MAX_ITEMS } from './verbs/batch.ts'
+import { complete } from './verbs/complete.ts'
+import { confirm } from './verbs/confirm.ts'
+import { fleet, type Member } from './verbs/fleet.ts'
+import { park } from './verbs/park.ts'
+import { reap } from './verbs/reap.ts'
+import { endRobotsFetch, record } from './verbs/record.ts'
+import { reserve } from './verbs/reserve.ts'
+import { resolve } from './verbs/resolve.ts'
+import { start } from './verbs/start.ts'
+
+type Codec = (...input: never[]) => Promise<unknown>
+
+export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
+  ({
+    park: (items: ParkItem[], mark?: ParkMark) => park(scripts, settings, items, mark),
+    reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
+    start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
+    confirm: (held: HeldLane[]) => confirm(scripts, held),
+    acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
+    complete: batched((completions: Completion[]) => complete(scripts, settings, completions), MAX_ITEMS / 2),
+    resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
+    record: (robotsRecord: RobotsRecord) => record(scripts, settings, robotsRecord),
+    endRobotsFetch: (end: RobotsFetchEnd) => endRobotsFetch(scripts, settings, end),
+    reap: () => reap(scripts, settings),
+    fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
+    operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
+    'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),
+    'view-lanes': (list: LaneList) => viewLanes(scripts, list),
+    'view-partition': (tag: string) => viewPartition(scripts, tag),
+  }) satisfies Record<Verb | 'endRobotsFetch', Codec>
+
+export type Verbs = ReturnType<typeof verbsOf>

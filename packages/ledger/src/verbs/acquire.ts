@@ -1,0 +1,28 @@
+/** acquire: a secondary lease, for a request that none of the lane's URLs asked for. */
+import { ACQUIRED } from '../calls.ts'
+import { KIND, laneName, readLaneName } from '../layout.ts'
+import type { Scripts } from '../scripts.ts'
+import type { VerbSettings } from '../settings.ts'
+import type { Entry, LaneRef, SecondaryRequest } from '../types.ts'
+
+export async function acquire(
+  scripts: Scripts,
+  { leaseMs }: VerbSettings,
+  { lanes, kind, delayMs, of, isRobots, heldFence, by }: SecondaryRequest,
+): Promise<Entry> {
+  const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
+  const args = {
+    leaseMs,
+    delayMs,
+    kind: kind === 'clock' ? KIND.paceGroup : KIND.hop,
+    of: nameOf(kind === 'hop' ? lanes[0] : of),
+    isRobots: isRobots === true ? 1 : 0,
+    heldFence: heldFence ?? '',
+    asker: nameOf(by),
+  }
+  const { values } = await scripts.call('acquire', args, lanes.map(nameOf))
+  const { answer, value, delayMs: owed, lane } = ACQUIRED.read(values)
+  if (answer === 'blocked') return { kind: answer }
+  if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
+  return { kind: 'granted', lane: readLaneName(lane), fence: Number(value), delayMs: Number(owed), leaseMs }
+}

@@ -1,0 +1,46 @@
+/** complete: the exchange of a started lease is over. */
+import { randomInt } from 'node:crypto'
+import { isAssigned } from '@decorum/protocol'
+import { type Arg, COMPLETION, DONE, LEAVING } from '../calls.ts'
+import { KIND, laneName } from '../layout.ts'
+import type { Scripts } from '../scripts.ts'
+import type { VerbSettings } from '../settings.ts'
+import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
+import { leaving } from './leaving.ts'
+
+export async function complete(
+  scripts: Scripts,
+  { backOffMs, backOffMaxMs, backOffQuietMs }: VerbSettings,
+  completions: Completion[],
+): Promise<CompleteResult[]> {
+  const args = { backOffMs, backOffMaxMs, backOffQuietMs }
+  const { values } = await scripts.call('complete', args, completions.flatMap(itemOf))
+  return values as CompleteResult[]
+}
+
+function itemOf({ agent, origin, fence, delayMs, elapsedMs, load, outcome, candidate, secondary }: Completion): Arg[] {
+  const common = {
+    lane: laneName(agent, origin),
+    fence,
+    delayMs,
+    elapsedMs: elapsedMs === 0 ? 0 : elapsedMs.toFixed(3),
+  }
+  if (outcome !== undefined && candidate === undefined && load.kind === 'normal' && isAssigned(outcome.id))
+    return DONE.write({ ...common, ending: 'done', json: JSON.stringify(outcome), kind: outcome.kind })
+  const items = [
+    ...(outcome === undefined ? [] : leaving(outcome)),
+    ...(candidate === undefined
+      ? []
+      : LEAVING.write({ json: JSON.stringify(candidate), kind: KIND.candidate, id: '' })),
+  ]
+  const stays = outcome === undefined && secondary !== true
+  const leavingCount = items.length / LEAVING.at.size
+  const item = { ...common, ending: stays ? 'again' : 'end', load: loadText(load), leaving: leavingCount }
+  return [...COMPLETION.write(item), ...items]
+}
+
+function loadText(load: SiteLoad): string {
+  if (load.kind === 'normal') return load.kind
+  const retryAfterMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''
+  return `${load.kind} ${randomInt(1_000) / 1_000} ${retryAfterMs}`
+}

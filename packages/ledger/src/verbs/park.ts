@@ -1,0 +1,124 @@
+/** park: URLs into their lanes, and outcomes that are known already into the stream. */
+import { isFrontierJob, type Outcome } from '@decorum/protocol'
+import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
+import { LIST, type List, laneName } from '../layout.ts'
+import { encodeEntry } from '../records/entry.ts'
+import type { Scripts } from '../scripts.ts'
+import type { VerbSettings } from '../settings.ts'
+import type { Parked, ParkItem, ParkMark, ParkResult } from '../types.ts'
+import { slotOf } from './leaving.ts'
+
+/** How long it is remembered that something was parked, where nothing else says so. */
+const MARK_MS = 7 * 86_400_000
+/** The same once its job is done. */
+export const DONE_MARK_MS = 3_600_000
+
+export async function park(
+  scripts: Scripts,
+  { laneLimit }: VerbSettings,
+  items: ParkItem[],
+  mark?: ParkMark,
+): Promise<ParkResult> {
+  let todo = items
+  for (;;) {
+    const { singles, others, outcomes } = sorted(todo)
+    const { values } = await scripts.call('park', { laneLimit, ...markArgs(mark), singles: singles.length }, [
+      ...singles.flatMap(({ lane, group: [one] }) =>
+        SINGLE.write({ lane, url: encodeEntry((one as Parkable).parked) }),
+      ),
+      others.length,
+      ...others.flatMap(groupArgs),
+      ...outcomes,
+    ])
+    const [parked, absorbed, written] = values
+    if (parked !== 'full')
+      return {
+        parked: Number(parked),
+        absorbed: absorbed === 'again' ? items.length : Number(absorbed),
+        outcomes: Number(written),
+      }
+    todo = refuseBeyond(todo, [...singles, ...others], values.slice(1))
+  }
+}
+
+function markArgs(mark: ParkMark | undefined) {
+  const args = { markBy: '', markName: '', chunk: '' as Arg, markLifeMs: MARK_MS, beyondMs: 0 }
+  if (mark === undefined) return args
+  if ('key' in mark) return { ...args, markBy: 'key', markName: mark.key, chunk: 0 }
+  const beyondMs = isFrontierJob(mark.job) ? DONE_MARK_MS : 0
+  return { ...args, markBy: mark.token, markName: mark.job, chunk: mark.chunk, beyondMs }
+}
+
+type Parkable = Extract<ParkItem, { parked: unknown }>
+/** What goes into one lane: its name, its URLs, and the list of all of them if they are plain. */
+type LaneGroup = { lane: string; group: Parkable[]; list: List | undefined }
+
+/** Items by lane, those with one plain URL apart: in a wide crawl that is most of them. */
+function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[]; outcomes: Arg[] } {
+  const byLane = new Map<string, Parkable[]>()
+  const outcomes: Arg[] = []
+  for (const item of items) {
+    if ('outcome' in item) {
+      const { outcome, mark = '' } = item
+      outcomes.push(
+        ...OUTCOME_ITEM.write({ json: JSON.stringify(outcome), kind: outcome.kind, ...slotOf(outcome.id), mark }),
+      )
+    } else {
+      const lane = laneName(item.lane.agent, item.lane.origin)
+      const group = byLane.get(lane)
+      if (group === undefined) byLane.set(lane, [item])
+      else group.push(item)
+    }
+  }
+  const [singles, others]: [LaneGroup[], LaneGroup[]] = [[], []]
+  for (const [lane, group] of byLane) {
+    const list = plainList(group)
+    const isSingle = group.length === 1 && list === LIST.normal
+    ;(isSingle ? singles : others).push({ lane, group, list })
+  }
+  return { singles, others, outcomes }
+}
+
+/** The list that all of them go to, when none is looked up and no mark tells them apart. */
+function plainList(group: Parkable[]): List | undefined {
+  const priority = group[0]?.parked.priority
+  const isPlain = group.every(
+    ({ parked, mark }) => mark === undefined && parked.priority === priority && slotOf(parked.id).bucket === '',
+  )
+  return isPlain ? listOf(priority) : undefined
+}
+
+function groupArgs({ lane, group, list }: LaneGroup): Arg[] {
+  const header = GROUP.write({ lane, form: list ?? '*', urls: group.length })
+  if (list !== undefined) return [...header, ...group.map(({ parked }) => encodeEntry(parked))]
+  const urls = group.flatMap(({ parked, mark = '' }) =>
+    URL_ITEM.write({ list: listOf(parked.priority), url: encodeEntry(parked), ...slotOf(parked.id), mark }),
+  )
+  return [...header, ...urls]
+}
+
+const listOf = (priority: Parked['priority'] | undefined): List => (priority === 'high' ? LIST.high : LIST.normal)
+
+/** What finds no room in its lane becomes an outcome; what came first stays. */
+function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): ParkItem[] {
+  const beyond = new Set<ParkItem>()
+  for (let at = 0; at < full.length; at += 2) {
+    const group = lanes[Number(full[at]) - 1]?.group ?? []
+    for (const item of group.slice(Number(full[at + 1]))) beyond.add(item)
+  }
+  return items.map((item) => {
+    if (!beyond.has(item) || 'outcome' in item) return item
+    const { lane, parked, mark } = item
+    const outcome: Outcome = {
+      id: parked.id,
+      url: lane.origin + parked.path,
+      agent: lane.agent,
+      kind: 'refused',
+      reason: 'lane-full',
+      at: Date.now(),
+      attempts: 0,
+      ...(parked.meta === undefined ? {} : { meta: parked.meta }),
+    }
+    return mark === undefined ? { outcome } : { outcome, mark }
+  })
+}

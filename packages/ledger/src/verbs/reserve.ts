@@ -1,0 +1,78 @@
+/** reserve: claims lanes that are due. */
+import type { Gate } from '@decorum/protocol'
+import { FACT } from '../calls.ts'
+import { LIST, laneName, readLaneName } from '../layout.ts'
+import { decodeEntry } from '../records/entry.ts'
+import { readState, withRobotsFetch } from '../records/state-text.ts'
+import type { Scripts } from '../scripts.ts'
+import type { VerbSettings } from '../settings.ts'
+import type { ReservedLane, ReserveRequest, ReserveResult } from '../types.ts'
+import { MAX_ITEMS } from './batch.ts'
+
+export async function reserve(
+  scripts: Scripts,
+  { reserveMs, outcomesLimit }: VerbSettings,
+  { limit, aheadMs, inFlightLimit, peek, lane, list }: ReserveRequest,
+): Promise<ReserveResult> {
+  const { now, values } = await scripts.call('reserve', {
+    limit: Math.min(limit, MAX_ITEMS),
+    aheadMs,
+    reserveMs,
+    inFlightLimit,
+    outcomesLimit,
+    peek,
+    lane: lane === undefined ? '' : laneName(lane.agent, lane.origin),
+    list: list ?? '',
+  })
+  const [kind, detail] = values
+  if (kind !== 'reserved') {
+    const why = kind as Extract<ReserveResult, { kind: 'wait' }>['why']
+    return { kind: 'wait', why, waitMs: detail === '' ? undefined : Number(detail) }
+  }
+  const wallAt = now - scripts.aheadMs()
+  const lanes: ReservedLane[] = []
+  for (let at = 2; at < values.length; ) {
+    const reserved = reservedLane(values, at, now, wallAt)
+    lanes.push(reserved)
+    at += HEADER + reserved.heads.length
+  }
+  return { kind: 'reserved', lanes, more: detail === '1' }
+}
+
+/** In front of the URLs of a lane: its name, the facts, the state of its origin. */
+const HEADER = 3
+
+function reservedLane(values: string[], at: number, now: number, wallAt: number): ReservedLane {
+  const [name, text, state] = [values[at] as string, values[at + 1] as string, values[at + 2] as string]
+  const parts = text.split('|')
+  const facts = FACT.read(parts)
+  const notBefore = Number(facts.notBefore)
+  const priority = facts.list === LIST.high ? 'high' : 'normal'
+  const first = at + HEADER
+  const lane: ReservedLane = {
+    ...readLaneName(name),
+    fence: Number(facts.fence),
+    notBefore,
+    waitMs: Math.max(0, notBefore - now),
+    tries: Number(facts.attempts),
+    robots: { version: Number(facts.version), state: readState(state) },
+    heads: values.slice(first, first + Number(facts.urls)).map((entry) => decodeEntry(entry, priority)),
+    now,
+    wallAt,
+  }
+  if (facts.delayMs !== '') lane.delayMs = Number(facts.delayMs)
+  return parts.length <= FACT.at.delayMs ? lane : withClosedGates(lane, facts, parts)
+}
+
+function withClosedGates(lane: ReservedLane, facts: ReturnType<typeof FACT.read>, parts: string[]): ReservedLane {
+  const blocked = parts.slice(FACT.at.blocked - 1).join('|') // an operator's text may hold a '|'
+  const { version, state } = lane.robots
+  return {
+    ...lane,
+    ...(facts.heldBy === '' ? {} : { heldBy: facts.heldBy as Gate }),
+    ...(facts.closedUntil === '' ? {} : { closedUntil: Number(facts.closedUntil) }),
+    ...(blocked === '' ? {} : { blocked: blocked.slice(1) }),
+    ...(facts.refetch === '' ? {} : { refetch: true as const }),
+    robots: { version, state: withRobotsFetch(state, facts.fetchFence, facts.fetchUntil, lane.now) },
+  }
+}
