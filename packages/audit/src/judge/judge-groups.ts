@@ -31,10 +31,14 @@ type Group = {
   places: number
   /** ms; undefined: the longest delay that is known of any origin of the host */
   delayMs: number | undefined
-  origins: Set<string>
+  /** a place that was visited in it, and whether there was another one: only then it is more than a lane */
+  origin: string
+  isShared: boolean
   /** those that end latest, the latest first; no more than could matter */
-  taken: Taken[]
+  taken: readonly Taken[]
 }
+
+const NONE: readonly Taken[] = []
 
 /** Beyond the places: those that a hop does not count, for they are its own. */
 const KEPT_BESIDE = 16
@@ -50,7 +54,9 @@ type Of = {
 
 export class GroupJudge {
   readonly #groups = new Map<string, Group>()
-  readonly #ofLane = new Map<string, Group[]>()
+  /** by lane, where the address does not matter; else by lane and address */
+  readonly #ofLane: Group[][] = []
+  readonly #ofAddress = new Map<string, Group[]>()
   readonly #hosts = new Map<string, string>()
   /** agent, host → places whose rules may ask for more than the least delay, the longest first */
   readonly #slow = new Map<string, { place: number; longest: number }[]>()
@@ -73,46 +79,51 @@ export class GroupJudge {
   note(row: number): void {
     const { exchanges, lanes } = this.#of
     const lane = exchanges.lane[row] as number
-    for (const { origins } of this.#groupsOf(row, lane)) if (origins.size < 2) origins.add(lanes.origin(lane))
+    const origin = lanes.origin(lane)
+    for (const group of this.#groupsOf(row, lane)) {
+      if (group.origin === '') group.origin = origin
+      group.isShared ||= group.origin !== origin
+    }
   }
 
   /** Groups that were visited at more than one origin: the others are lanes. */
   get shared(): number {
-    return [...this.#groups.values()].filter(({ origins }) => origins.size > 1).length
+    return [...this.#groups.values()].filter(({ isShared }) => isShared).length
   }
 
   judge(row: number, asking: Asking): void {
-    for (const group of this.#groupsOf(row, asking.lane)) if (group.origins.size > 1) this.#judgeOne(row, group, asking)
+    for (const group of this.#groupsOf(row, asking.lane)) if (group.isShared) this.#judgeOne(row, group, asking)
   }
 
   #judgeOne(row: number, group: Group, asking: Asking): void {
     const { exchanges, lanes, findings, meter } = this.#of
     // What belongs to one redirected robots fetch is one exchange.
-    group.taken = group.taken.filter(({ chain }) => chain < 0 || chain !== asking.chain)
-    const untils = group.taken
-      .map((taken) => ({ taken, until: taken.endMin + this.#delayOf(group, taken, asking) }))
+    const taken = group.taken.filter(({ chain }) => chain < 0 || chain !== asking.chain)
+    const untils = taken
+      .map((one) => ({ one, until: one.endMin + this.#delayOf(group, one, asking) }))
       .sort((a, b) => b.until - a.until)
     meter.steps += untils.length
     const decisive = untils[group.places - 1]
     if (decisive !== undefined && asking.startMax < decisive.until) {
-      const { taken, until } = decisive
+      const { one, until } = decisive
       const early = until - asking.startMax
       findings.blame({
         row,
         offence: 'pace-group',
-        share: Math.min(1, early / Math.max(until - taken.endMin, 1)),
-        after: taken.row,
-        since: taken.endMin,
-        because: () => `${group.name} was taken for another ${early.toFixed(1)} ms, by ${exchanges.path(taken.row)}`,
+        share: Math.min(1, early / Math.max(until - one.endMin, 1)),
+        after: one.row,
+        since: one.endMin,
+        because: () => `${group.name} was taken for another ${early.toFixed(1)} ms, by ${exchanges.path(one.row)}`,
       })
     }
     const endMin = exchanges.endMin(row)
     const host = this.#hostOf(lanes.origin(asking.lane))
-    group.taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
-    group.taken.sort((a, b) => b.endMin - a.endMin)
-    group.taken.length = Math.min(group.taken.length, group.places + KEPT_BESIDE)
+    taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
+    taken.sort((a, b) => b.endMin - a.endMin)
+    taken.length = Math.min(taken.length, group.places + KEPT_BESIDE)
     // What ended longer ago than any delay takes no place.
-    while ((group.taken.at(-1)?.endMin ?? asking.startMin) < asking.startMin - LONGEST_MS) group.taken.pop()
+    while ((taken.at(-1)?.endMin ?? asking.startMin) < asking.startMin - LONGEST_MS) taken.pop()
+    group.taken = taken
   }
 
   #delayOf(group: Group, { agent, agentId, host }: Taken, asking: Asking): number {
@@ -140,8 +151,7 @@ export class GroupJudge {
   #groupsOf(row: number, lane: number): Group[] {
     const { groups, exchanges, lanes } = this.#of
     const address = groups.needsAddress ? exchanges.address(row) : undefined
-    const key = `${lane} ${address ?? ''}`
-    const known = this.#ofLane.get(key)
+    const known = address === undefined ? this.#ofLane[lane] : this.#ofAddress.get(`${lane} ${address}`)
     if (known !== undefined) return known
     const agent = lanes.agent(lane).name.toLowerCase()
     const origin = lanes.origin(lane)
@@ -151,12 +161,13 @@ export class GroupJudge {
     })
     const host = groups.hostLane(agent, origin) ?? { agent, origin }
     found.push(this.#groupOf(`${host.agent} ${host.origin}`, 1, undefined))
-    this.#ofLane.set(key, found)
+    if (address === undefined) this.#ofLane[lane] = found
+    else this.#ofAddress.set(`${lane} ${address}`, found)
     return found
   }
 
   #groupOf(name: string, places: number, delayMs: number | undefined): Group {
-    const group = this.#groups.get(name) ?? { name, places, delayMs, origins: new Set(), taken: [] }
+    const group = this.#groups.get(name) ?? { name, places, delayMs, origin: '', isShared: false, taken: NONE }
     this.#groups.set(name, group)
     return group
   }
