@@ -5,6 +5,7 @@ import { dropPending } from './admin/drop-pending.ts'
 import { listOperations } from './admin/operate.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
+import { areStored, waitingForIntake } from './intake-reads.ts'
 import { EPOCH, type Keys, keysOf } from './layout.ts'
 import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
@@ -85,6 +86,10 @@ export type Ledger = {
   operations(partition: number, most: number): Promise<OperationRecord[]>
   /** ends what is pending in a lane now; @returns how many URLs */
   dropBacklog(lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number>
+  /** for each candidate whether one of its id is stored: pending, or in flight */
+  areStored(candidates: readonly { origin: string; id: string }[]): Promise<boolean[]>
+  /** jobs of candidates and targets of redirects that no gateway has stored in lanes yet, retired partitions included */
+  waitingForIntake(): Promise<number>
   /** candidates born from redirects, oldest first; those behind an id when one is given */
   outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]>
   clearOutbox(partition: number, ids: string[]): Promise<void>
@@ -240,6 +245,20 @@ async function compose(
     operate: (operation, agents) => of(place(operation.origin)).verbs.operate(operation, agents),
     operations: (partition, most) => listOperations(redis, of(partition).keys, most, callDeadlineMs),
     dropBacklog: (lane, by, reason, signal) => dropPending(of(place(lane.origin)), lane, by, reason, signal),
+    async areStored(candidates) {
+      const byPartition = Map.groupBy(candidates.keys(), (at) => place(candidates[at]?.origin ?? ''))
+      const found: boolean[] = []
+      for (const [partition, places] of byPartition) {
+        const ids = places.map((at) => candidates[at]?.id ?? '')
+        const stored = await areStored(redis, of(partition).keys, ids, callDeadlineMs)
+        for (const [n, at] of places.entries()) found[at] = stored[n] === true
+      }
+      return found
+    },
+    async waitingForIntake() {
+      const counts = partitions.map(({ keys }) => waitingForIntake(redis, keys, callDeadlineMs))
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    },
     async outbox(partition, most, after) {
       const from = after === undefined ? '-' : `(${after}`
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')

@@ -3,18 +3,20 @@ import { createReadStream } from 'node:fs'
 import type { Candidate } from '@decorum/client'
 import { AppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
+import type { Leftovers } from './leftovers.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { Tally } from './tally.ts'
 
 /**
- * Lines that have their outcome are passed over; a line that is stored already is absorbed by the gateway. So is what the
- * redirects of earlier runs have led to: it is stored, unless a Redis that lost its tail has forgotten it.
+ * Lines and targets of redirects that have their outcome, or are stored since an earlier run, are passed over. A target that is
+ * neither was forgotten by a Redis that lost its latest writes.
  * @param input  standard input or the file, already open; undefined: the folder knows its list
  */
 export async function* candidatesOf(
   folder: OutFolder,
   input: AsyncIterable<Uint8Array> | undefined,
   tally: Tally,
+  leftovers: Leftovers,
   expireMinutes: number | undefined,
   stop: AbortSignal,
 ): AsyncGenerator<Candidate> {
@@ -23,14 +25,15 @@ export async function* candidatesOf(
     ...(agent === undefined ? {} : { agent }),
     ...(expireMinutes === undefined ? {} : { expiresAt: Date.now() + expireMinutes * 60_000 }),
   })
-  for (const target of folder.resumed ? tally.waitingTargets() : []) {
+  for (const target of leftovers.targets) {
     if (stop.aborted) return
-    if (tally.judge(target.id) === 'new') yield { ...target, ...wanted() }
+    if (tally.judge(target.id) === 'new' && !leftovers.has(target.id)) yield { ...target, ...wanted() }
   }
   for await (const { number, text } of linesOf(await listOf(folder, input))) {
     if (stop.aborted) return
     tally.expect(number, text)
-    if (!tally.hasOutcome(number)) yield { url: text, id: tally.idOf(number), ...wanted() }
+    const id = tally.idOf(number)
+    if (!tally.hasOutcome(number) && !leftovers.has(id)) yield { url: text, id, ...wanted() }
   }
 }
 

@@ -11,6 +11,7 @@ import { aborted } from '../interrupt.ts'
 import type { LocalFleet } from '../local-fleet.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
+import { type Leftovers, leftoversOf } from './leftovers.ts'
 import { lookAround } from './look.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { OutcomeFile } from './outcome-file.ts'
@@ -58,14 +59,14 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     else if (limits.pages !== undefined && tally.fetched - pagesAtStart >= limits.pages) over.resolve('limit')
   }
   let pagesAtStart = tally.fetched
-  const catchingUp = folder.resumed ? catchUp(crawl, frontier, group) : Promise.resolve()
+  const catchingUp = catchUp(crawl, frontier, group, stop.signal)
   const collecting = catchingUp.then(() => {
     pagesAtStart = tally.fetched
     const write = writer(crawl, check, over.reject)
     return collect(frontier.outcomes({ group, consumer: CONSUMER }), write, over.reject)
   })
-  const feeding = catchingUp.then(async () => {
-    await feed(crawl, frontier, stop.signal)
+  const feeding = catchingUp.then(async (leftovers) => {
+    await feed(crawl, frontier, leftovers, stop.signal)
     fed = true
     check()
   })
@@ -127,18 +128,28 @@ function writer(
 /** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */
 export const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
-async function feed(crawl: Crawl, frontier: Frontier, stop: AbortSignal): Promise<void> {
+async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
   try {
-    await frontier.enqueue(candidatesOf(crawl.folder, crawl.input, crawl.tally, crawl.limits.expireMinutes, stop))
+    const { folder, input, tally, limits } = crawl
+    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop))
   } catch (error) {
     if (!stop.aborted) throw error
   }
   if (stop.aborted) throw new Error('stopped before the list was read') // nothing waits for it any more
 }
 
-/** What has come since an earlier run ended is read first: what has its outcome need not be fetched once more. */
-async function catchUp(crawl: Crawl, frontier: Frontier, group: string): Promise<void> {
-  await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl)).catch(unlessAway)
+/**
+ * What has come since an earlier run ended is read before anything is enqueued, once more after the look at what is stored: what
+ * is not stored then has its outcome among what was read, or is missing.
+ */
+async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: AbortSignal): Promise<Leftovers> {
+  const { folder, tally, local } = crawl
+  const read = (): Promise<void> =>
+    collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl)).catch(unlessAway)
+  if (folder.resumed) await read()
+  const leftovers = await leftoversOf(folder, tally, local.ledger, stop)
+  if (folder.resumed) await read()
+  return leftovers
 }
 
 /**
