@@ -74,7 +74,7 @@ test('drop: how many URLs ended', async () => {
 test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
   await park(['flying', 'waits'])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
-  expect(taken.kind).toBe('taken')
+  expect(taken.kind).toBe('reserved')
   const before = (await ledger.operations(0, 1))[0]?.at
   const running = startDecorum(['origin', ORIGIN, '--drop', '--reason', 'x'], { env: { REDIS_URL: redis.url } })
   await tried(`decorum ${ORIGIN}`)

@@ -40,7 +40,7 @@ export {
   type UrlRefusal,
 } from './origin.ts'
 export type { ArchiveRef, Outcome, OutcomeBody, RuleRef } from './outcome.ts'
-export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
+export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {
