@@ -1,4 +1,4 @@
-/** What a crawl frontier holds in its hand: candidates go in, outcomes come out. */
+/** A frontier's connection to the fleet: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,18 +9,15 @@ import { connectTo, within } from './connection.ts'
 import { Intake } from './enqueue.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import { merged } from './merged.ts'
-import { checkCandidates, checkFrontierOptions, checkGroup, checkOutcomesOptions } from './options.ts'
+import {
+  checkCandidates,
+  checkFrontierOptions,
+  checkGroup,
+  checkOutcomesOptions,
+  type FrontierOptions,
+} from './options.ts'
 import { type Delivery, OutcomeReader, type OutcomesOptions } from './outcomes.ts'
 import { LOOK_AGAIN_MS, Partitions } from './partitions.ts'
-
-export type FrontierOptions = {
-  /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
-  redis: string | RedisLink
-  /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
-  partitions?: number
-  /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */
-  patienceMs?: number
-}
 
 export type Frontier = {
   /** hash tag of each partition, in order, as far as is known: before a fleet first starts there is one */
@@ -35,11 +32,11 @@ export type Frontier = {
   enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }>
   /**
    * What became of candidates; endless unless `wait: false`. Ends by close(), or by leaving the loop; until then this reader
-   * says that it lives, however slow the loop is, and keeps what it was given.
+   * sends heartbeats, however slow the loop is, and keeps the outcomes it was given.
    * @throws TypeError for options that are wrong
    */
   outcomes(options: OutcomesOptions): AsyncGenerator<Delivery, void, undefined>
-  /** Forgets a group for good. One that nobody reads any more would keep every outcome stored. */
+  /** Forgets a group for good. A group that is no longer read keeps every outcome stored. */
   removeGroup(group: string): Promise<void>
   /** Ends every loop over outcomes and closes the connections. */
   close(): Promise<void>

@@ -5,5 +5,6 @@
 
 export type { Candidate, Outcome } from '@decorum/protocol'
 export { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
-export { type Frontier, type FrontierOptions, openFrontier } from './frontier.ts'
+export { type Frontier, openFrontier } from './frontier.ts'
+export type { FrontierOptions } from './options.ts'
 export type { Delivery, OutcomesOptions } from './outcomes.ts'

@@ -1,20 +1,28 @@
-/** What callers give, judged before anything is opened or sent: without types, JavaScript lets anything through. */
+/** What callers pass, checked before anything is opened or sent: callers without TypeScript can pass anything. */
 import { inspect } from 'node:util'
-import type { FrontierOptions } from './frontier.ts'
+import type { RedisLink } from '@decorum/ledger'
+import { MAX_PARTITIONS } from '@decorum/protocol'
 import type { OutcomesOptions } from './outcomes.ts'
 
-const MOST_PARTITIONS = 1_024
+export type FrontierOptions = {
+  /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
+  redis: string | RedisLink
+  /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
+  partitions?: number
+  /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */
+  patienceMs?: number
+}
 
 /** @throws TypeError that names the option, what was given, and what is right */
 export function checkFrontierOptions(options: FrontierOptions): void {
   const where = 'openFrontier'
   need(isObject(options), where, 'its argument', options, 'an object such as { redis: process.env.REDIS_URL }')
   const { redis, partitions, patienceMs } = options
-  // A text is judged where addresses are read, and never repeated: it may hold a password.
+  // A text is checked where addresses are read, and never repeated: it may hold a password.
   const isRedis = (typeof redis === 'string' && redis !== '') || isLink(redis)
   need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, or an ioredis instance')
-  const isCount = Number.isInteger(partitions) && Number(partitions) >= 1 && Number(partitions) <= MOST_PARTITIONS
-  const count = `a whole number from 1 to ${MOST_PARTITIONS}, or left out`
+  const isCount = Number.isInteger(partitions) && Number(partitions) >= 1 && Number(partitions) <= MAX_PARTITIONS
+  const count = `a whole number from 1 to ${MAX_PARTITIONS}, or left out`
   need(partitions === undefined || isCount, where, 'partitions', partitions, count)
   const isLength = typeof patienceMs === 'number' && patienceMs >= 0
   need(patienceMs === undefined || isLength, where, 'patienceMs', patienceMs, 'milliseconds from 0, or left out')

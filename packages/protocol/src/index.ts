@@ -47,7 +47,7 @@ export {
   outcomeOf,
   type RuleRef,
 } from './outcome.ts'
-export { partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
+export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {

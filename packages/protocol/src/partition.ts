@@ -1,11 +1,13 @@
 /**
  * Slices of all hosts, each with its own hash tag. Everything about a host lives in one partition, so a script
- * touches one slot of a Redis Cluster. Tags are chosen so that slots lie evenly round the ring, whatever the
+ * touches one slot of a Redis Cluster. Tags are chosen so that their slots are spread evenly, whatever the
  * number: `{p0}…{p5}` would put four of six on one of three masters (measured: docs/decisions/0008-what-a-url-costs.md).
  */
 import { hash } from 'node:crypto'
 
 const SLOTS = 16_384
+/** With more, each would have fewer than 16 hash slots. */
+export const MAX_PARTITIONS = 1_024
 
 /** Redis's key slot: CRC16 (XMODEM) of the tag, modulo 16384 (Redis Cluster specification, "Key distribution model"). */
 export function slotOf(tag: string): number {

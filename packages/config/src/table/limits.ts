@@ -1,9 +1,10 @@
 /** Limits of what is stored in Redis, and how often it may be asked for: the same for the whole fleet. */
+import { MAX_PARTITIONS } from '@decorum/protocol'
 import { type Setting, wholeNumber } from './setting.ts'
 
 export const limits = {
   DECORUM_PARTITIONS: {
-    schema: wholeNumber(1, 1024).default(1),
+    schema: wholeNumber(1, MAX_PARTITIONS).default(1),
     unit: 'partitions',
     means: 'Slices of all hosts, each in a hash slot of its own (docs/cluster.md).',
     reason: 'One Redis needs no more; a cluster wants several per master.',
