@@ -119,7 +119,7 @@ test('a page that cannot be kept ends the crawl as well, and is fetched again by
   expect(asked.filter((path) => path === '/1')).toHaveLength(2)
 })
 
-test('a list from standard input that cannot be copied: what was copied is crawled, and that it is not all is said', {
+test('a list from standard input that cannot be copied: what was copied is crawled, and a message says that it is not all', {
   timeout: TIMEOUT,
 }, async () => {
   const dir = await folder()

@@ -30,7 +30,7 @@ const park = (ids: string[]) =>
     })),
   )
 
-test('pause for a while and resume: said, shown, and written down with who and why', async () => {
+test('pause for a while and resume: printed, shown, and recorded with who and why', async () => {
   const paused = await origin('--pause', '--for', '1h30m', '--reason', 'they wrote to us', '--by', 'ann')
   expect(paused).toMatchObject({ code: 0, stderr: '' })
   expect(paused.stdout).toMatch(/^paused: nothing is fetched, URLs wait\nhttps:\/\/site\.example\n/)
@@ -71,7 +71,7 @@ test('drop: how many URLs ended', async () => {
   expect((await view()).lanes[0]?.waiting).toBe(0)
 }, 60_000)
 
-test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
+test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and the act is recorded', async () => {
   await park(['flying', 'waits'])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
   expect(taken.kind).toBe('reserved')
@@ -96,7 +96,7 @@ async function tried(lane: string): Promise<void> {
   look.disconnect()
 }
 
-test('what is typed wrong: exit 2 with a sentence, and nothing is done', async () => {
+test('wrong usage: exit 2 with a sentence, and nothing is done', async () => {
   const before = await ledger.operations(0, 100)
   expect(await origin('--pause')).toMatchObject({ code: 2, stderr: expect.stringContaining('--pause needs --reason') })
   const nobody = await origin('--drop', '--agent', 'who', '--reason', 'x')
