@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, readOutcomes, type Site, site } from './decorum.ts'
 
-const TIMEOUT = 240_000
+const TIMEOUT = 300_000
 const shared = await redisForTest()
 const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
 

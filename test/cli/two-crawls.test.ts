@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 const DELAY_MS = 300
 const AGENTS = JSON.stringify([
   { name: 'twobot', userAgent: 'Mozilla/5.0 (compatible; twobot/1.0; +https://example.com/bot)' },
