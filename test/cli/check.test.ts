@@ -60,7 +60,7 @@ test.for([
   expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) })
 })
 
-test('--profile all shows where the profiles part', async () => {
+test('--profile all shows where the profiles differ', async () => {
   const { origin } = await answering(429)
   const { withoutRules } = json(await check(`${origin}/x`, '--profile', 'all', '--json'))
   expect(withoutRules).toEqual([
@@ -86,7 +86,7 @@ test('a chain of six redirects counts as no robots.txt, and is not followed to i
   expect(asked).toBe(6)
 })
 
-test('without a fleet it says that it stands alone, and keeps to guard and contact all the same', async () => {
+test('without a fleet it says so, and address guard and contact apply all the same', async () => {
   const { origin, asked } = await answering(200, 'User-agent: *\nDisallow: /no')
   expect((await check(`${origin}/x`)).stdout).toContain('No fleet is running here: this request stood alone')
   expect(json(await check(`${origin}/x`, '--json'))).toMatchObject({ asked: { by: 'alone', status: 200 } })
@@ -110,7 +110,7 @@ test('redirects of a robots.txt are followed at the pace of the agent', async ()
   expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(500) // minDelayMs of the agent
 })
 
-test('nobody there: no verdict, exit code 1', async () => {
+test('a site that does not answer: no verdict, exit code 1', async () => {
   const { code, stdout } = await check('http://127.0.0.1:9999/x')
   expect({ code, stdout }).toEqual({
     code: 1,

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, readOutcomes, site, startDecorum } from './decorum.ts'
 
-const TIMEOUT = 60_000
+const TIMEOUT = 300_000
 const shared = await redisForTest()
 
 const lineOf = (outcome: Outcome): number => Number(outcome.meta?.line)

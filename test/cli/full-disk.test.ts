@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, readOutcomes, type Site, site } from './decorum.ts'
 
-const TIMEOUT = 240_000
+const TIMEOUT = 300_000
 const shared = await redisForTest()
 const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
 
@@ -118,7 +118,7 @@ test('a page that cannot be kept ends the crawl as well, and is fetched again by
   expect(asked.filter((path) => path === '/1')).toHaveLength(2)
 })
 
-test('a list from standard input that cannot be copied: what was copied is crawled, and that it is not all is said', {
+test('a list from standard input that cannot be copied: what was copied is crawled, and a message says that it is not all', {
   timeout: TIMEOUT,
 }, async () => {
   const dir = await folder()

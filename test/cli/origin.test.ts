@@ -30,7 +30,7 @@ const park = (ids: string[]) =>
     })),
   )
 
-test('pause for a while and resume: said, shown, and written down with who and why', async () => {
+test('pause for a while and resume: printed, shown, and recorded with who and why', async () => {
   const paused = await origin('--pause', '--for', '1h30m', '--reason', 'they wrote to us', '--by', 'ann')
   expect(paused).toMatchObject({ code: 0, stderr: '' })
   expect(paused.stdout).toMatch(/^paused: nothing is fetched, URLs wait\nhttps:\/\/site\.example\n/)
@@ -43,7 +43,7 @@ test('pause for a while and resume: said, shown, and written down with who and w
     { action: 'resume', reason: '' },
     { action: 'pause', by: 'ann', reason: 'they wrote to us' },
   ])
-}, 60_000)
+}, 300_000)
 
 test('block without an end, unblock; a delay by hand and its end; refetch', async () => {
   // Without a process each: what is typed becomes options in program.ts
@@ -69,9 +69,9 @@ test('drop: how many URLs ended', async () => {
   const dropped = await origin('--drop', '--reason', 'not wanted')
   expect(dropped.stdout).toMatch(/^dropped: 3 URLs, each with its outcome\n/)
   expect((await view()).lanes[0]?.waiting).toBe(0)
-}, 60_000)
+}, 300_000)
 
-test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and it is written down', async () => {
+test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and the act is recorded', async () => {
   await park(['flying', 'waits'])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
   expect(taken.kind).toBe('reserved')
@@ -83,7 +83,7 @@ test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored,
   expect([code, stderr]).toEqual([3, 'stopped half way: what was dropped has its outcomes, the rest waits\n'])
   expect((await view()).lanes[0]?.waiting).toBe(2)
   expect((await ledger.operations(0, 1))[0]?.at).toBeGreaterThan(before ?? 0)
-}, 60_000)
+}, 300_000)
 
 /** Resolves when somebody has asked Redis for this lane. */
 async function tried(lane: string): Promise<void> {
@@ -96,10 +96,10 @@ async function tried(lane: string): Promise<void> {
   look.disconnect()
 }
 
-test('what is typed wrong: exit 2 with a sentence, and nothing is done', async () => {
+test('wrong usage: exit 2 with a sentence, and nothing is done', async () => {
   const before = await ledger.operations(0, 100)
   expect(await origin('--pause')).toMatchObject({ code: 2, stderr: expect.stringContaining('--pause needs --reason') })
   const nobody = await origin('--drop', '--agent', 'who', '--reason', 'x')
   expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("no agent is called 'who'") })
   expect(await ledger.operations(0, 100)).toEqual(before)
-}, 60_000)
+}, 300_000)

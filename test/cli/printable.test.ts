@@ -84,7 +84,7 @@ test('outcomes and origin: what frontiers, sites and operators wrote into Redis'
   await ledger.operate({ origin, by: EVIL, reason, action: 'pause' }, ['decorum'])
   expect(harmless(await decorum(['origin', origin], { env: { REDIS_URL: redis.url } }))).toContain('\\u202e')
   harmless(await decorum(['origin', origin, '--json'], { env: { REDIS_URL: redis.url } }))
-}, 60_000)
+}, 300_000)
 
 test.each([
   ['a URL', ['check', `http://a.example:99999/${EVIL}`]],

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 const DELAY_MS = 300
 const AGENTS = JSON.stringify([
   { name: 'twobot', userAgent: 'Mozilla/5.0 (compatible; twobot/1.0; +https://example.com/bot)' },
@@ -56,7 +56,7 @@ async function audit({ web }: Ground) {
   })
 }
 
-test('two crawls started at the same instant are one fleet, one visitor, and each has its own outcomes alone', {
+test('two crawls started at the same instant are one fleet and one crawler to every site, and each gets only its own outcomes', {
   timeout: TIMEOUT,
 }, async () => {
   const here = await ground()
@@ -76,7 +76,7 @@ test('two crawls started at the same instant are one fleet, one visitor, and eac
   expect(await noFleet(here)).toBe(true)
 })
 
-test('the crawl that started the fleet is killed in the middle: the other one ends well, and both are one visitor', {
+test('the crawl that started the fleet is killed in the middle: the other one completes, and both are one crawler to every site', {
   timeout: TIMEOUT,
 }, async () => {
   const here = await ground()
@@ -118,7 +118,7 @@ test('a crawl beside `up` works on its Redis; what `up` was given stays its own'
   expect((await audit(here)).examples).toEqual([])
 })
 
-test('a crawl with other manners than the fleet that runs is told what differs, and visits nobody', {
+test('a crawl with other settings than the running fleet ends with a message that names them, and makes no request', {
   timeout: TIMEOUT,
 }, async () => {
   const here = await ground()

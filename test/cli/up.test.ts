@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
 
-const TIMEOUT = 60_000
+const TIMEOUT = 300_000
 type Up = {
   running: Running
   env: Record<string, string>

@@ -45,7 +45,7 @@ test.for([
   expect(result.stderr).not.toMatch(/^ {4}at /m)
 })
 
-test('Redis away at the start is one sentence', async () => {
+test('a Redis that does not answer at the start is one sentence', async () => {
   const gone = await startRedis()
   await gone.stop()
   const env = { REDIS_URL: gone.url }
@@ -70,7 +70,7 @@ test('nothing is running: enqueue says how to start something', async () => {
   expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("start one with 'decorum up'") })
 })
 
-test('a port in use is said before anything is started', async () => {
+test('a port in use is reported before anything is started', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo

@@ -94,7 +94,7 @@ test('one master killed under load: its partitions pause, the others go on; back
   expect(report.requests - before.requests).toBeLessThanOrEqual(candidates.length + SITES)
 })
 
-test('a slot moves to another master under load: its partition waits for the whole of itself', async () => {
+test('a slot moves to another master under load: its partition pauses until all of it has arrived', async () => {
   const { candidates, done } = await pour('slot', 10)
   const [, moving = ''] = tags
   const target = ((await cluster.homeOf(moving)) + 1) % 3

@@ -48,7 +48,7 @@ test('a wake-up is heard from whichever master it comes', async () => {
   }
 })
 
-test('while a slot moves its partition answers nobody: half of it is never taken for the whole', async () => {
+test('while a slot moves its partition answers no call: half of it is never mistaken for the whole', async () => {
   const { ledger, origins } = await open()
   const [tag = '', origin = ''] = [ledger.tags[1], origins[1]]
   await ledger.park(
@@ -81,7 +81,7 @@ test('while a slot moves its partition answers nobody: half of it is never taken
   expect((await ledger.viewPartition(0)).holdUntil).toBeUndefined()
 })
 
-test('a master that is away stops its partitions alone, also for who starts meanwhile; back, it holds its own grants', async () => {
+test('a master that is away stops only its own partitions, also for processes that start meanwhile; back, its partitions have a startup hold', async () => {
   const { ledger, origins } = await open()
   const victim = await cluster.homeOf(ledger.tags[5] as string)
   expect(await cluster.homeOf(PARTITIONS_KEY), 'who starts needs the list of partitions').not.toBe(victim)
@@ -115,7 +115,7 @@ test('a master that is away stops its partitions alone, also for who starts mean
   }
 })
 
-test('a master that hangs keeps nobody waiting but its own partitions: parking, reading and acknowledging go on', async () => {
+test('a master that hangs delays only its own partitions: storing, reading and acknowledging go on', async () => {
   const { ledger, origins } = await open()
   const frontier = await openFrontier({ redis: cluster.url })
   onTestFinished(() => frontier.close())

@@ -20,7 +20,7 @@ const listed = (...paths: string[]): string[] =>
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 /** Imports by path that are left. Lower it whenever some go; the goal is 20. */
-const LIMIT = 180
+const LIMIT = 178
 
 /** Faces whose comment does not yet say where to start. Take a name away when its comment does. */
 const SILENT = [
@@ -32,7 +32,7 @@ const SILENT = [
   'services/gateway/src/main.ts',
 ]
 
-/** `from '../../packages/…'` and `import('../../services/…')`, past the package's own entry points. */
+/** The path of an import or re-export, static or dynamic, that leads into a package past its entry points. */
 const PAST_A_FACE = /\b(?:from|import)\s*\(?\s*'(?:\.\.\/)+((?:packages|services)\/[^']+)'/g
 
 test(`at most ${LIMIT} imports of tests and benches name a source file instead of a package`, () => {

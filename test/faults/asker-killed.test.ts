@@ -6,7 +6,7 @@ const redis = await redisForTest({ appendonly: true })
 let journey: Journey | undefined
 afterEach(() => journey?.close())
 
-test('a fetcher killed while it asks for robots.txt: nobody goes in meanwhile, and one other asks again', async () => {
+test('a fetcher killed during a robots fetch: no other request to the origin meanwhile, and one other fetcher repeats it', async () => {
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 1,

@@ -14,7 +14,7 @@ const ORIGIN = 'http://site.example'
 /** Parked in two parts. */
 const COUNT = 2 * MAX_ITEMS
 
-test('what a frozen gateway still had in hand is neither parked nor marked in the later job of the same name', async () => {
+test('URLs that a frozen gateway was still storing are neither stored nor marked in the later job of the same name', async () => {
   const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
   const queue = new Queue(CANDIDATES, { connection: raw, ...queueOptions(TAG) })
   onTestFinished(async () => {

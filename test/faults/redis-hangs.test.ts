@@ -13,7 +13,7 @@ afterEach(async () => {
 /** Longer than a lease and its quarantine: whatever was out when it began has ended for the ledger when it is over. */
 const HANGS_MS = TIMES.leaseMs + TIMES.quarantineMs + 1_000
 
-test('a Redis that hangs without closing a connection: no site hears more than what was under way, nothing is lost', async () => {
+test('a Redis that hangs without closing a connection: sites get only the requests that were in flight, nothing is lost', async () => {
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 2,

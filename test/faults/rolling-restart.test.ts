@@ -11,7 +11,7 @@ afterEach(async () => {
   await journey?.close()
 })
 
-test('a fleet replaced in mid-crawl by SIGTERM: what is under way ends, nothing is fetched twice, nothing is lost', async () => {
+test('a fleet replaced in mid-crawl by SIGTERM: requests in flight end, nothing is fetched twice, nothing is lost', async () => {
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 1,

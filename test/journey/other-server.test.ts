@@ -192,6 +192,6 @@ for (const [name, program, start] of programs) {
   )
 }
 
-test('one of these servers was there to be asked', () => {
+test('at least one of these servers is installed', () => {
   expect(programs.filter(([, program]) => program !== undefined).map(([name]) => name)).not.toEqual([])
 })

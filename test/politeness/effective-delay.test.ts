@@ -1,20 +1,14 @@
 /** The delay that an agent owes under given rules. */
-import type { Agent } from '@decorum/config'
+import { loadAgents } from '@decorum/config'
 import { delayAfter, effectiveDelay, tokensOf } from '@decorum/politeness'
 import type { RobotsTxt } from '@decorum/robots'
 import { expect, test } from 'vitest'
 
-const agent: Agent = {
-  name: 'Bot-Web',
-  key: 'bot-web',
-  fallbacks: ['bot'],
-  userAgent: 'x',
-  profile: 'decorum',
-  minDelayMs: 1_000,
+const { default: agent } = loadAgents({
+  agents: JSON.stringify([{ name: 'Bot-Web', fallbacks: ['bot'], userAgent: 'x (+https://bot.example)' }]),
+  defaultDelayMs: 1_000,
   maxDelayMs: 10_000,
-  honourCrawlDelay: true,
-  hasContact: true,
-}
+})
 /** Rules that ask each of these tokens for a delay, seconds. */
 const asking = (seconds: number | undefined): RobotsTxt =>
   ({ crawlDelay: (tokens: string[]) => (tokens[0] === 'Bot-Web' ? seconds : -1) }) as unknown as RobotsTxt

@@ -97,7 +97,7 @@ test('without a data folder it leaves nothing behind', async () => {
   expect(existsSync(dir)).toBe(false)
 })
 
-test('a parent that is killed (SIGKILL) takes it along, and the next start finds the data', async () => {
+test('it ends when its parent is killed (SIGKILL), and the next start finds the data', async () => {
   const dir = await folder()
   const { child, first } = await parentProcess(dir)
   await client(first.url).set('kept', 'yes')
@@ -116,7 +116,7 @@ test("the terminal's Ctrl-C reaches the parent, not its Redis", async () => {
   expect(await client(first.url).ping()).toBe('PONG')
 })
 
-test('a second start on the same folder is told where the first one runs, and starts nothing', async () => {
+test('a second start on the same folder fails with the address of the first, and starts nothing', async () => {
   const dir = await folder()
   const [one, two] = await Promise.allSettled([embedded(dir), embedded(dir)])
   const results = [one, two]
@@ -143,7 +143,7 @@ test('it asks for a password, which no list of processes shows and only its owne
   }
 })
 
-test('a guardian that is killed takes its Redis along, and whoever needs it starts both again, with the data', async () => {
+test('Redis ends when its guardian is killed, and a process that uses it starts both again, with the data', async () => {
   const said: string[] = []
   const server = await ensureRedis({ dataDir: await folder(), log: (line) => said.push(line) })
   open.servers.push(server)

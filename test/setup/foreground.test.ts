@@ -26,7 +26,7 @@ test('the exit code of the command is that of npm start; 128 + signal when it wa
   expect(await launch("process.kill(process.pid, 'SIGKILL')").exit).toEqual([137, null])
 })
 
-test('one Ctrl-C that arrives twice (terminal and npm) is heard once; a later second one is heard', async () => {
+test('one Ctrl-C that arrives twice (terminal and npm) is passed on once; a later second one is passed on', async () => {
   const { child, lines, exit } = launch(`
     let heard = 0
     process.on('SIGINT', () => { console.log('INT', ++heard); if (heard === 2) process.exit(0) })
@@ -59,7 +59,7 @@ async function watched() {
   return { source, connected, gone }
 }
 
-test('a launcher that is killed takes its command along', async () => {
+test('the command ends when its launcher is killed', async () => {
   const { source, connected, gone } = await watched()
   const { child } = launch(source)
   await connected

@@ -57,7 +57,7 @@ async function start(where: Project, args?: string[], env?: NodeJS.ProcessEnv) {
   return { told, said, code: code as number }
 }
 
-test('the first start installs, the second asks npm nothing, a changed lock file installs again', async () => {
+test('the first start installs, the second does not call npm, a changed lock file installs again', async () => {
   const here = await project(INSTALLS)
   expect((await start(here)).said).toMatch(/^decorum: installing 3 packages.*\ndecorum: packages installed in \d+ s\n$/)
   expect((await start(here)).said).toBe('')
@@ -88,7 +88,7 @@ test('an install that was killed half-way is done again by the next start', asyn
   expect([next.code, here.npmCalls().length]).toEqual([0, 2])
 })
 
-test('packages that somebody installed by hand are taken as they are', async () => {
+test('packages that were installed by hand are used as they are', async () => {
   const here = await project('exit 1')
   mkdirSync(join(here.dir, 'node_modules'))
   const record = { packages: { 'node_modules/a': { version: '1.0.0' } } }
@@ -141,7 +141,7 @@ test('a registry that has no ping is no reason to stop', async () => {
   expect((await start(here)).code).toBe(0)
 })
 
-test('ended in mid-install (SIGTERM), it leaves no npm at work', async () => {
+test('ended during the install (SIGTERM), it leaves no npm running', async () => {
   const here = await project('exec sleep 60')
   const child = begin(here)
   await expect.poll(() => here.npmCalls().length).toBe(1)

@@ -1,4 +1,5 @@
 import { agentsOf, judgeRecord } from '@decorum/audit'
+import { loadAgents } from '@decorum/config'
 import { expect, test } from 'vitest'
 import { AGENT, found, ORIGIN, OTHER, Scene } from './scene.ts'
 
@@ -6,12 +7,11 @@ const HOUR = 3_600_000
 
 /** Both agents as one fleet. */
 function fleet(minDelayMs = 1_000) {
-  const agent = (name: string, userAgent: string) => ({
-    ...{ name, key: name, userAgent, fallbacks: [], profile: 'decorum' as const, minDelayMs: minDelayMs },
-    ...{ maxDelayMs: 10_000, honourCrawlDelay: true, hasContact: true },
-  })
-  const list = [agent('testbot', AGENT), agent('otherbot', OTHER)]
-  const agents = { list, default: list[0]!, find: () => undefined }
+  const list = [
+    { name: 'testbot', userAgent: AGENT },
+    { name: 'otherbot', userAgent: OTHER },
+  ]
+  const agents = loadAgents({ agents: JSON.stringify(list), defaultDelayMs: minDelayMs, maxDelayMs: 10_000 })
   return agentsOf({ agents, profile: 'decorum', minDelayMs, maxDelayMs: 10_000 })
 }
 

@@ -51,7 +51,7 @@ test('on a terminal: how far, how it goes, why it waits, and what is said is fol
   expect(text()).toBe(before)
 })
 
-test('elsewhere: not a line for every look', () => {
+test('without a terminal: not a line for every status', () => {
   const said: string[] = []
   const voice: Voice = { say: (event) => void said.push(event) }
   const display = displayOn(terminal(80).stream, true, voice)

@@ -36,7 +36,7 @@ test('LF, CRLF and CR alone end a line, the last one needs no end, a byte order 
   ])
 })
 
-test('however the octets are cut, the lines are the same', async () => {
+test('however the bytes are split into chunks, the lines are the same', async () => {
   for (const end of ['\n', '\r\n', '\r']) {
     const bytes = new TextEncoder().encode(`http://ä.example/日本${end}#x${end}${end}http://b/${end}`)
     const whole = await read(bytes)

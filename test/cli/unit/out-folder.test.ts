@@ -87,7 +87,7 @@ test('the outcomes of a finished crawl are set aside under the name of its run',
   expect(await readdir(first.dir)).toEqual(['crawl.json', `outcomes-${first.note.run}.ndjson`])
 })
 
-test('what cannot be gone on with says why', async () => {
+test('a folder that cannot be resumed is refused with the reason', async () => {
   const { list, ask } = await place()
   const redis = 'redis://user:secret@10.0.0.1:6379/2'
   const first = await openOutFolder(ask({ redis }))

@@ -27,7 +27,7 @@ const at = (look: Look, done = 10, total = 20, donePerMinute?: number) =>
     pagesPerMinute: donePerMinute ?? 0,
   })
 
-test('nothing in flight and every lane in its silence: polite, not stalled, and the lane that opens first', () => {
+test('nothing in flight and every lane in its delay: polite, not stalled, with the lane that is due first', () => {
   const look = seen({
     sites: [site({ opensInMs: 5_000 }), site({ origin: 'http://b.example', delayMs: 10_000, clampedFrom: 100 })],
   })
@@ -61,7 +61,7 @@ test('sites in back-off and without robots.txt are counted; a done crawl waits f
   expect(at(seen(), 20)).toMatchObject({ waiting: 0, inFlight: 0, note: undefined, etaMs: undefined })
 })
 
-test('the ETA is no sooner than the pace, nor than the silences of the site with most left', () => {
+test('the ETA is no sooner than the pace, nor than the delays of the site with most left', () => {
   expect(at(seen(), 10, 20, 60).etaMs).toBe(10_000)
   expect(at(seen({ sites: [site({ waiting: 9, delayMs: 10_000 })] }), 10, 20, 60).etaMs).toBe(80_700)
   expect(at(seen({ sites: [] })).etaMs).toBeUndefined()

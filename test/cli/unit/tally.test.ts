@@ -70,7 +70,7 @@ test('of a batch only what is new counts, each once, and nothing counts before i
   expect([tally.left, tally.done]).toEqual([2, 1])
 })
 
-test('targets that wait are known with their hops, whatever the order in which they were heard of', () => {
+test('pending redirect targets are known with their hops, in whatever order they were recorded', () => {
   const tally = new Tally('run')
   tally.record(moved('run-1~1', 'http://b.example/', 'http://c.example/', 'run-1~2'))
   tally.record(moved('run-1', 'http://a.example/', 'http://b.example/', 'run-1~1'))

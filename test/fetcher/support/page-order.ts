@@ -1,18 +1,9 @@
-/** An order as a gateway writes it, without anything of the test runner. */
-import type { Order } from '@decorum/protocol'
+/** An order as a fetcher reads it, without anything of the test runner. What is not given here or by the caller has its default. */
+import { type Order, ordersIn } from '@decorum/protocol'
 
-export const pageOrder = (origin: string, path = '/', over: Partial<Order> = {}): Order => ({
-  kind: 'page',
-  agent: 'decorum',
-  origin,
-  path,
-  fence: 1,
-  version: 1,
-  delayMs: 0,
-  notBefore: 0,
-  id: 'id-1',
-  attempt: 1,
-  hops: 0,
-  priority: 'normal',
-  ...over,
-})
+export function pageOrder(origin: string, path = '/', over: Partial<Order> = {}): Order {
+  const written = { agent: 'decorum', origin, path, fence: 1, version: 1, delayMs: 0, id: 'id-1' }
+  const [read] = ordersIn({ orders: [written] }) ?? []
+  if (read?.ok !== true) throw new Error(`this is not an order: ${JSON.stringify(read)}`)
+  return { ...read.order, ...over }
+}

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a wish that can never come true is refused by name', async () => {
+test('a crash point that does not exist is refused by name', async () => {
   await expect(load('DECORUM_CRASH_AT', 'settle.befor:1')).rejects.toThrow("no crash point is called 'settle.befor'")
   await expect(load('DECORUM_FREEZE_AT', 'complete.before:0')).rejects.toThrow(
     "DECORUM_FREEZE_AT: '0' is not a number of passes",

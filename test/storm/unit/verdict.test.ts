@@ -118,7 +118,7 @@ test('a candidate that has its outcome is no longer stored', () => {
   expect(judge({ accepted: [['a', 0]], outcomes: [['a', [100]]], stored: ['a'] }).broken).toHaveLength(1)
 })
 
-test('an outcome that nobody asked for is a phantom', () => {
+test('an outcome of a candidate that was never enqueued is a violation', () => {
   expect(judge({ outcomes: [['x', [5]]] }).phantoms).toEqual(['x'])
 })
 
@@ -175,7 +175,7 @@ test('an overlap is a violation, unless a fetcher that was frozen beyond its lea
   expect(judge({ requests: thawed, faults: { freezes: [{ ...short, until: T + 3_010 }] } }).violations).toHaveLength(1)
 })
 
-test('a robots.txt that its dead asker could not tell of is an extra request; without a death it is asked too often', () => {
+test('a robots fetch repeated after the death of its fetcher is an extra request; without a death it is one too many', () => {
   const again = [visit(3_400, 3_410, '/robots.txt', { status: 404 })]
   expect(judge({ requests: again }).violations).toMatchObject([{ offence: 'robots-too-often' }])
   expect(judge({ requests: again, faults: { kills: [kill(20)] } })).toMatchObject({
