@@ -5,12 +5,12 @@
  */
 
 import { openFrontier } from '@decorum/client'
+import { main as startConsole } from '@decorum/console'
 import { main as startGateway } from '@decorum/gateway'
 import { MAX_ITEMS } from '@decorum/ledger'
 import type { Order } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { main as startConsole } from '../../services/console/src/main.ts'
 import { redisForTest } from '../support/redis.ts'
 import { type CommandBook, commandBook, complaintAbout } from './support/command-book.ts'
 import { type HandFetcher, handFetcher } from './support/hand-fetcher.ts'
