@@ -64,8 +64,8 @@ export type Outcome = OutcomeBody & {
 export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta'> & { meta?: Outcome['meta'] | undefined }
 
 /** The outcome of one candidate. `body` is given up: the fields are added to it. */
-export function outcomeOf({ meta, ...about }: OutcomeAbout, body: OutcomeBody): Outcome {
-  const outcome: Outcome = Object.assign(body, about)
+export function outcomeOf({ id, url, agent, at, attempts, meta }: OutcomeAbout, body: OutcomeBody): Outcome {
+  const outcome: Outcome = Object.assign(body, { id, url, agent, at, attempts })
   if (meta !== undefined) outcome.meta = meta
   return outcome
 }

@@ -2,6 +2,7 @@
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin, within } from './deadline.ts'
 export { openHealthServer } from './health-server.ts'
+export { counterOf, gaugeOf } from './metrics.ts'
 export { queueConnection } from './redis.ts'
 export { pause, retry } from './retry.ts'
 export { type SupervisedRole, supervise } from './supervise.ts'

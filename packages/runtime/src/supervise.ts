@@ -3,8 +3,9 @@
  * requests: it is killed long before its leases end, and the kernel closes its sockets.
  */
 import type { Logger } from 'pino'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import { SILENCE_MS } from './heartbeat.ts'
+import { counterOf, gaugeOf } from './metrics.ts'
 import type { Role } from './supervised.ts'
 import { SupervisedProcess } from './supervised-process.ts'
 
@@ -62,23 +63,10 @@ export async function supervise({ envs, patienceMs, metrics, ...shared }: Superv
 function registryOf(prefix: string, children: readonly SupervisedProcess[]): Registry {
   const own = new Registry()
   collectDefaultMetrics({ register: own, prefix: 'decorum_supervisor_' })
-  new Gauge({
-    name: `${prefix}_processes`,
-    help: 'processes that answer',
-    registers: [own],
-    collect() {
-      this.set(children.filter((child) => child.isReady()).length)
-    },
-  })
-  new Counter({
-    name: `${prefix}_restarts_total`,
-    help: 'processes that were started again',
-    registers: [own],
-    collect() {
-      this.reset()
-      this.inc(children.reduce((sum, child) => sum + child.restarts, 0))
-    },
-  })
+  gaugeOf(own, `${prefix}_processes`, 'processes that answer', () => children.filter((one) => one.isReady()).length)
+  counterOf(own, `${prefix}_restarts_total`, 'processes that were started again', () =>
+    children.reduce((sum, { restarts }) => sum + restarts, 0),
+  )
   class Family extends Registry {
     override async metrics(): Promise<string> {
       const answers = await Promise.all(children.map((child) => child.metrics()))

@@ -1,6 +1,7 @@
 /** A person's question for a robots.txt as a visit of the fleet: on the real ledger, by a process that stands still meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from '@decorum/config'
 import { visitRobots } from '@decorum/fetcher/visit-robots'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
@@ -23,9 +24,9 @@ const HAND_MS = 400
 let hosts = 0
 const host = () => `127.93.0.${++hosts}`
 
-async function visit(origin: string, its: Ledger = ledger, more: Record<string, string> = {}) {
+async function visit(origin: string, its: Ledger = ledger, more: Record<string, string> = {}, by: Partial<Agent> = {}) {
   const { version } = await ledger.viewOrigin(origin, [])
-  const agent = { ...polite, minDelayMs: 50 }
+  const agent = { ...polite, minDelayMs: 50, ...by }
   return await visitRobots({
     origin,
     agent,
@@ -90,4 +91,15 @@ test.each([
   expect(answer?.event).toMatchObject({ status: 200 })
   const [moved, found] = heard
   expect((found?.start ?? 0) - (moved?.end ?? Infinity)).toBeGreaterThanOrEqual(HAND_MS)
+})
+
+test('an agent without a contact: the person is told, and the URL that waits in the lane keeps its place without an outcome', async () => {
+  const origin = 'http://203.0.114.1' // public; nothing is sent there
+  const lane = { agent: polite.key, origin }
+  const parked = { id: 'waiting', path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
+  await ledger.park(0, [{ lane, parked }])
+  const answer = await visit(origin, ledger, {}, { hasContact: false })
+  expect(answer).toMatchObject({ unsent: 'no-contact' })
+  expect((await ledger.viewPartition(0)).unread).toBe(0)
+  expect((await ledger.viewOrigin(origin, [polite.key])).lanes).toMatchObject([{ waiting: 1, head: { id: 'waiting' } }])
 })

@@ -56,47 +56,31 @@ export type Lease = {
 
 export type Durations = { fetchDeadlineMs: number; leaseMs: number }
 
-export class HeldLease implements Lease {
-  readonly leaseMs: number
-  readonly #since: Since
-  readonly #confirmed: Confirmed
-  readonly #fetchDeadlineMs: number
-  readonly #usableMs: number
-
-  /**
-   * @param since     when the ledger was asked for the lease: it runs from then on, however late the reply comes
-   * @param leaseMs   as the ledger granted it
-   * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
-   */
-  constructor(since: Since, confirmed: Confirmed, leaseMs: number, settings: Durations) {
-    this.leaseMs = leaseMs
-    this.#since = since
-    this.#confirmed = confirmed
-    this.#fetchDeadlineMs = settings.fetchDeadlineMs
-    const spareMs = settings.leaseMs - settings.fetchDeadlineMs
-    this.#usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
-  }
-
-  age(): number {
-    return passed(this.#since)
-  }
-
-  deadlineMs(): number {
-    return Math.min(this.#fetchDeadlineMs, this.#usableMs - this.age())
-  }
-
-  lastCheck(): string | undefined {
-    return this.#confirmed.age() > SEND_WINDOW_MS
-      ? `the ledger's last word on the lease is older than ${SEND_WINDOW_MS} ms`
-      : this.stillHeld()
-  }
-
-  confirm(): ReturnType<Confirm> {
-    return this.#confirmed.confirm()
-  }
-
-  stillHeld(): string | undefined {
-    return this.age() >= this.#usableMs ? 'the lease is over' : undefined
+/**
+ * @param since     when the ledger was asked for the lease: it runs from then on, however late the reply comes
+ * @param leaseMs   as the ledger granted it
+ * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
+ */
+export function heldLease(
+  since: Since,
+  { age: wordAge, confirm }: Confirmed,
+  leaseMs: number,
+  settings: Durations,
+): Lease {
+  const spareMs = settings.leaseMs - settings.fetchDeadlineMs
+  const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
+  const age = (): number => passed(since)
+  const stillHeld = (): string | undefined => (age() >= usableMs ? 'the lease is over' : undefined)
+  return {
+    leaseMs,
+    age,
+    confirm,
+    stillHeld,
+    deadlineMs: () => Math.min(settings.fetchDeadlineMs, usableMs - age()),
+    lastCheck: () =>
+      wordAge() > SEND_WINDOW_MS
+        ? `the ledger's last word on the lease is older than ${SEND_WINDOW_MS} ms`
+        : stillHeld(),
   }
 }
 
@@ -128,7 +112,8 @@ export async function startLease(
   // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
-  const request = { kind, agent, origin, fence, version, delayMs, ...(hostLane && { clock: hostLane }) }
+  const own = { kind, agent, origin, fence, version, delayMs }
+  const request = hostLane === undefined ? own : { ...own, clock: hostLane }
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const since = sinceNow()
     crashPoint('start.before')
@@ -146,7 +131,7 @@ export async function startLease(
       if (answer.waitMs !== undefined) await exactly(answer.waitMs)
       const held: HeldLane[] = [{ agent, origin, fence, version }]
       if (hostLane !== undefined && answer.clock !== undefined) held.push({ ...hostLane, fence: answer.clock.fence })
-      const lease = new HeldLease(since, confirmedBy(ledger, since, [held]), answer.leaseMs, settings)
+      const lease = heldLease(since, confirmedBy(ledger, since, [held]), answer.leaseMs, settings)
       return { kind: 'lease', lease, hostLease: answer.clock }
     }
     if (answer.kind === 'refused') return answer

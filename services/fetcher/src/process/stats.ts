@@ -1,5 +1,6 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { counterOf, gaugeOf } from '@decorum/runtime'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { StartRefusal } from '../orders/lease.ts'
 
 /** Why an order sent nothing. */
@@ -50,25 +51,8 @@ export function openStats(slots: { readonly size: number; readonly taken: number
   }
 
   collectDefaultMetrics({ register: registry })
-  const counter = (name: string, help: string, read: () => number) =>
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset()
-        this.inc(read())
-      },
-    })
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read())
-      },
-    })
+  const gauge = gaugeOf.bind(undefined, registry)
+  const counter = counterOf.bind(undefined, registry)
   gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
   gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.taken)
   gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting)
@@ -80,28 +64,12 @@ export function openStats(slots: { readonly size: number; readonly taken: number
   counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
   counter('decorum_fetcher_body_bytes_total', 'bytes of bodies, as on the wire', () => bytes)
   counter('decorum_fetcher_sink_failures_total', 'pages that could not be kept', () => sinkFailures)
-  const table = (
-    name: string,
-    help: string,
-    labelNames: string[],
-    rows: () => Iterable<[Record<string, string>, number]>,
-  ) =>
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        this.reset()
-        for (const [labels, count] of rows()) this.inc(labels, count)
-      },
-    })
-  table('decorum_fetcher_refused_total', 'orders that sent nothing', ['why'], function* () {
-    for (const [why, count] of refusals) yield [{ why }, count]
-  })
-  table('decorum_fetcher_exchanges_total', 'exchanges by what came of them', ['kind', 'what'], function* () {
-    for (const kind of ['page', 'robots'] as const)
-      for (const [what, count] of exchanges[kind]) yield [{ kind, what }, count]
-  })
+  const byReason = () => [...refusals].map(([why, count]): [Record<string, string>, number] => [{ why }, count])
+  counter('decorum_fetcher_refused_total', 'orders that sent nothing', byReason, ['why'])
+  const byResult = () =>
+    (['page', 'robots'] as const).flatMap((kind) =>
+      [...exchanges[kind]].map(([what, count]): [Record<string, string>, number] => [{ kind, what }, count]),
+    )
+  counter('decorum_fetcher_exchanges_total', 'exchanges by what came of them', byResult, ['kind', 'what'])
   return stats
 }

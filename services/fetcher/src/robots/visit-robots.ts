@@ -10,7 +10,7 @@ import { type LaneConnections, openConnections } from '../http/connections.ts'
 import type { Confirm } from '../http/exchange.ts'
 import { openLookup } from '../http/lookup.ts'
 import { complete } from '../orders/complete.ts'
-import { type Confirmed, confirmedBy, HeldLease, type Lease, type Since, sinceNow } from '../orders/lease.ts'
+import { type Confirmed, confirmedBy, heldLease, type Lease, type Since, sinceNow } from '../orders/lease.ts'
 import { type HeldGroups, openPace, type Pace } from '../orders/pace.ts'
 import { openStats } from '../process/stats.ts'
 import { noSink } from '../sink/sink.ts'
@@ -182,4 +182,4 @@ export class OriginBlockedError extends Error {
 }
 
 const leaseOf = ({ FETCH_DEADLINE_MS, LEASE_MS }: Config, since: Since, confirmed: Confirmed): Lease =>
-  new HeldLease(since, confirmed, LEASE_MS, { fetchDeadlineMs: FETCH_DEADLINE_MS, leaseMs: LEASE_MS })
+  heldLease(since, confirmed, LEASE_MS, { fetchDeadlineMs: FETCH_DEADLINE_MS, leaseMs: LEASE_MS })
