@@ -15,15 +15,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
 const pages = tracked.filter((path) => path.endsWith('.md'))
 const sources = tracked.filter((path) => /\.(ts|mjs|lua|py|yml)$/.test(path))
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
-/** Files that are not committed yet; take a name away once it is. */
-const TO_COME: readonly string[] = [
-  'docs/settings.md',
-  'docs/outcomes.md',
-  'packages/protocol/src/reasons.ts',
-  'test/config/settings-page.ts',
-  'test/protocol/outcomes-page.ts',
-]
-const isThere = (path: string): boolean => existsSync(join(root, path)) || TO_COME.includes(path)
+const isThere = (path: string): boolean => existsSync(join(root, path))
 
 /** The anchors that a Markdown page offers, as GitHub makes them from its headings. */
 function anchorsOf(path: string): Set<string> {
@@ -50,12 +42,7 @@ function brokenLinks(page: string): string[] {
     const [file = '', anchor] = target.split('#')
     const path = file === '' ? page : normalize(join(dirname(page), file))
     if (!isThere(path)) broken.push(`${page}: ${target} does not exist`)
-    else if (
-      anchor !== undefined &&
-      !TO_COME.includes(path) &&
-      statSync(join(root, path)).isFile() &&
-      !anchorsOf(path).has(anchor)
-    )
+    else if (anchor !== undefined && statSync(join(root, path)).isFile() && !anchorsOf(path).has(anchor))
       broken.push(`${page}: ${target} has no such heading`)
   }
   return broken

@@ -1,6 +1,6 @@
 /**
  * The console as a process: connect, start, stop. It looks at the fleet and passes on what operators ask; it never takes part in
- * fetching. server.ts puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
+ * fetching. Start at server.ts, which puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
  * the fleet, metrics) and board.ts (the queue board).
  */
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The fetcher, the only part of Decorum that sends requests to sites: a supervisor and its fetching processes. */
+/** The fetcher, the only part of Decorum that sends requests to sites: a supervisor and its fetching processes. Start at orders/carry-out.ts. */
 import { printableLog } from '@decorum/protocol'
 import { openHealthServer, type RunningService } from '@decorum/runtime'
 import { type Logger, pino } from 'pino'

@@ -1,4 +1,4 @@
-/** A gateway as a process. Any number of gateways share one Redis. */
+/** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'

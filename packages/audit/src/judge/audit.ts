@@ -14,30 +14,10 @@ import { BackOffJudge } from './judge-back-off.ts'
 import { GroupJudge, type PaceGroups } from './judge-groups.ts'
 import { judgeInLane, LaneEnds, type LaneJudge } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
+import type { Judged, JudgeOptions } from './judged.ts'
 import { type Asking, Knowledge } from './knowledge.ts'
 import { Lanes } from './lanes.ts'
-import type { Meter } from './meter.ts'
 import { summary } from './summary.ts'
-
-export type JudgeOptions = {
-  agents: AgentFinder
-  /** how long after an answer another lane's request may still rest on what was known before it, ms (1000) */
-  ruleChangeMs?: number
-  /** first retry of an unreachable robots.txt, when not the policy's, ms */
-  robotsRetryMs?: number
-  /** lanes that share a delay; absent: each lane is judged by itself alone */
-  paceGroups?: PaceGroups
-  /** examples kept of each offence (20) */
-  examples?: number
-  /** the record goes on where an older one ended: rules may be known from there for a day */
-  continues?: boolean
-  /** bodies of rules by origin, for logs that hold none */
-  robotsByOrigin?: RobotsByOrigin
-  /** lanes that are drawn in the report (0) */
-  timelines?: number
-  /** counts the work, for tests */
-  meter?: Meter
-}
 
 export type Audit = {
   /**
@@ -91,16 +71,6 @@ export function judgeRecord({ requests, bodies, robotsByOrigin }: Evidence, opti
     if (report.verdict === 'clean') report.verdict = 'partly-judged'
   }
   return report
-}
-
-export type Judged = {
-  exchanges: Exchanges
-  lanes: Lanes
-  bodies: Bodies
-  options: JudgeOptions
-  leftOut: number
-  clockSteps: readonly ClockStep[]
-  files: readonly string[]
 }
 
 function judgeAll(judged: Judged): Report {

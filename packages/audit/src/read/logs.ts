@@ -1,5 +1,6 @@
 /** Logs from disk, gzip or standard input: line by line, each in whichever of the known formats it is. */
-import { type JudgeOptions, openAudit } from '../judge/audit.ts'
+import { openAudit } from '../judge/audit.ts'
+import type { JudgeOptions } from '../judge/judged.ts'
 import type { ClockStep, Evidence, RequestLine } from '../record.ts'
 import type { LogLine, LogReport, Report, SetAside } from '../report.ts'
 import { ClockWatch } from './clock.ts'

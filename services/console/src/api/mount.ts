@@ -69,7 +69,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
 }
 
 /**
- * The stream writes to the socket itself. @fastify/sse 0.6 was tried: its send waits until the response can take more, and an
+ * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response can take more, and an
  * outcome is acknowledged only when the operating system has taken its bytes.
  */
 function addStream(scope: FastifyInstance, { config }: ApiParts): void {
