@@ -3,8 +3,9 @@
  * `openAudit` for exchanges from anywhere; docs/audit.md defines every verdict.
  */
 export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf, type FleetAgents } from './agents.ts'
-export { type Audit, type JudgeOptions, judgeRecord, openAudit } from './judge/audit.ts'
+export { type Audit, judgeRecord, openAudit } from './judge/audit.ts'
 export type { PaceGroups } from './judge/judge-groups.ts'
+export type { JudgeOptions } from './judge/judged.ts'
 export { OFFENCES, type Offence } from './offences.ts'
 export { htmlReport } from './print/html.ts'
 export { printable, printableJson } from './print/printable.ts'

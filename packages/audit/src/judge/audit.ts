@@ -1,17 +1,11 @@
-/**
- * Judges a record of exchanges: it knows nothing of who made them but what the sites wrote down. Time is counted as the
- * sites saw it: from the end of one exchange to the start of the next. Lines may come in any order; each costs some 60
- * bytes and its path until the report is asked for, each new lane some 100 bytes and its names.
- */
-import type { AgentFinder } from '../agents.ts'
-import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'
+import type { ClockStep, Evidence, RequestLine } from '../record.ts'
 import type { Report } from '../report.ts'
 import { Bodies, NO_BODY } from './answers.ts'
 import { Exchanges } from './columns.ts'
 import { findChains } from './find-chains.ts'
 import { Findings } from './findings.ts'
 import { BackOffJudge } from './judge-back-off.ts'
-import { GroupJudge, type PaceGroups } from './judge-groups.ts'
+import { GroupJudge } from './judge-groups.ts'
 import { judgeInLane, LaneEnds, type LaneJudge } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
 import type { Judged, JudgeOptions } from './judged.ts'

@@ -1,9 +1,9 @@
 /** What one judgement is given: the options, and the exchanges as they have been read. */
 import type { AgentFinder } from '../agents.ts'
-import type { ClockStep, Evidence, RequestLine, RobotsByOrigin } from '../record.ts'
-import { type Bodies, NO_BODY } from './answers.ts'
+import type { ClockStep, RobotsByOrigin } from '../record.ts'
+import type { Bodies } from './answers.ts'
 import type { Exchanges } from './columns.ts'
-import { GroupJudge, type PaceGroups } from './judge-groups.ts'
+import type { PaceGroups } from './judge-groups.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
