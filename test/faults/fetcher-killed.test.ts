@@ -12,7 +12,7 @@ test('a fetcher killed in mid-request: its URL is fetched again, once, after lea
     gateways: 1,
     fetchers: 1, // so that the one to be killed is the one that holds the request; it is started again by its parent
     sites: [
-      { name: 'startup-hold', robots: { body: '' }, paths: { '/page-2': [{ instead: 'never' }, {}] }, announce: true },
+      { name: 'held', robots: { body: '' }, paths: { '/page-2': [{ instead: 'never' }, {}] }, announce: true },
       { name: 'other', robots: { body: '' } },
     ],
   })
