@@ -97,7 +97,7 @@ test('a large body continues in a temporary file and reads back the same', async
   await result.body.discard()
 })
 
-test('nothing leaves when the permit no longer holds in the tick of sending', async () => {
+test('nothing leaves when the lease no longer holds in the tick of sending', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const result = await ask(connections, site.origin, { lastCheck: () => 'the lease is over' })
   expect(result).toMatchObject({ kind: 'not-sent', why: 'the lease is over' })

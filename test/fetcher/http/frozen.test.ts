@@ -1,4 +1,4 @@
-/** A fetcher that is frozen between its permit and its first byte sends nothing when it thaws. */
+/** A fetcher that is frozen between its lease and its first byte sends nothing when it thaws. */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ async function verdict(child: ChildProcess): Promise<{ kind: string; why: string
   return result as { kind: string; why: string }
 }
 
-test('SIGSTOP for longer than the send window: the permit is too old, the site sees no request', async () => {
+test('SIGSTOP for longer than the send window: the lease is too old, the site sees no request', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const child = await lookingUp(site.port)
   child.kill('SIGSTOP')

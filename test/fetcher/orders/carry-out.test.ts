@@ -8,7 +8,7 @@ import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { agentsOf, testConnections } from '../support/tools.ts'
 
-test('an order whose lane opens much later than it said gives the lane back, and its slot', async () => {
+test('an order whose lane is due much later than it said gives back the lane and its slot', async () => {
   const { run, started, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
   await run(pageOrder('http://127.0.0.1:1'))
   expect([started.length, settled.length]).toEqual([1, 0])
@@ -27,7 +27,7 @@ test('an agent that this fetcher does not know: the lane is given back at once, 
   expect(problems, 'said once').toHaveLength(1)
 })
 
-test('a page: started in the instant before, settled with the silence kept since its last byte', async () => {
+test('a page: started right before its request, completed with the time since its last byte', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
   const { run, settled, started } = rig()
   await run(pageOrder(site.origin, '/', { fence: 77, delayMs: 1_234 }))
@@ -44,7 +44,7 @@ test('a page: started in the instant before, settled with the silence kept since
   expect((site.asked[0]?.at ?? 0) - (started[0] ?? 0)).toBeGreaterThan(0)
 })
 
-test('an agent that rests in proportion: a slow exchange owes a multiple of itself, one that was not sent what it did', async () => {
+test('an agent with an adaptive delay: a slow exchange owes a multiple of its time, one that was not sent owes nothing more', async () => {
   const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveDelay: { factor: 5, capMs: 60_000 } }
   const agents = agentsOf({ agents: JSON.stringify([entry]) })
   const SLOW_MS = 120
@@ -74,7 +74,7 @@ test('an agent that rests in proportion: a slow exchange owes a multiple of itse
   expect(other.settled[0]?.delayMs).toBe(100) // off unless asked for
 })
 
-test('the time that a sink takes counts as silence', async () => {
+test('the time that a sink takes counts as part of the delay', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
   const sink = {
     keepsBodies: true,
@@ -86,7 +86,7 @@ test('the time that a sink takes counts as silence', async () => {
   expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(119)
 })
 
-test('begin is asked a moment before the lane opens, on the clock of Redis; the request leaves when it is open', async () => {
+test('the lease is asked for a moment before the lane is due, on the clock of Redis; the request leaves when it is due', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const { run, started } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, waitMs: 40 }] })
   const start = performance.now()
@@ -138,7 +138,7 @@ test('a ledger that does not answer start: nothing is sent', async () => {
   expect(problems).toEqual([])
 })
 
-test('a ledger that does not hear the completion is told again, with the longer silence', async () => {
+test('a completion that the ledger does not answer is repeated, with the longer time since the last byte', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const rests: number[] = []
   const { run, stats } = rig({
@@ -190,7 +190,7 @@ test('an agent that this fetcher does not know sends nothing and says so', async
   expect(problems[0]).toContain('DECORUM_AGENTS')
 })
 
-test('a process that is asked to stop begins nothing new and gives the lane back at once', async () => {
+test('a process that is asked to stop starts nothing new and gives back the lane at once', async () => {
   const { run, started, stats, released } = rig({}, { isStopping: () => true })
   await run(pageOrder('http://127.0.0.1:1', '/', { fence: 9 }))
   expect(started).toEqual([])

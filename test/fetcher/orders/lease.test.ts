@@ -7,7 +7,7 @@ import { pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { testConnections } from '../support/tools.ts'
 
-test('a wall clock that jumps while a permit is held makes it too old: nothing is sent', async () => {
+test('a wall clock that jumps while a lease is held makes it too old: nothing is sent', async () => {
   const now = Date.now
   const ledger = {
     start: async (): Promise<StartAnswer> => ({ kind: 'granted', leaseMs: 45_000 }),
@@ -29,7 +29,7 @@ test('a wall clock that jumps while a permit is held makes it too old: nothing i
 })
 
 test.each(['back-off', 'rules-changed', 'startup-hold', 'stale'] as const)(
-  'connecting took long, and the permit is refused meanwhile (%s): nothing is sent, nothing is counted, the lane is given back',
+  'connecting took long, and the lease is not confirmed (%s): nothing is sent, nothing is counted, the lane is given back',
   async (why) => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))
     const { lookup, undo } = slowLookUp(1_100)
@@ -53,7 +53,7 @@ test.each(['back-off', 'rules-changed', 'startup-hold', 'stale'] as const)(
   },
 )
 
-test('connecting took long, and the permit still holds: the request is sent; a quick one is not asked for again', async () => {
+test('connecting took long, and the lease is confirmed: the request is sent; after a quick connect it is not asked for', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const origin = `http://slow.example:${new URL(site.origin).port}`
   const quick = slowLookUp(900)
@@ -66,7 +66,7 @@ test('connecting took long, and the permit still holds: the request is sent; a q
   await rig({ confirm }, { connections: testConnections({ lookup: quick.lookup }) }).run(pageOrder(origin))
   expect([asked, site.asked.length]).toEqual([0, 1])
   quick.undo()
-  const slow = slowLookUp(6_000) // older than a permit may be: the new one counts
+  const slow = slowLookUp(6_000) // older than the send window: the confirmation counts
   onTestFinished(slow.undo)
   const { run, settled } = rig({ confirm }, { connections: testConnections({ lookup: slow.lookup }) })
   await run(pageOrder(origin))

@@ -50,7 +50,7 @@ async function beginHost(clocks: HeldGroups, delayMs: number): Promise<void> {
 const knock = (origin: string) =>
   ledger.acquire({ lanes: [{ agent: polite.key, origin }], kind: 'clock', delayMs: DELAY })
 
-test('a hop enters the lane of the origin it leads to, and leaves it owing the delay', async () => {
+test('a hop holds the lane of the origin it leads to, which owes the delay afterwards', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   const acquireHop = hopsOf(held(await paced('{"host":false}')(here.origin)))
@@ -61,7 +61,7 @@ test('a hop enters the lane of the origin it leads to, and leaves it owing the d
   expect(again.kind === 'wait' && again.waitMs).toBeLessThanOrEqual(polite.minDelayMs)
 })
 
-test('a slow hop of an agent that rests in proportion owes that there, too', async () => {
+test('a slow hop of an agent with an adaptive delay owes it there, too', async () => {
   const gentle = { ...polite, adaptiveDelay: { factor: 10, floorMs: 0, capMs: 60_000 } }
   const there = await rawOrigin((socket) => void setTimeout(() => socket.write(answerOf(200, {}, RULES)), 100))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
@@ -72,7 +72,7 @@ test('a slow hop of an agent that rests in proportion owes that there, too', asy
   expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(900) // this clock of Redis stands still
 })
 
-test('while that lane is in flight no hop is sent; when it does not open in time the rules are not known', async () => {
+test('while that lane is in flight no hop is sent; when it is not due in time the rules are not known', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const here = await rawOrigin((socket) => void socket.write(answerOf(301, { location: `${there.origin}/robots.txt` })))
   expect((await knock(there.origin)).kind).toBe('granted')
@@ -99,7 +99,7 @@ test('a hop within the origin comes after the delay', async () => {
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })
 
-test('a hop to another origin of the same host rests first: the clock of the host is ours already', async () => {
+test('a hop to another origin of the same host waits for the delay first: the lane of the host is held already', async () => {
   const at: number[] = []
   const there = await rawOrigin((socket) => {
     at.push(performance.now())
@@ -148,7 +148,7 @@ test('a hop gives back what it has entered when the origin turns out to be block
   expect((await knock('domain://barred.example')).kind).toBe('granted')
 })
 
-test('what a hop owed on the clock of the host, the visit that shares the clock owes at its end', async () => {
+test('what a hop owes to the lane of the host, the robots fetch that holds this lane owes at its end', async () => {
   const [here, there] = ['http://shared-clock.example', 'http://shared-clock.example:8080']
   const asker = { agent: polite.key, origin: there }
   const fence = await beginRobots(there, 0)
@@ -168,7 +168,7 @@ test('what a hop owed on the clock of the host, the visit that shares the clock 
   }
 })
 
-test('the lane of https is the clock of its host: other schemes and ports begin with it, it needs no other', async () => {
+test('the lane of https is the lane of its host: other schemes and ports are started with it, it needs no other', async () => {
   const acquire = paced('')
   expect(held(await acquire('http://a.example')).hostLane).toEqual({ agent: polite.key, origin: 'https://a.example' })
   expect(held(await acquire('https://a.example:8443')).hostLane?.origin).toBe('https://a.example')
@@ -201,7 +201,7 @@ test('a group with two places lets two in, and no third', async () => {
   await b.complete({ endedAt: performance.now(), delayMs: DELAY })
 })
 
-test('a clock that was entered for nothing is as it was before', async () => {
+test('a group that was acquired for nothing is as it was before', async () => {
   const acquire = paced('{"domain":{"delayMs":5000}}')
   const visit = held(await acquire('https://www.released.example'))
   expect(await acquire('https://shop.released.example')).toHaveProperty('waitMs')
@@ -209,7 +209,7 @@ test('a clock that was entered for nothing is as it was before', async () => {
   held(await acquire('https://shop.released.example'))
 })
 
-test('where one of two clocks is shut, the other is not kept', async () => {
+test('when one of two groups is not free, the other is not kept', async () => {
   const acquire = paced('{"domain":{"delayMs":100},"address":{"delayMs":100}}', async () => '192.0.2.9')
   const busy = paced('{"domain":{"delayMs":100}}')
   const first = held(await busy('https://a.both.example'))
@@ -218,7 +218,7 @@ test('where one of two clocks is shut, the other is not kept', async () => {
   await first.release()
 })
 
-test('agents have clocks of their own, unless the operator says that they share one', async () => {
+test('each agent has groups of its own, unless the operator says that they share one', async () => {
   const other = { ...polite, key: 'other', name: 'other' }
   for (const [shared, kind] of [
     [false, 'entered'],
@@ -247,7 +247,7 @@ test("'too fast' on any of its origins shuts the host, and no other clock", asyn
   expect((await knock('domain://host.example')).kind).toBe('granted')
 })
 
-test('a connection that leads elsewhere than the clock that is held sends nothing', async () => {
+test('a connection to another address than the group that is held sends nothing', async () => {
   const site = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
   const acquire = paced('{"host":false,"address":{"delayMs":100}}', async () => '192.0.2.33')
   const { wrongAddress } = held(await acquire(site.origin))
@@ -257,7 +257,7 @@ test('a connection that leads elsewhere than the clock that is held sends nothin
   expect(site.asked).toEqual([])
 })
 
-test('a name that could not be looked up has no clock, so nothing is sent if it is found after all', async () => {
+test('a name that could not be looked up has no group, so nothing is sent if it is found after all', async () => {
   const { wrongAddress } = held(await paced('{"address":{"delayMs":100}}')('https://late.example'))
   expect(wrongAddress('192.0.2.34')).toMatch(/is not held/)
   expect(held(await paced('')('https://late.example')).wrongAddress('192.0.2.34')).toBeUndefined()

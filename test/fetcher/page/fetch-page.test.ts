@@ -359,7 +359,7 @@ describe('each reason of a failure can be had', () => {
 
 test('not sent: the URL stays, the site is not blamed', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const lease = { ...leaseOf(), lastCheck: () => 'the permit is older than 5000 ms' }
+  const lease = { ...leaseOf(), lastCheck: () => 'the lease is older than 5000 ms' }
   const result = await page(connections, pageOrder(site.origin), { lease })
   expect(result).toMatchObject({ load: { kind: 'normal' }, what: 'not-sent' })
   expect(result.outcome).toBeUndefined()

@@ -8,7 +8,7 @@ import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { agentsOf, testConnections } from '../support/tools.ts'
 
-test('robots: the robotsRecord carries state, body, and the delay of each agent', async () => {
+test('the record has the state, the body, and the delay of each agent', async () => {
   const site = await rawOrigin(answerOf(200, {}, 'User-agent: *\nCrawl-delay: 99\n').toString('latin1'))
   const agents = agentsOf({
     agents: JSON.stringify([
@@ -34,7 +34,7 @@ test('robots: the robotsRecord carries state, body, and the delay of each agent'
   expect(Buffer.from(robotsRecord?.body?.octets ?? []).toString()).toContain('Crawl-delay')
 })
 
-test('a month of failures of robots.txt: a profile that lets in who finds the site accessible hears of pages that answer', async () => {
+test('a month of failures of robots.txt: the profile that allows a site whose pages answer is told of such pages', async () => {
   const site = await rawOrigin(
     (socket, { path }) => void socket.write(answerOf(path === '/robots.txt' ? 500 : path === '/gone' ? 404 : 200)),
   )
@@ -144,7 +144,7 @@ test('a 304 to that is no answer, waits for its retry, and keeps the delay that 
   }
 })
 
-test('the request that brought a delay owes it to its lane and to the clock of its host', async () => {
+test('the request that brought a delay owes it to its lane and to the lane of its host', async () => {
   const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
   const clock = { fence: 44, delayMs: 100 }
   const { run, recorded, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, clock }] })

@@ -13,7 +13,7 @@ export async function giveBack(
   { ledger, stats }: Pick<ExchangeTools, 'ledger' | 'stats'>,
   why: 'stopping' | 'paced' | 'too-early' | 'unknown-agent',
   waitMs?: number,
-): Promise<void> {
+): Promise<undefined> {
   stats.refused(why)
   const partition = ledger.partitionOf(origin)
   const next: Resolution['next'] =
@@ -25,6 +25,7 @@ export async function giveBack(
           why: why === 'unknown-agent' ? why : 'pace-group',
         }
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {})
+  return undefined
 }
 
 /**

@@ -23,15 +23,15 @@ export async function waitForTurn(
         { agent: order.agent, origin: order.origin },
         'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
       )
-    return void (await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS))
+    return await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }
   const waitMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_AHEAD_MS / 2
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
-  if (isStopping()) return void (await giveBack(order, tools, 'stopping'))
+  if (isStopping()) return await giveBack(order, tools, 'stopping')
   const acquired = pace.acquire(agent, order.origin, order.delayMs)
   const groups = acquired instanceof Promise ? await acquired : acquired
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
-  if ('waitMs' in groups) return void (await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS))
+  if ('waitMs' in groups) return await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS)
   return { agent, groups }
 }
 
