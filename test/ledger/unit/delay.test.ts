@@ -1,4 +1,4 @@
-/** The silence a lane owes. */
+/** The delay that a lane owes. */
 import type { Agent } from '@decorum/config'
 import type { RobotsTxt } from '@decorum/robots'
 import { expect, test } from 'vitest'
