@@ -1,10 +1,10 @@
 /**
- * The ledger alone: park, take, begin and settle per second while the lanes grow a hundredfold and more, and what a
- * parked URL and an idle origin weigh. Real scripts on a real Redis; the clock is given, so that silence costs no time.
+ * The ledger alone: park, reserve, start and complete per second while the lanes grow a hundredfold and more, and what a
+ * parked URL and an idle origin weigh. Real scripts on a real Redis; the clock is given, so that a delay costs no time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger, Parked, ParkItem, ReservedLane } from '@decorum/ledger'
-import { openLedger } from '@decorum/ledger'
+import { keysOf, openLedger } from '@decorum/ledger'
 import { assignedId, type Outcome } from '@decorum/protocol'
 import { step, unknownOrigin } from '@decorum/robots'
 import { median, round, spread, table } from './frame/figures.ts'
@@ -72,7 +72,7 @@ async function speedAt(lanes: number, items: number, rounds: number): Promise<Re
         await timed('complete', count, () =>
           inChunks(taken, (chunk) => Promise.all(chunk.map((lane) => complete(ledger, lane)))),
         )
-        await redis.client.xtrim(`${ledger.tags[0]}:outcomes`, 'MAXLEN', 0)
+        await redis.client.xtrim(keysOf(ledger.tags[0] as string).outcomes, 'MAXLEN', 0)
         left -= count
       }
     }
@@ -273,12 +273,12 @@ async function visitAll({ redis, ledger, clock }: Bench, origins: number): Promi
     await ledger.reserve(0, { limit: CALL, aheadMs: 0, inFlightLimit: 10_000_000, peek: 1 }) // drops lanes that have run down
     await ledger.reap(0) // and what is remembered of changed gates, as housekeeping does
   }
-  await redis.client.del(`${ledger.tags[0]}:outcomes`)
+  await redis.client.del(keysOf(ledger.tags[0] as string).outcomes)
 }
 
 /** Their life is a month: it is cut short by the same command that set it, and Redis does the rest. */
 async function expireAll({ redis, ledger }: Bench): Promise<void> {
-  const pattern = `${ledger.tags[0]}:o:*`
+  const pattern = keysOf(ledger.tags[0] as string).origin('*')
   const keys = await redis.client.keys(pattern)
   const others = (await redis.client.dbsize()) - keys.length
   const endless = await keysWithoutEnd(redis, keys)

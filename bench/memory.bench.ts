@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RoleProcess } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
+import { keysOf } from '@decorum/ledger'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -66,7 +67,7 @@ async function watch(redis: BenchRedis, port: number, urls: number, origins: num
         await frontier.enqueue(urlsOf(added, Math.min(2_000, urls - added), origins))
         added += 2_000
       }
-      await redis.client.xtrim(`${TAG}:outcomes`, 'MAXLEN', 0) // a reader that keeps up
+      await redis.client.xtrim(keysOf(TAG).outcomes, 'MAXLEN', 0) // a reader that keeps up
       const seen = await memoryOf(port)
       // the least of several looks: what a collection of garbage leaves
       part = {
@@ -91,7 +92,7 @@ async function watch(redis: BenchRedis, port: number, urls: number, origins: num
 
 const nothing = (urls: number): Part => ({ urls, rss: 0, heap: Number.POSITIVE_INFINITY, redis: 0 })
 const leftLanes = async (redis: BenchRedis): Promise<number> =>
-  Number((await redis.client.hget(`${TAG}:counts`, 'left')) ?? 0)
+  Number((await redis.client.hget(keysOf(TAG).counts, 'left')) ?? 0)
 
 async function memoryOf(port: number): Promise<{ rss: number; heap: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
-import { type Ledger, MAX_ITEMS, openLedger, type PartitionView } from '@decorum/ledger'
+import { keysOf, type Ledger, MAX_ITEMS, openLedger, type PartitionView } from '@decorum/ledger'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -79,7 +79,7 @@ function trimmer(redis: BenchRedis): () => Promise<void> {
   let running = true
   const done = (async () => {
     while (running) {
-      await redis.client.xtrim(`${TAG}:outcomes`, 'MAXLEN', 0)
+      await redis.client.xtrim(keysOf(TAG).outcomes, 'MAXLEN', 0)
       await sleep(LOOK_MS)
     }
   })()

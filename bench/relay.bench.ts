@@ -4,7 +4,9 @@
  * clock starts: adding costs the plain relay more, and is told apart. Two loads: every URL of another origin than the one
  * before it, so that each visit empties its lane; and a Zipf law, as a frontier pours.
  */
+
 import { openFrontier } from '@decorum/client'
+import { keysOf } from '@decorum/ledger'
 import { Queue } from 'bullmq'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -99,7 +101,7 @@ async function decorum(redis: BenchRedis, stops: (() => Promise<unknown>)[]): Pr
       await frontier.enqueue(urls.map((url) => ({ url })))
     },
     open: () => queue.resume(),
-    tidy: async () => void (await redis.client.xtrim(`${TAG}:outcomes`, 'MAXLEN', 0)),
+    tidy: async () => void (await redis.client.xtrim(keysOf(TAG).outcomes, 'MAXLEN', 0)),
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { loadAgents } from '@decorum/config'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { keysOf, type Ledger, openLedger } from '@decorum/ledger'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -96,9 +96,9 @@ async function rowsOf(
     tally.all = lateness()
     for (let ticks = 0; tally.left < (web.urls * part) / PARTS; ticks++) {
       await tick()
-      if (ticks % 16 === 0) await redis.client.xtrim(`${ledger.tags[0]}:outcomes`, 'MAXLEN', 0)
+      if (ticks % 16 === 0) await redis.client.xtrim(keysOf(ledger.tags[0] as string).outcomes, 'MAXLEN', 0)
     }
-    await redis.client.xtrim(`${ledger.tags[0]}:outcomes`, 'MAXLEN', 0)
+    await redis.client.xtrim(keysOf(ledger.tags[0] as string).outcomes, 'MAXLEN', 0)
     const after = await look()
     const urls = after.left - before.left
     const { lanes, waiting } = await ledger.viewPartition(0)

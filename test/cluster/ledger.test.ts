@@ -157,7 +157,7 @@ test('one node alone is refused with the way out; servers that are no cluster as
   const plain = await startRedis()
   onTestFinished(() => plain.stop())
   const two = openLedger({ redis: `${plain.url},${plain.url}`, partitions: 1 })
-  await expect(two).rejects.toThrow('they are no nodes of a cluster: name one alone')
+  await expect(two).rejects.toThrow('they are not nodes of a cluster: name only one')
 })
 
 test('a cluster of which one master stops all is used with a warning', async () => {

@@ -1,4 +1,4 @@
-/** enter: one named lane, for a request that no waiting URL asked for. */
+/** acquire: a secondary lease, for a request that none of the lane's URLs asked for. */
 import { step } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -30,10 +30,10 @@ test('an idle lane is entered at once, and then owes its delay like after any re
 })
 
 test('a lane in flight is not entered, and one that was entered is not taken', async () => {
-  const { ledger, reserve, reserveOne, beginPage, finish, clock } = await emptyLedger(redis)
+  const { ledger, reserve, reserveOne, startPage, finish, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const taken = await reserveOne()
-  await beginPage(taken)
+  await startPage(taken)
   expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: DELAY })
   await finish(taken)
   clock.pass(DELAY)
@@ -54,10 +54,10 @@ test('a visitor who dies keeps the lane shut for lease + delay + quarantine and 
 })
 
 test('back-off of the site keeps visitors out too', async () => {
-  const { ledger, reserveOne, beginPage, finish, clock } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const taken = await reserveOne()
-  await beginPage(taken)
+  await startPage(taken)
   await finish(taken, { load: { kind: 'asked-for-less', retryAfterMs: 20_000 } } as object)
   clock.pass(DELAY)
   const entry = await ledger.acquire({ lanes: [{ agent: 'other', origin: ORIGIN }], kind: 'hop', delayMs: DELAY })
@@ -65,12 +65,12 @@ test('back-off of the site keeps visitors out too', async () => {
 })
 
 test('a deferred lane that was entered is woken to the silence it owes since, not to the clock it had before', async () => {
-  const { ledger, reserve, beginPage, clock, dueOf } = await emptyLedger(redis)
+  const { ledger, reserve, startPage, clock, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'asker' })])
   const lanes = await reserve()
   const asker = lanes.find(({ agent }) => agent === 'asker')!
   const waiting = lanes.find(({ agent }) => agent === AGENT)!
-  await beginPage(asker, { kind: 'robots' })
+  await startPage(asker, { kind: 'robots' })
   const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'robots-in-flight' as const }
   await ledger.resolve(0, [{ ...waiting, dropped: [], next }])
   clock.pass(100)

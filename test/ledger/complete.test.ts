@@ -1,4 +1,4 @@
-/** settle: the end of an exchange, in one call or not at all. */
+/** complete and resolve: a lease ends with its outcome and its next due time in one step, or nothing changes. */
 
 import type { SiteLoad } from '@decorum/ledger'
 import { expect, test } from 'vitest'
@@ -22,10 +22,10 @@ import {
 const redis = await redisForTest()
 
 test('the outcome is written, the URL leaves, its id is free and the silence runs', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage, finish, outcomes, dueOf } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, startPage, finish, outcomes, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   clock.pass(300)
   expect(await finish(lane, { delayMs: 1_000 })).toBe('completed')
   expect(await outcomes()).toEqual([outcomeOf('a')])
@@ -37,11 +37,11 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
 })
 
 test('a lane that owes nothing and holds nothing is forgotten at once; one with work is not', async () => {
-  const { ledger, raw, reserveOne, beginPage, finish, dueOf, clock } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, startPage, finish, dueOf, clock } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { priority: 'high' })])
   for (const left of [clock.now, undefined]) {
     const lane = await reserveOne()
-    await beginPage(lane, { delayMs: 0 })
+    await startPage(lane, { delayMs: 0 })
     await finish(lane, { delayMs: 0 })
     expect(await dueOf()).toBe(left)
   }
@@ -49,38 +49,38 @@ test('a lane that owes nothing and holds nothing is forgotten at once; one with 
 })
 
 test('the silence counts from the end of the exchange, not from its beginning', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane, { delayMs: 1_000 })
+  await startPage(lane, { delayMs: 1_000 })
   clock.pass(20_000)
   await finish(lane, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
 test('silence that was kept already counts, but never more than the exchange could have left', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const first = await reserveOne()
-  await beginPage(first)
+  await startPage(first)
   clock.pass(800)
   await finish(first, { delayMs: 1_000, elapsedMs: 300 })
   expect(await dueOf()).toBe(clock.now + 700)
   clock.pass(700)
   const second = await reserveOne()
   const startedAt = clock.now
-  await beginPage(second)
+  await startPage(second)
   clock.pass(50)
   await finish(second, { delayMs: 1_000, elapsedMs: 900_000 })
   expect(await dueOf(), 'a liar gains no more than the exchange itself').toBe(startedAt + 1_000)
 })
 
 test('fractions of a millisecond are kept and never shorten a silence', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish, reserve, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish, reserve, dueOf } = await emptyLedger(redis)
   clock.pass(0.123)
   await ledger.park(0, urls('a', 'b'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   clock.pass(10.5)
   await finish(lane, { delayMs: 100, elapsedMs: 0.25 })
   expect(await dueOf()).toBeGreaterThanOrEqual(clock.now + 99.75 - 0.001)
@@ -91,12 +91,12 @@ test('fractions of a millisecond are kept and never shorten a silence', async ()
 })
 
 test('without an outcome the head stays and its attempt is counted', async () => {
-  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   for (let tries = 0; tries < 3; tries++) {
     const lane = await reserveOne()
     expect(lane).toMatchObject({ tries, heads: [{ id: 'a' }] })
-    await beginPage(lane)
+    await startPage(lane)
     expect(await ledger.complete({ ...lane, delayMs: 5, elapsedMs: 0, load: { kind: 'normal' } })).toBe('completed')
     clock.pass(5)
   }
@@ -104,23 +104,23 @@ test('without an outcome the head stays and its attempt is counted', async () =>
 })
 
 test('the attempts of one URL are not those of the next', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const first = await reserveOne()
-  await beginPage(first)
+  await startPage(first)
   await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   const again = await reserveOne()
-  await beginPage(again)
+  await startPage(again)
   await finish(again, { delayMs: 0 })
   clock.pass(1)
   expect(await reserveOne()).toMatchObject({ tries: 0, heads: [{ id: 'b' }] })
 })
 
 test("a redirect's target goes to the outbox in the same call", async () => {
-  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   const candidate = { id: 'a>1', url: 'http://elsewhere.test/', hops: 1, meta: { n: 1 } }
   const outcome = outcomeOf('a', { kind: 'redirected', status: 301, to: candidate.url, candidate: 'a>1' })
   await ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' }, outcome, candidate })
@@ -132,15 +132,15 @@ test("a redirect's target goes to the outbox in the same call", async () => {
 })
 
 test('a stale fence changes nothing at all, and is counted', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const zombie = await reserveOne()
-  await beginPage(zombie)
+  await startPage(zombie)
   clock.pass(LEASE)
   await ledger.reap(0)
   clock.pass(1_000 + QUARANTINE)
   const heir = await reserveOne()
-  await beginPage(heir)
+  await startPage(heir)
   const before = await everything()
   const candidate = { id: 'x', url: 'http://elsewhere.test/' }
   for (const load of [{ kind: 'normal' }, { kind: 'asked-for-less' }, { kind: 'no-answer' }] as SiteLoad[]) {
@@ -159,10 +159,10 @@ test('a stale fence changes nothing at all, and is counted', async () => {
 })
 
 test('settling twice: the second is stale', async () => {
-  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   expect(await Promise.all([finish(lane), finish(lane)])).toEqual(['completed', 'stale'])
   expect(await outcomes()).toHaveLength(1)
 })
@@ -176,13 +176,13 @@ test('a lease that nobody has started cannot be settled', async () => {
 })
 
 test('in one batch a stale one does not spoil the others', async () => {
-  const { ledger, reserve, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserve, startPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(
     0,
     ['a', 'b', 'c'].map((id) => url(id, { origin: `http://${id}.test` })),
   )
   const lanes = await reserve()
-  await Promise.all(lanes.map((lane) => beginPage(lane)))
+  await Promise.all(lanes.map((lane) => startPage(lane)))
   const answers = await Promise.all(lanes.map((lane, i) => finish(i === 1 ? { ...lane, fence: 5 } : lane)))
   expect(answers).toEqual(['completed', 'stale', 'completed'])
   expect((await outcomes()).map(({ id }) => id).sort()).toEqual(
@@ -195,16 +195,16 @@ test('in one batch a stale one does not spoil the others', async () => {
 
 test('a longer delay that was recorded meanwhile counts at once, a shorter one from the next request on', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = bench
+  const { ledger, clock, reserveOne, startPage, finish, dueOf } = bench
   await ledger.park(0, urls('a', 'b'))
   const lane = await reserveOne()
-  await beginPage(lane, { delayMs: 1_000 })
+  await startPage(lane, { delayMs: 1_000 })
   await recordDelay(bench, 9_000)
   await finish(lane, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
   clock.pass(9_000)
   const next = await reserveOne()
-  await beginPage(next, { delayMs: 1_000, version: 1 })
+  await startPage(next, { delayMs: 1_000, version: 1 })
   await recordDelay(bench, 100)
   await finish(next, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
@@ -216,7 +216,7 @@ test('a longer delay that was recorded meanwhile counts at once, a shorter one f
 async function exchange(bench: Awaited<ReturnType<typeof emptyLedger>>, load: SiteLoad, agent = AGENT, ms = 0) {
   const lane = (await bench.reserve()).find((one) => one.agent === agent)
   if (lane === undefined) throw new Error(`no lane of ${agent} is due`)
-  expect(await bench.beginPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await bench.startPage(lane)).toMatchObject({ kind: 'granted' })
   bench.clock.pass(ms)
   await bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load })
   return backOff(bench)
@@ -248,7 +248,7 @@ test('jitter differs from one back-off to the next', async () => {
     origins.map((origin, i) => url(`u${i}`, { origin })),
   )
   const lanes = await bench.reserve({ limit: 100 })
-  await Promise.all(lanes.map((lane) => bench.beginPage(lane)))
+  await Promise.all(lanes.map((lane) => bench.startPage(lane)))
   await Promise.all(lanes.map((lane) => bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: TOO_FAST })))
   const ends = await Promise.all(
     origins.map(async (origin) => (await bench.ledger.viewOrigin(origin, [])).backOff?.until),
@@ -272,7 +272,7 @@ test('a shorter Retry-After never shortens a back-off that is running', async ()
     agents.map((agent) => url(agent, { agent })),
   )
   const lanes = await bench.reserve()
-  for (const lane of lanes) await bench.beginPage(lane)
+  for (const lane of lanes) await bench.startPage(lane)
   await bench.ledger.complete({
     ...lanes[0]!,
     delayMs: 0,
@@ -296,7 +296,7 @@ test('one escalation per incident, however many agents see it and however late t
     agents.map((agent) => url(agent, { agent })),
   )
   const lanes = await bench.reserve()
-  for (const lane of lanes) await bench.beginPage(lane)
+  for (const lane of lanes) await bench.startPage(lane)
   const end = (index: number) => bench.ledger.complete({ ...lanes[index]!, delayMs: 0, elapsedMs: 0, load: TOO_FAST })
   await Promise.all([end(0), end(1)])
   await end(2)
@@ -326,7 +326,7 @@ test('the back-off has its own clock: it does not change the delay', async () =>
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, urls('a'))
   const lane = await bench.reserveOne()
-  await bench.beginPage(lane)
+  await bench.startPage(lane)
   await bench.ledger.complete({ ...lane, delayMs: 1_234, elapsedMs: 0, load: TOO_FAST })
   expect(await bench.dueOf()).toBe(bench.clock.now + 1_234)
 })
@@ -363,7 +363,7 @@ test('connections lost by several agents at once are one incident', async () => 
     agents.map((agent) => url(agent, { agent })),
   )
   const lanes = await bench.reserve()
-  for (const lane of lanes) await bench.beginPage(lane)
+  for (const lane of lanes) await bench.startPage(lane)
   await Promise.all(
     lanes.map((lane) => bench.ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'no-answer' } })),
   )
@@ -384,12 +384,12 @@ test('what is remembered of a load is forgotten by itself', async () => {
 // --- the gateway's word ------------------------------------------------------------------------------------------
 
 test('keep: heads leave with their outcomes, in order, and the lease goes on', async () => {
-  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b', 'c', 'd'))
   const lane = await reserveOne({ peek: 3 })
   const dropped = [outcomeOf('a', { kind: 'disallowed', rule: '/', line: 1, group: ['*'] }), outcomeOf('b')]
   expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'keep' } }])).toEqual(['completed'])
-  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
   expect(await finish({ ...lane, heads: lane.heads.slice(2) }, { delayMs: 0 })).toBe('completed')
   expect((await outcomes()).map(({ id, kind }) => `${id} ${kind}`)).toEqual(['a disallowed', 'b failed', 'c failed'])
   expect(await reserveOne()).toMatchObject({ heads: [{ id: 'd' }] })
@@ -438,7 +438,7 @@ test('defer: not before an instant, with its reason; never before its own clock'
 })
 
 test('dropping needs a reservation: not after start, not under another fence, not after reap', async () => {
-  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   const word = (fence: number) =>
@@ -448,7 +448,7 @@ test('dropping needs a reservation: not after start, not under another fence, no
   await ledger.reap(0)
   expect(await word(lane.fence)).toEqual(['stale'])
   const next = await reserveOne()
-  await beginPage(next)
+  await startPage(next)
   expect(await word(next.fence)).toEqual(['stale'])
   expect(await outcomes()).toEqual([])
 })

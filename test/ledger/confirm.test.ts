@@ -1,4 +1,4 @@
-/** confirm and unused: the permit asked for again before the bytes leave, and a lane given back when they did not. */
+/** confirm and unused: may a started request still be sent, and what a lane owes when it was not. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, ORIGIN, outcomeOf, recordDelay, url, urls } from './ledger-for-test.ts'
@@ -9,13 +9,13 @@ const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 /** One agent's lane is begun; another agent's is, too, and will be told something. */
 async function started() {
   const bench = await emptyLedger(redis)
-  const { ledger, reserve, beginPage } = bench
+  const { ledger, reserve, startPage } = bench
   await ledger.park(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
   const lanes = await reserve()
   const own = lanes.find(({ agent }) => agent === AGENT)!
   const other = lanes.find(({ agent }) => agent === 'bee')!
-  await beginPage(own)
-  await beginPage(other)
+  await startPage(own)
+  await startPage(other)
   const held = [{ agent: AGENT, origin: ORIGIN, fence: own.fence, version: 0 }]
   return { ...bench, own, other, held, confirm: () => ledger.confirm(held) }
 }

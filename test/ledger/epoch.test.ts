@@ -1,4 +1,4 @@
-/** What happens when Redis restarts or forgets: nothing is granted until whoever was granted is done. */
+/** What happens when Redis restarts or forgets: nothing is granted until every request that may be out has ended. */
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'

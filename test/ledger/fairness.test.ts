@@ -1,4 +1,4 @@
-/** Lanes of one host take turns at its clock: each has its part, however they ask, and no turn is idle. */
+/** Lanes of one host take turns: each has its share, however often it asks, and no turn is idle. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, outcomeOf, url } from './ledger-for-test.ts'

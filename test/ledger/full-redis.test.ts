@@ -1,4 +1,4 @@
-/** A Redis that has reached its maxmemory: nothing new is taken in or granted, what was granted ends, and readers make room. */
+/** A Redis that has reached its maxmemory: nothing new is stored or granted, leases still end, and readers make room. */
 
 import { openFrontier } from '@decorum/client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -17,10 +17,10 @@ async function fill({ raw }: Bench): Promise<void> {
 
 test('nothing is parked or granted, and what has been granted ends with its outcome', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, reserveOne, beginPage, finish, outcomes, clock } = bench
+  const { ledger, reserveOne, startPage, finish, outcomes, clock } = bench
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await ledger.park(0, [url('b', { origin: 'http://other.test' })])
   await fill(bench)
   await expect(ledger.park(0, urls('c'))).rejects.toThrow(/OOM/)

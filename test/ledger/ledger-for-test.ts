@@ -83,7 +83,7 @@ export type Bench = {
   /** the one lane that is due: fails when there is none or another */
   reserveOne(more?: { aheadMs?: number; peek?: number }): Promise<ReservedLane>
   /** start it as a page of version 0 */
-  beginPage(
+  startPage(
     lane: ReservedLane,
     more?: { delayMs?: number; version?: number; kind?: StartRequest['kind'] },
   ): ReturnType<Ledger['start']>
@@ -142,7 +142,7 @@ export async function emptyLedger(
     if (lane === undefined || lanes.length > 1) throw new Error(`${lanes.length} lanes are due, one was expected`)
     return lane
   }
-  const beginPage: Bench['beginPage'] = ({ agent, origin, fence }, more = {}) =>
+  const startPage: Bench['startPage'] = ({ agent, origin, fence }, more = {}) =>
     ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000, ...more })
   const finish: Bench['finish'] = ({ agent, origin, fence, heads }, more = {}) =>
     ledger.complete({
@@ -162,12 +162,12 @@ export async function emptyLedger(
     another: open,
     reserve,
     reserveOne,
-    beginPage,
+    startPage,
     finish,
     async visit(id, delayMs) {
       await ledger.park(0, urls(id))
       const lane = await reserveOne()
-      await beginPage(lane, { delayMs })
+      await startPage(lane, { delayMs })
       await finish(lane, { delayMs })
     },
     async outcomes() {

@@ -1,4 +1,4 @@
-/** operate: the operator's hand on one origin, and what is written down of it. */
+/** operate: what an operator does to one origin, and the record of it. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, ORIGIN, RESERVE, recordDelay, url, urls } from './ledger-for-test.ts'
@@ -8,17 +8,17 @@ const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 const lane = { agent: AGENT, origin: ORIGIN }
 
 test('a paused origin is not taken, and what is reserved already is not started', async () => {
-  const { ledger, clock, reserve, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserve, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
   const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'pause', until: clock.now + 60_000 }, [AGENT])
-  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
   clock.pass(59_999)
   expect(await reserve()).toEqual([])
   clock.pass(1)
   const lane = await reserveOne()
   expect(lane.heldBy).toBe('paused')
-  await beginPage(lane)
+  await startPage(lane)
   expect(await finish(lane)).toBe('completed')
 })
 
@@ -43,7 +43,7 @@ test('a longer delay counts at once, for a running silence too; after its end th
   clock.pass(1)
   await ledger.park(0, urls('a'))
   const lane = await bench.reserveOne()
-  await bench.beginPage(lane, { version: 1 })
+  await bench.startPage(lane, { version: 1 })
   await bench.finish(lane)
   const before = await dueOf()
   await ledger.operate({ ...by, action: 'delay', delayMs: 20_000, until: clock.now + 100_000 }, [AGENT])
@@ -51,34 +51,34 @@ test('a longer delay counts at once, for a running silence too; after its end th
   clock.pass(20_000)
   await ledger.park(0, urls('b'))
   const next = await bench.reserveOne()
-  await bench.beginPage(next, { version: 1 })
+  await bench.startPage(next, { version: 1 })
   await bench.finish(next)
   expect(await dueOf()).toBe(clock.now + 20_000)
   clock.pass(100_000)
   await ledger.park(0, urls('c'))
   const last = await bench.reserveOne()
-  await bench.beginPage(last, { version: 1 })
+  await bench.startPage(last, { version: 1 })
   await bench.finish(last)
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
 test('a delay by hand never goes below what the rules owe', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, beginPage, finish, dueOf } = bench
+  const { ledger, clock, reserveOne, startPage, finish, dueOf } = bench
   await ledger.operate({ ...by, action: 'delay', delayMs: 10, until: clock.now + 100_000 }, [AGENT])
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane, { delayMs: 3_000 })
+  await startPage(lane, { delayMs: 3_000 })
   await finish(lane, { delayMs: 3_000 })
   expect(await dueOf()).toBe(clock.now + 3_000)
 })
 
 test('a blocked origin comes up with the reason, and nothing of it is started', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
-  expect(await beginPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
   expect(await reserveOne()).toMatchObject({ blocked: by.reason })
 })
@@ -114,21 +114,21 @@ test('a dropped backlog ends URL by URL as refused; what comes later stays, and 
 })
 
 test('a drop that is given up half way is written down with what it did', async () => {
-  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('flying', 'a', 'b'))
-  await beginPage(await reserveOne())
+  await startPage(await reserveOne())
   await expect(ledger.dropBacklog(lane, 'ann', 'enough', AbortSignal.timeout(150))).rejects.toThrow()
   expect(await ledger.operations(0, 1)).toMatchObject([{ action: 'drop', value: '0', by: 'ann', reason: 'enough' }])
 })
 
 test('dropping ends what waited when it was asked for, and nothing that came later, whatever its priority', async () => {
-  const { ledger, reserveOne, beginPage, finish, outcomes, raw } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish, outcomes, raw } = await emptyLedger(redis)
   const high = { priority: 'high' as const }
   const calls = async () => Number(/cmdstat_exec:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0)
   await ledger.park(0, [...urls('flying', 'a', 'b'), url('h1', high)])
   const first = await reserveOne()
   expect(first.heads[0]?.id).toBe('h1')
-  await beginPage(first)
+  await startPage(first)
   const before = await calls()
   const dropping = ledger.dropBacklog(lane, 'ann', 'enough')
   // By now the last URLs have been looked up: those that follow stand behind them.
@@ -142,10 +142,10 @@ test('dropping ends what waited when it was asked for, and nothing that came lat
 })
 
 test('a dropped URL says how often it was tried', async () => {
-  const { ledger, clock, reserveOne, beginPage, outcomes } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
   await ledger.park(0, urls('tried', 'never'))
   const first = await reserveOne()
-  await beginPage(first)
+  await startPage(first)
   await ledger.complete({ ...first, delayMs: 10, elapsedMs: 0, load: { kind: 'normal' } })
   clock.pass(10)
   await ledger.dropBacklog(lane, 'ann', 'enough')
@@ -196,23 +196,23 @@ test('every operation is written down, newest first, with who and why', async ()
 })
 
 test('the delay set by hand also counts after a robots.txt request, whatever its rules ask', async () => {
-  const { ledger, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   await ledger.park(0, urls('a'))
   const asker = await reserveOne()
-  await beginPage(asker, { kind: 'robots' })
+  await startPage(asker, { kind: 'robots' })
   await ledger.record({ ...asker, state: {}, delays: [{ agent: AGENT, delayMs: 1_000 }], delayMs: 1_000, elapsedMs: 0 })
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
 test('rules that come in while a lane is in flight do not undo the delay set by hand', async () => {
-  const { ledger, clock, reserve, beginPage, finish, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserve, startPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   await ledger.park(0, [...urls('a'), url('b', { agent: 'asker' })])
   const lanes = await reserve()
   const [mine, asker] = [AGENT, 'asker'].map((agent) => lanes.find((one) => one.agent === agent)!)
-  await beginPage(mine!)
-  await beginPage(asker!, { kind: 'robots' })
+  await startPage(mine!)
+  await startPage(asker!, { kind: 'robots' })
   await ledger.record({
     ...asker!,
     state: {},

@@ -1,4 +1,4 @@
-/** park: URLs into lanes, idempotent, bounded, and never at the cost of a silence. */
+/** park: URLs into lanes; idempotent, bounded, and never before a delay is over. */
 import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
@@ -40,21 +40,21 @@ test('the same URL under two ids is two candidates', async () => {
 })
 
 test('an id is free again once it has its outcome', async () => {
-  const { ledger, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   expect(await ledger.park(0, urls('a')), 'in flight it is still stored').toMatchObject({ absorbed: 1 })
   await finish(lane)
   expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
 })
 
 test('the same job delivered again parks nothing, even when its URLs have left meanwhile', async () => {
-  const { ledger, raw, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   const mark = await jobInHand(raw, 'j1')
   expect(await ledger.park(0, urls('a'), mark)).toMatchObject({ parked: 1 })
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await finish(lane)
   const again = [...urls('a'), { outcome: outcomeOf('x', { kind: 'invalid', reason: 'not-a-url' }) }]
   expect(await ledger.park(0, again, mark)).toEqual({ parked: 0, absorbed: 2, outcomes: 0 })
@@ -74,7 +74,7 @@ test('a frontier adds its job again, never having heard that it was taken: parke
 })
 
 test('assigned ids are unique where they come from: none is stored beside its URL, none is looked up', async () => {
-  const { ledger, raw, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   expect(await ledger.park(0, [...urls('#:1.0', '#:1.1'), url('#:1.2', { priority: 'high' })])).toEqual({
     parked: 3,
     absorbed: 0,
@@ -83,7 +83,7 @@ test('assigned ids are unique where they come from: none is stored beside its UR
   expect(await raw.keys(keys.ids('*'))).toEqual([])
   const lane = await reserveOne()
   expect(lane.heads).toMatchObject([{ id: '#:1.2', priority: 'high' }])
-  await beginPage(lane)
+  await startPage(lane)
   await finish(lane)
   expect(await outcomes()).toMatchObject([{ id: '#:1.2' }])
 })
@@ -125,10 +125,10 @@ test('a chunk marked by a key is parked once, also for a gateway that comes with
 })
 
 test('an item with a mark of its own is parked once per mark, whatever became of its id', async () => {
-  const { ledger, reserveOne, beginPage, finish, outcomes } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await finish(lane)
   expect(await ledger.park(0, [url('a', { mark: 'outbox:0:1-1' })])).toMatchObject({ parked: 0, absorbed: 1 })
   const known = { outcome: outcomeOf('b', { kind: 'invalid', reason: 'bad-candidate' }), mark: 'outbox:0:1-2' }
@@ -164,10 +164,10 @@ test('beyond the lane limit: what came first stays, each other URL gets refused:
 })
 
 test('a refused URL is not stored: its id is free at once', async () => {
-  const { ledger, reserveOne, beginPage, finish } = await emptyLedger(redis, { laneLimit: 1 })
+  const { ledger, reserveOne, startPage, finish } = await emptyLedger(redis, { laneLimit: 1 })
   await ledger.park(0, urls('a', 'b'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await finish(lane)
   expect(await ledger.park(0, urls('b'))).toMatchObject({ parked: 1 })
 })
@@ -187,10 +187,10 @@ test('a refused chunk spends its mark: delivered again it writes no second outco
 })
 
 test('high waits behind the one in flight and before every normal one', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.park(0, urls('first', 'second'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await ledger.park(0, [url('urgent', { priority: 'high' }), url('urgent too', { priority: 'high', path: '/u2' })])
   await finish(lane)
   const left: string[] = []
@@ -199,17 +199,17 @@ test('high waits behind the one in flight and before every normal one', async ()
     const next = await reserveOne()
     left.push(next.heads[0]!.id)
     expect(next.heads[0]!.priority).toBe(i < 2 ? 'high' : 'normal')
-    await beginPage(next)
+    await startPage(next)
     await finish(next)
   }
   expect(left).toEqual(['urgent', 'urgent too', 'second'])
 })
 
 test('a head that is tried again stays before high ones that came later', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('first'))
   const lane = await reserveOne()
-  await beginPage(lane)
+  await startPage(lane)
   await ledger.park(0, [url('urgent', { priority: 'high' })])
   await ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   clock.pass(1)

@@ -1,4 +1,4 @@
-/** reap: leases that ended by themselves. */
+/** reap: leases whose time is over. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import {
@@ -17,9 +17,9 @@ import {
 const redis = await redisForTest()
 
 test('a fetcher that dies keeps its lane shut for lease + delay + quarantine; its URL is tried again', async () => {
-  const { ledger, clock, reserveOne, beginPage, dueOf, reserve } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, dueOf, reserve } = await emptyLedger(redis)
   await ledger.park(0, urls('a', 'b'))
-  await beginPage(await reserveOne(), { delayMs: 3_000 })
+  await startPage(await reserveOne(), { delayMs: 3_000 })
   clock.pass(LEASE - 1)
   expect(await ledger.reap(0)).toEqual({ started: 0, unstarted: 0, questions: [] })
   clock.pass(1)
@@ -31,12 +31,12 @@ test('a fetcher that dies keeps its lane shut for lease + delay + quarantine; it
 })
 
 test('attempts add up over several deaths', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   for (let tries = 0; tries < 3; tries++) {
     const lane = await reserveOne()
     expect(lane.tries).toBe(tries)
-    await beginPage(lane, { delayMs: 0 })
+    await startPage(lane, { delayMs: 0 })
     clock.pass(LEASE)
     await ledger.reap(0)
     clock.pass(QUARANTINE)
@@ -45,9 +45,9 @@ test('attempts add up over several deaths', async () => {
 
 test('the longest delay known counts: the one of the lease or the one recorded since', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, beginPage, dueOf } = bench
+  const { ledger, clock, reserveOne, startPage, dueOf } = bench
   await ledger.park(0, urls('a'))
-  await beginPage(await reserveOne(), { delayMs: 3_000 })
+  await startPage(await reserveOne(), { delayMs: 3_000 })
   await recordDelay(bench, 8_000)
   clock.pass(LEASE)
   await ledger.reap(0)
@@ -66,9 +66,9 @@ test('a reservation that was not started goes back to its own clock, even one th
 })
 
 test('a high head that was in flight stays the head of its list', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, [url('h', { priority: 'high' }), url('n')])
-  await beginPage(await reserveOne(), { delayMs: 0 })
+  await startPage(await reserveOne(), { delayMs: 0 })
   clock.pass(LEASE)
   await ledger.reap(0)
   clock.pass(QUARANTINE)
@@ -76,10 +76,10 @@ test('a high head that was in flight stays the head of its list', async () => {
 })
 
 test('a robots question whose asker is gone is reported once, counts no attempt of the head, and can be answered by whoever reaped it', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane, { kind: 'robots', delayMs: 0 })
+  await startPage(lane, { kind: 'robots', delayMs: 0 })
   clock.pass(LEASE)
   const question = { agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }
   expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [question] })
@@ -92,9 +92,9 @@ test('a robots question whose asker is gone is reported once, counts no attempt 
 })
 
 test('a question that somebody else has taken over is not reported', async () => {
-  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await reserveOne(), { kind: 'robots' })
+  await startPage(await reserveOne(), { kind: 'robots' })
   await setOrigin({ fetchFence: 77 })
   clock.pass(LEASE)
   expect(await ledger.reap(0)).toEqual({ started: 1, unstarted: 0, questions: [] })
@@ -127,10 +127,10 @@ test('a lease of which half was lost is slow: the lane waits for a quarantine', 
 })
 
 test('two gateways that reap at once share the work: each lease is reaped once', async () => {
-  const { ledger, another, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, another, clock, reserveOne, startPage } = await emptyLedger(redis)
   const other = await another()
   await ledger.park(0, urls('a'))
-  await beginPage(await reserveOne())
+  await startPage(await reserveOne())
   clock.pass(LEASE)
   const both = await Promise.all([ledger.reap(0), other.reap(0)])
   expect(both.map(({ started }) => started).sort((a, b) => a - b)).toEqual([0, 1])

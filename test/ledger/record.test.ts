@@ -1,4 +1,4 @@
-/** learn: a robots answer, under the fence of who asked. */
+/** record: the answer to a robots fetch, under the fence of the lease that made it. */
 
 import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
 import { expect, test } from 'vitest'
@@ -25,10 +25,10 @@ const lessonOf = (lane: ReservedLane, more: Partial<RobotsRecord> = {}): RobotsR
 })
 
 /** A lane that is asking for robots.txt. */
-async function asking({ ledger, reserveOne, beginPage }: Bench): Promise<ReservedLane> {
+async function asking({ ledger, reserveOne, startPage }: Bench): Promise<ReservedLane> {
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  expect(await beginPage(lane, { kind: 'robots', version: lane.robots.version })).toMatchObject({ kind: 'granted' })
+  expect(await startPage(lane, { kind: 'robots', version: lane.robots.version })).toMatchObject({ kind: 'granted' })
   return lane
 }
 
@@ -37,7 +37,7 @@ async function silentLane(bench: Bench, agent: string, delayMs: number): Promise
   await bench.ledger.park(0, [url(`${agent}1`, { agent }), url(`${agent}2`, { agent })])
   const lane = (await bench.reserve()).find((one) => one.agent === agent)
   if (lane === undefined) throw new Error('it is due')
-  await bench.beginPage(lane, { delayMs, version: lane.robots.version })
+  await bench.startPage(lane, { delayMs, version: lane.robots.version })
   await bench.finish(lane, { delayMs })
 }
 
@@ -93,12 +93,12 @@ test('an empty body is a body', async () => {
 
 test('a copy confirmed without a body lives on as long as a new one', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, raw, clock, reserveOne, beginPage } = bench
+  const { ledger, raw, clock, reserveOne, startPage } = bench
   await ledger.record(lessonOf(await asking(bench)))
   await raw.pexpire(keys.body('abc'), 60_000)
   clock.pass(1_000)
   const lane = await reserveOne()
-  await beginPage(lane, { kind: 'robots', version: 1 })
+  await startPage(lane, { kind: 'robots', version: 1 })
   const { body: _, ...confirmed } = lessonOf(lane)
   await ledger.record(confirmed)
   expect(await raw.pttl(keys.body('abc'))).toBeGreaterThan(30 * 86_400_000)
@@ -107,7 +107,7 @@ test('a copy confirmed without a body lives on as long as a new one', async () =
 
 test('only the asker may teach: another fence, a lease that is over, a question that is answered', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, beginPage } = bench
+  const { ledger, clock, reserveOne, startPage } = bench
   const lane = await asking(bench)
   expect(await ledger.record(lessonOf(lane, { fence: lane.fence + 1 }))).toBe('stale')
   expect(await ledger.record(lessonOf(lane, { agent: 'other' }))).toBe('stale')
@@ -115,7 +115,7 @@ test('only the asker may teach: another fence, a lease that is over, a question 
   expect(await ledger.record(lessonOf(lane)), 'a second time').toBe('stale')
   clock.pass(1_000)
   const late = await reserveOne()
-  await beginPage(late, { kind: 'robots', version: 1 })
+  await startPage(late, { kind: 'robots', version: 1 })
   clock.pass(LEASE)
   await ledger.reap(0)
   expect(await ledger.record(lessonOf(late)), 'after its lease was reaped').toBe('stale')
@@ -128,7 +128,7 @@ test('a page lease gives no right to teach', async () => {
   await bench.ledger.park(0, urls('a'))
   const lane = await bench.reserveOne()
   expect(await bench.ledger.record(lessonOf(lane)), 'not started').toBe('stale')
-  await bench.beginPage(lane)
+  await bench.startPage(lane)
   expect(await bench.ledger.record(lessonOf(lane))).toBe('stale')
 })
 
@@ -157,7 +157,7 @@ test('lanes of the origin that wait for the answer are woken to their own clocks
   const idleSince = clock.now
   const lanes = await reserve({ aheadMs: 10_000 })
   const asker = lanes.find(({ agent }) => agent === AGENT)!
-  await bench.beginPage(asker, { kind: 'robots' })
+  await bench.startPage(asker, { kind: 'robots' })
   const until = clock.now + LEASE + QUARANTINE
   for (const agent of ['silent', 'idle']) {
     const lane = lanes.find((one) => one.agent === agent)!
@@ -193,7 +193,7 @@ async function askingAgain(bench: Bench): Promise<ReservedLane> {
   await bench.ledger.record(lessonOf(await asking(bench), { delays: usual }))
   bench.clock.pass(1_000)
   const lane = await bench.reserveOne()
-  await bench.beginPage(lane, { kind: 'robots', version: 1 })
+  await bench.startPage(lane, { kind: 'robots', version: 1 })
   return lane
 }
 
@@ -208,7 +208,7 @@ test('a lane that asked owes the delay that was known before, also when the answ
   await bench.ledger.record(lessonOf(await asking(bench), { delays: longer, delayMs: 9_000 }))
   bench.clock.pass(9_000)
   const again = await bench.reserveOne()
-  await bench.beginPage(again, { kind: 'robots', version: 1 })
+  await bench.startPage(again, { kind: 'robots', version: 1 })
   await bench.ledger.record(lessonOf(again, { delays: [{ agent: AGENT }, { agent: 'other' }], delayMs: 1_000 }))
   expect(await bench.dueOf()).toBe(bench.clock.now + 9_000)
   expect((await bench.ledger.viewOrigin(ORIGIN, [])).delays).toEqual(expect.arrayContaining(longer))
@@ -243,7 +243,7 @@ test('a lane that is reserved and not started goes back to the longer silence', 
   const reserved = (await bench.reserve({ aheadMs: 100 })).find(({ agent }) => agent === 'other')!
   await bench.ledger.record(lessonOf(asker, { delays: longer }))
   bench.clock.pass(10)
-  expect(await bench.beginPage(reserved, { version: 1 })).toEqual({ kind: 'refused', why: 'rules-changed' })
+  expect(await bench.startPage(reserved, { version: 1 })).toEqual({ kind: 'refused', why: 'rules-changed' })
   expect(await bench.dueOf('other')).toBe(end + 9_000)
 })
 
@@ -265,7 +265,7 @@ test('a lane in flight owes the longer silence when its exchange ends', async ()
   const asker = await askingAgain(bench)
   await bench.ledger.park(0, [url('o', { agent: 'other' })])
   const other = await bench.reserveOne()
-  await bench.beginPage(other, { delayMs: 1_000, version: 1 })
+  await bench.startPage(other, { delayMs: 1_000, version: 1 })
   await bench.ledger.record(lessonOf(asker, { delays: longer }))
   bench.clock.pass(500)
   await bench.finish(other, { delayMs: 1_000 })
@@ -279,7 +279,7 @@ test('a shorter delay changes no silence that is running', async () => {
   const asker = await bench.reserveOne()
   await silentLane(bench, 'other', 9_000)
   const end = bench.clock.now
-  await bench.beginPage(asker, { kind: 'robots', version: 1 })
+  await bench.startPage(asker, { kind: 'robots', version: 1 })
   await bench.ledger.record(lessonOf(asker, { delays: usual, delayMs: 9_000 }))
   expect(await bench.dueOf('other')).toBe(end + 9_000)
   expect(await bench.dueOf(AGENT)).toBe(bench.clock.now + 9_000)
@@ -288,13 +288,13 @@ test('a shorter delay changes no silence that is running', async () => {
 
 test('a delay that was clamped can be listed, with what the site wrote, until the site writes another', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, beginPage } = bench
+  const { ledger, clock, reserveOne, startPage } = bench
   await ledger.record(lessonOf(await asking(bench), { delays: longer, delayMs: 9_000 }))
   expect((await ledger.viewOrigin(ORIGIN, [])).delays).toEqual(expect.arrayContaining(longer))
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ clamped: 2 })
   clock.pass(9_000)
   const lane = await reserveOne()
-  await beginPage(lane, { kind: 'robots', version: 1 })
+  await startPage(lane, { kind: 'robots', version: 1 })
   await ledger.record(lessonOf(lane, { delays: usual }))
   expect((await ledger.viewOrigin(ORIGIN, [])).delays).toEqual(expect.arrayContaining(usual))
 })
@@ -305,5 +305,5 @@ test('an order that rests on the rules before the robotsRecord is refused', asyn
   await bench.ledger.park(0, [url('b', { agent: 'other' })])
   const other = await bench.reserveOne()
   await bench.ledger.record(lessonOf(asker))
-  expect(await bench.beginPage(other, { version: 0 })).toEqual({ kind: 'refused', why: 'rules-changed' })
+  expect(await bench.startPage(other, { version: 0 })).toEqual({ kind: 'refused', why: 'rules-changed' })
 })

@@ -1,4 +1,4 @@
-/** Another number of partitions: everything of a host goes where it belongs then, and whoever knows the old number is refused. */
+/** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
 import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags, repartition } from '@decorum/ledger'
 import { EPOCH, holdingChange, idSlot, keysOf, LIST, moveLane, writeLaneRecord } from '@decorum/ledger/testing'

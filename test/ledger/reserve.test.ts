@@ -1,4 +1,4 @@
-/** take: lanes that are due, reserved; or how long to wait, and why. */
+/** reserve: lanes that are due are claimed; or how long to wait, and why. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
@@ -103,7 +103,7 @@ test('at most limit lanes are taken, the longest due first, and more says that o
 })
 
 test('reserved and started lanes together never pass inFlightLimit', async () => {
-  const { ledger, beginPage } = await emptyLedger(redis)
+  const { ledger, startPage } = await emptyLedger(redis)
   await ledger.park(
     0,
     ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })),
@@ -111,7 +111,7 @@ test('reserved and started lanes together never pass inFlightLimit', async () =>
   const first = await ledger.reserve(0, { ...ask, inFlightLimit: 2 })
   if (first.kind !== 'reserved') throw new Error('two lanes are due')
   expect(first.lanes).toHaveLength(2)
-  await beginPage(first.lanes[0]!)
+  await startPage(first.lanes[0]!)
   expect(await ledger.reserve(0, { ...ask, inFlightLimit: 2 })).toEqual({
     kind: 'wait',
     why: 'slots-full',
@@ -171,11 +171,11 @@ test('emptied lanes alone are no reason to come again at once', async () => {
 })
 
 test('emptied lanes at the front do not hide a lane with work behind them', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   for (const name of ['a', 'b']) {
     await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
     const lane = await reserveOne()
-    await beginPage(lane)
+    await startPage(lane)
     await finish(lane, { delayMs: 10 })
     clock.pass(1)
   }
@@ -191,12 +191,12 @@ test('emptied lanes at the front do not hide a lane with work behind them', asyn
 })
 
 test('a lane of a site in back-off is put aside until then, with its reason, and its own clock is kept', async () => {
-  const { ledger, clock, reserveOne, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [...urls('a'), url('b', { agent: 'other' })])
   const lanes = await ledger.reserve(0, { ...ask, limit: 1 })
   if (lanes.kind !== 'reserved') throw new Error('a lane is due')
   const [mine] = lanes.lanes
-  await beginPage(mine!)
+  await startPage(mine!)
   await ledger.complete({ ...mine!, delayMs: 0, elapsedMs: 0, load: { kind: 'asked-for-less', retryAfterMs: 50_000 } })
   const until = (await ledger.viewOrigin(ORIGIN, [])).backOff!.until
   expect(until).toBeGreaterThanOrEqual(clock.now + 50_000)
@@ -269,9 +269,9 @@ test('an expired candidate is shown even so: the gateway gives it its outcome', 
 })
 
 test('a lane whose lease ended is taken only after reap, and then owes its quarantine', async () => {
-  const { ledger, clock, reserveOne, reserve, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, reserve, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await reserveOne(), { delayMs: 2_000 })
+  await startPage(await reserveOne(), { delayMs: 2_000 })
   clock.pass(100_000)
   expect(await reserve()).toEqual([])
   await ledger.reap(0)

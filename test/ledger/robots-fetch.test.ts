@@ -43,8 +43,8 @@ test.each([
 ] as const)('while %s is in flight, %s waits for its end', async (first, second) => {
   const bench = await emptyLedger(redis)
   const [one, another] = await two(bench)
-  expect(await bench.beginPage(one, { kind: first })).toMatchObject({ kind: 'granted' })
-  expect(await bench.beginPage(another, { kind: second })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
+  expect(await bench.startPage(one, { kind: first })).toMatchObject({ kind: 'granted' })
+  expect(await bench.startPage(another, { kind: second })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   expect(await bench.dueOf(OTHER)).toBe(bench.clock.now + LEASE + QUARANTINE)
 })
 
@@ -53,8 +53,8 @@ test('a robots.txt that was fetched as a page teaches nothing, and wakes who wai
   const { ledger, clock } = bench
   const [page, waiting] = await two(bench)
   const opened = clock.now
-  await bench.beginPage(page, { kind: 'robots-page' })
-  await bench.beginPage(waiting, { kind: 'robots' })
+  await bench.startPage(page, { kind: 'robots-page' })
+  await bench.startPage(waiting, { kind: 'robots' })
   clock.pass(300)
   await bench.finish(page)
   const end = { origin: ORIGIN, fence: page.fence, agents: [AGENT, OTHER] }
@@ -64,13 +64,13 @@ test('a robots.txt that was fetched as a page teaches nothing, and wakes who wai
   expect(await bench.dueOf(OTHER)).toBe(opened)
   expect(await ledger.robotsStates(0, [ORIGIN])).toEqual([{ version: 0, state: {} }])
   const asker = await bench.reserveOne()
-  expect(await bench.beginPage(asker, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await bench.startPage(asker, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
 test('only an order for the rules may teach them', async () => {
   const bench = await emptyLedger(redis)
   const [page] = await two(bench)
-  await bench.beginPage(page, { kind: 'robots-page' })
+  await bench.startPage(page, { kind: 'robots-page' })
   const robotsRecord = { ...lane, fence: page.fence, state: {}, delays: [], delayMs: DELAY, elapsedMs: 0 }
   expect(await bench.ledger.record(robotsRecord)).toBe('stale')
 })
@@ -79,7 +79,7 @@ test('a fetcher that dies with it costs the page an attempt; the robots fetch en
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
   const [page] = await two(bench)
-  await bench.beginPage(page, { kind: 'robots-page' })
+  await bench.startPage(page, { kind: 'robots-page' })
   clock.pass(LEASE)
   expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
   clock.pass(QUARANTINE + DELAY)
@@ -94,7 +94,7 @@ test.each([
   const bench = await emptyLedger(redis)
   await bench.ledger.park(0, [url('b', { agent: OTHER })])
   const asker = await bench.reserveOne()
-  await bench.beginPage(asker, { kind: 'robots' })
+  await bench.startPage(asker, { kind: 'robots' })
   expect(await bench.ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
   await bench.ledger.record({ ...asker, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })
   expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted' })
@@ -113,10 +113,10 @@ test('while a hop fetches robots.txt nobody else does; a hop to another path lea
   const second = await granted(ledger.acquire(robotsHop))
   const asker = await bench.reserveOne()
   expect(asker.robots.state).toMatchObject({ question: { fence: second.fence } })
-  expect(await bench.beginPage(asker, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
+  expect(await bench.startPage(asker, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   await ledger.complete({ ...settled, fence: second.fence })
   await ledger.endRobotsFetch({ origin: ORIGIN, fence: second.fence, agents: [OTHER] })
-  expect(await bench.beginPage(await bench.reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await bench.startPage(await bench.reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
 test('a robots fetch that nobody ended is none for those who come later', async () => {
@@ -163,8 +163,8 @@ test('so does the back-off of the site, and somebody else’s robots fetch', asy
   const { ledger } = bench
   await ledger.park(0, [url('b', { agent: OTHER }), url('c', { agent: 'third' })])
   const [other, third] = (await bench.reserve()) as [ReservedLane, ReservedLane]
-  await bench.beginPage(other)
-  await bench.beginPage(third, { kind: 'robots' })
+  await bench.startPage(other)
+  await bench.startPage(third, { kind: 'robots' })
   const request = await held(bench)
   expect(await ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
   await ledger.record({ ...third, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })

@@ -1,4 +1,4 @@
-/** begin: the permit, asked for right before the first byte. */
+/** start: a reservation becomes a lease, right before the first byte. */
 import { EPOCH } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -18,11 +18,11 @@ import {
 const redis = await redisForTest()
 
 test('a started lease lasts leaseMs from then, however old the reservation', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   clock.pass(RESERVE - 1)
-  expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
+  expect(await startPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
   const ends = clock.now + LEASE
   clock.pass(1)
   expect(await ledger.reap(0), 'the end of the reservation').toMatchObject({ started: 0, unstarted: 0 })
@@ -34,131 +34,131 @@ test('a started lease lasts leaseMs from then, however old the reservation', asy
 })
 
 test('stale: no lease, another fence, one that is started already', async () => {
-  const { ledger, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   const stale = { kind: 'refused', why: 'stale' }
-  expect(await beginPage({ ...lane, fence: lane.fence - 1 })).toEqual(stale)
-  expect(await beginPage({ ...lane, fence: lane.fence + 1 })).toEqual(stale)
-  expect(await beginPage({ ...lane, origin: 'http://nowhere.test' })).toEqual(stale)
-  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
-  expect(await beginPage(lane)).toEqual(stale)
+  expect(await startPage({ ...lane, fence: lane.fence - 1 })).toEqual(stale)
+  expect(await startPage({ ...lane, fence: lane.fence + 1 })).toEqual(stale)
+  expect(await startPage({ ...lane, origin: 'http://nowhere.test' })).toEqual(stale)
+  expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await startPage(lane)).toEqual(stale)
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-start': 4 })
 })
 
 test('stale: the reservation was reaped and taken by somebody else', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const old = await reserveOne()
   clock.pass(RESERVE)
   await ledger.reap(0)
   const next = await reserveOne()
-  expect(await beginPage(old)).toEqual({ kind: 'refused', why: 'stale' })
-  expect(await beginPage(next)).toMatchObject({ kind: 'granted' })
+  expect(await startPage(old)).toEqual({ kind: 'refused', why: 'stale' })
+  expect(await startPage(next)).toMatchObject({ kind: 'granted' })
 })
 
 test('early: before the lane opens the answer is the time that is left, and the lease is kept', async () => {
-  const { ledger, clock, visit, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserveOne, startPage } = await emptyLedger(redis)
   await visit('a', 1_000)
   await ledger.park(0, urls('b'))
   clock.pass(995)
   const lane = await reserveOne({ aheadMs: 10 })
-  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 5 })
+  expect(await startPage(lane)).toEqual({ kind: 'early', waitMs: 5 })
   clock.pass(4.5)
-  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 0.5 })
+  expect(await startPage(lane)).toEqual({ kind: 'early', waitMs: 0.5 })
   clock.pass(0.5)
-  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
 test('shut: back-off that came after the taking; the lane goes back and waits for its end', async () => {
-  const { ledger, clock, reserveOne, beginPage, dueOf, setOrigin } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, dueOf, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ backOffUntil: clock.now + 7_000 })
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect(await dueOf()).toBe(clock.now + 7_000)
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([
     { state: 'waiting', heldBy: 'back-off', tries: 0 },
   ])
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'stale' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'stale' })
 })
 
 test('shut: a pause that came after the taking', async () => {
-  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ pausedUntil: clock.now + 7_000 })
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
 
 test('back-off ends exactly at its instant', async () => {
-  const { ledger, clock, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ backOffUntil: clock.now })
-  expect(await beginPage(lane)).toMatchObject({ kind: 'granted' })
+  expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
 test('rules-changed: leave that rests on other rules is refused, both ways', async () => {
-  const { ledger, reserveOne, beginPage, dueOf, clock, setOrigin } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, dueOf, clock, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ version: 3 })
-  expect(await beginPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
+  expect(await startPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
   expect(await dueOf(), 'it may be taken again at once').toBe(clock.now)
   const again = await reserveOne()
   expect(again.robots.version).toBe(3)
-  expect(await beginPage(again, { version: 3 })).toMatchObject({ kind: 'granted' })
+  expect(await startPage(again, { version: 3 })).toMatchObject({ kind: 'granted' })
 })
 
 test('robots-in-flight: one robots question per origin, whichever agent asks', async () => {
-  const { ledger, clock, reserve, beginPage, dueOf } = await emptyLedger(redis)
+  const { ledger, clock, reserve, startPage, dueOf } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
   const [first, second] = (await reserve()) as [
     Awaited<ReturnType<typeof reserve>>[0],
     Awaited<ReturnType<typeof reserve>>[0],
   ]
-  expect(await beginPage(first, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
-  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
+  expect(await startPage(first, { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await startPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   const { question } = (await ledger.viewOrigin(ORIGIN, [])).state
   expect(question?.fence).toBe(first.fence)
   expect(await dueOf(second.agent), 'the other waits until the question ends').toBe(question?.until)
   clock.pass(LEASE)
-  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'stale' })
+  expect(await startPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'stale' })
 })
 
 test('a robots question whose asker is silent keeps others from asking for lease + quarantine', async () => {
-  const { ledger, clock, reserve, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserve, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
   const [first] = await reserve({ limit: 1 })
-  await beginPage(first!, { kind: 'robots' })
+  await startPage(first!, { kind: 'robots' })
   clock.pass(LEASE + QUARANTINE - 1)
   const second = await reserveOne()
-  expect(await beginPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
+  expect(await startPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'robots-in-flight' })
   clock.pass(1)
-  expect(await beginPage(await reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
+  expect(await startPage(await reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
 test('a page may be started while another agent asks for robots.txt', async () => {
-  const { ledger, reserve, beginPage } = await emptyLedger(redis)
+  const { ledger, reserve, startPage } = await emptyLedger(redis)
   await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
   const [first, second] = await reserve()
-  await beginPage(first!, { kind: 'robots' })
-  expect(await beginPage(second!)).toMatchObject({ kind: 'granted' })
+  await startPage(first!, { kind: 'robots' })
+  expect(await startPage(second!)).toMatchObject({ kind: 'granted' })
 })
 
 test('held: an epoch that began after the taking holds the permit back too', async () => {
-  const { ledger, clock, reserveOne, beginPage, dueOf, restartRedis } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, dueOf, restartRedis } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
   await restartRedis()
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'startup-hold' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'startup-hold' })
   expect(await dueOf()).toBe(clock.now + LEASE + QUARANTINE)
 })
 
 test('a URL that expired behind a hold names a gate of the closed list', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage, restartRedis } = await emptyLedger(redis)
+  const { ledger, raw, clock, reserveOne, startPage, restartRedis } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await restartRedis()
   const held = { hold: Number(await raw.hget(keys.epoch, EPOCH.holdUntil)) }
@@ -168,40 +168,40 @@ test('a URL that expired behind a hold names a gate of the closed list', async (
   clock.pass(LEASE + QUARANTINE)
   const lane = await reserveOne()
   await restartRedis()
-  await beginPage(lane)
+  await startPage(lane)
   clock.pass(LEASE + QUARANTINE)
   expect((await reserveOne()).heldBy).toBe('lane-busy')
 })
 
 test('begins of one turn are answered each by its own, in order', async () => {
-  const { ledger, reserve, beginPage } = await emptyLedger(redis)
+  const { ledger, reserve, startPage } = await emptyLedger(redis)
   await ledger.park(
     0,
     Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })),
   )
   const lanes = await reserve({ limit: 200 })
-  const answers = await Promise.all(lanes.map((lane, i) => beginPage(i % 3 === 0 ? { ...lane, fence: 1 } : lane)))
+  const answers = await Promise.all(lanes.map((lane, i) => startPage(i % 3 === 0 ? { ...lane, fence: 1 } : lane)))
   expect(answers.map(({ kind }) => kind)).toEqual(lanes.map((_, i) => (i % 3 === 0 ? 'refused' : 'granted')))
 })
 
 test('an origin that is only being asked is forgotten by itself', async () => {
-  const { ledger, raw, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, startPage } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
-  await beginPage(await reserveOne(), { kind: 'robots' })
+  await startPage(await reserveOne(), { kind: 'robots' })
   expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(LEASE)
 })
 
 test('an origin that is about to be forgotten outlives the question asked of it', async () => {
-  const { ledger, raw, reserveOne, beginPage, setOrigin } = await emptyLedger(redis)
+  const { ledger, raw, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   await setOrigin({ incidents: 1 })
   await raw.pexpire(keys.origin(ORIGIN), 5_000)
-  await beginPage(await reserveOne(), { kind: 'robots' })
+  await startPage(await reserveOne(), { kind: 'robots' })
   expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(LEASE + QUARANTINE)
 })
 
 test('what is remembered of changed gates ends; a reservation that is older looks for itself', async () => {
-  const { ledger, raw, clock, reserveOne, beginPage } = await emptyLedger(redis, {
+  const { ledger, raw, clock, reserveOne, startPage } = await emptyLedger(redis, {
     leaseMs: 200_000,
     reserveMs: 100_000,
   })
@@ -211,7 +211,7 @@ test('what is remembered of changed gates ends; a reservation that is older look
   clock.pass(70_000)
   await ledger.reap(0)
   expect(await raw.exists(keys.changed)).toBe(0)
-  expect(await beginPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
 })
 
 test('nothing is granted in the first second of an empty Redis', async () => {
@@ -223,13 +223,13 @@ test('nothing is granted in the first second of an empty Redis', async () => {
 })
 
 test('a lane that opens within grantAheadMs is started already, and says how long nothing may be sent', async () => {
-  const { ledger, clock, reserveOne, beginPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
+  const { ledger, clock, reserveOne, startPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
   await visit('first', 1_000)
   await ledger.park(0, urls('a'))
   clock.pass(990)
   const lane = await reserveOne({ aheadMs: 15 })
-  expect(await beginPage(lane)).toEqual({ kind: 'early', waitMs: 2 })
+  expect(await startPage(lane)).toEqual({ kind: 'early', waitMs: 2 })
   clock.pass(2)
-  expect(await beginPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE, waitMs: 8 })
+  expect(await startPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE, waitMs: 8 })
   expect(await dueOf()).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-/** What can be looked at: one origin with its lanes, a partition as a whole, who is alive, and the bell of dispatchers. */
+/** The views: one origin with its lanes, a partition as a whole, the processes that run, and the channel that wakes dispatchers. */
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -19,21 +19,21 @@ test('of an origin nobody has heard of: nothing, in the same shape', async () =>
 })
 
 test('a lane is waiting, reserved, in flight, waiting again with a try, and idle', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   const lane = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]
   await ledger.park(0, urls('a'))
   const head = url('a').parked
   expect(await lane()).toMatchObject({ state: 'waiting', waiting: 1, due: clock.now, tries: 0, head })
   const first = await reserveOne()
   expect(await lane()).toMatchObject({ state: 'reserved', waiting: 1, head })
-  await beginPage(first)
+  await startPage(first)
   expect(await lane()).toMatchObject({ state: 'in-flight' })
   expect((await lane())?.due).toBeUndefined()
   await ledger.complete({ ...first, delayMs: 500, elapsedMs: 0, load: { kind: 'normal' } })
   expect(await lane()).toMatchObject({ state: 'waiting', tries: 1, due: clock.now + 500 })
   clock.pass(500)
   const second = await reserveOne()
-  await beginPage(second)
+  await startPage(second)
   await finish(second, { delayMs: 500 })
   expect(await lane()).toEqual({
     agent: AGENT,
@@ -46,11 +46,11 @@ test('a lane is waiting, reserved, in flight, waiting again with a try, and idle
 })
 
 test('the head shown is the one that is next: high before normal, the tried one before both', async () => {
-  const { ledger, clock, reserveOne, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   const head = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]?.head
   await ledger.park(0, urls('n'))
   const first = await reserveOne()
-  await beginPage(first)
+  await startPage(first)
   await ledger.park(0, [url('h', { priority: 'high' })])
   await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   expect(await head()).toMatchObject({ id: 'n', priority: 'normal' })
@@ -62,21 +62,21 @@ test('the head shown is the one that is next: high before normal, the tried one 
 })
 
 test('a question under way is part of what is known of an origin', async () => {
-  const { ledger, reserveOne, beginPage, clock } = await emptyLedger(redis)
+  const { ledger, reserveOne, startPage, clock } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))
   const lane = await reserveOne()
-  await beginPage(lane, { kind: 'robots' })
+  await startPage(lane, { kind: 'robots' })
   const question = { fence: lane.fence, until: expect.closeTo(clock.now + LEASE, -5) }
   expect((await ledger.viewOrigin(ORIGIN, [])).state).toEqual({ question })
   expect((await ledger.robotsStates(0, [ORIGIN]))[0]?.state).toEqual({ question })
 })
 
 test('the partition as a whole: lanes, due, in flight, waiting, unread, next due, counts', async () => {
-  const { ledger, clock, visit, reserve, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, visit, reserve, startPage } = await emptyLedger(redis)
   await visit('done', 5_000)
   await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' }), ...urls('later')])
   const [one] = await reserve({ limit: 1 })
-  await beginPage(one!)
+  await startPage(one!)
   expect(await ledger.viewPartition(0)).toEqual({
     tag: TAG,
     now: clock.now,
@@ -91,7 +91,7 @@ test('the partition as a whole: lanes, due, in flight, waiting, unread, next due
 })
 
 test('lanes as they open, the latest first, or by the end of their lease; each with its origin', async () => {
-  const { ledger, clock, reserve, beginPage } = await emptyLedger(redis)
+  const { ledger, clock, reserve, startPage } = await emptyLedger(redis)
   const sites = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.test`)
   for (const [at, origin] of sites.entries()) {
     await ledger.park(0, [url(`${at}`, { origin })])
@@ -104,7 +104,7 @@ test('lanes as they open, the latest first, or by the end of their lease; each w
   expect(await shown('soonest', 2, 1)).toEqual(sites.slice(1, 3))
   expect(await shown('soonest', 0)).toEqual([])
   const [first] = await reserve({ limit: 1 })
-  await beginPage(first!)
+  await startPage(first!)
   expect(await shown('in-flight')).toEqual([sites[0]])
   expect(await shown('soonest')).toEqual(sites.slice(1))
   await ledger.operate(
@@ -156,7 +156,7 @@ test('a dispatcher is called back with the partition in which a lane became due'
 })
 
 test('the bell rings for a lane that became due before all others, and only for such', async () => {
-  const { ledger, clock, reserveOne, beginPage, finish, raw } = await emptyLedger(redis)
+  const { ledger, clock, reserveOne, startPage, finish, raw } = await emptyLedger(redis)
   const ear = raw.duplicate()
   onTestFinished(() => ear.disconnect())
   const heard: string[] = []
@@ -176,11 +176,11 @@ test('the bell rings for a lane that became due before all others, and only for 
   await ledger.park(0, urls('a'))
   expect(await settled(), 'nothing new').toBe(0)
   const lane = await reserveOneOf('http://site.test')
-  await beginPage(lane)
+  await startPage(lane)
   await finish(lane, { delayMs: 60_000 })
   expect(await settled(), 'another lane is due before').toBe(0)
   const last = await reserveOne()
-  await beginPage(last)
+  await startPage(last)
   await finish(last, { delayMs: 30_000 })
   expect(await settled(), 'earlier than all others').toBe(1)
 

@@ -183,6 +183,8 @@ export const LEASE = {
   ...places(Object.keys(LEASE_TYPES) as (keyof typeof LEASE_TYPES)[], 1),
   format: `<${Object.values(LEASE_TYPES).join('')}`,
   none: verbatim(Object.values(LEASE_TYPES).map((type) => (type === 's' ? "''" : '0'))),
+  /** the names, which LEASE_FIELDS in a script stands for */
+  fields: verbatim(Object.keys(LEASE_TYPES)),
 }
 
 /** The record of a lane: `|attempts|list|ownDue|heldBy|hasHigh|`, left out when all are '', and its first URL (lane.lua). */

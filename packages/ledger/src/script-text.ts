@@ -20,10 +20,10 @@ import {
 type Constants = Record<string, Record<string, string | number | Verbatim>>
 
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING } = calls
-const { DELAY_ITEM, REPLY, FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } = calls
+const { DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } = calls
 const parts = {
   ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING },
-  ...{ DELAY_ITEM, REPLY, FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
+  ...{ DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
 }
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, EPOCH, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
@@ -80,10 +80,12 @@ const LINE_COMMENT = /--.*$/
 const NAME = /\b([A-Z][A-Z_]+)\.([a-z]\w*)\b/g
 
 function withConstants(line: string, constants: Constants, file: string): string {
-  return line.replace(NAME, (name: string, group: string, member: string) => {
-    const value = constants[group]?.[member]
-    if (value === undefined) throw new Error(`lua/${file}.lua: ${name} is neither in layout.ts nor in calls.ts`)
-    if (typeof value === 'object') return value.lua
-    return typeof value === 'number' ? String(value) : `'${value.replace(/['\\]/g, '\\$&')}'`
-  })
+  return line
+    .replace(/\bLEASE_FIELDS\b/g, LEASE.fields.lua)
+    .replace(NAME, (name: string, group: string, member: string) => {
+      const value = constants[group]?.[member]
+      if (value === undefined) throw new Error(`lua/${file}.lua: ${name} is neither in layout.ts nor in calls.ts`)
+      if (typeof value === 'object') return value.lua
+      return typeof value === 'number' ? String(value) : `'${value.replace(/['\\]/g, '\\$&')}'`
+    })
 }

@@ -97,7 +97,7 @@ export const reserve: Act = async (play, dice) => {
   forgetOldest(play)
 }
 
-export const beginOrders: Act = async (play, dice) => {
+export const startOrders: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isTaken)
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)

@@ -58,7 +58,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['record accepts any fence', 'record-minds-the-fence', "call('HGET', key, FIELD.fetchFence)"],
   ['fences are counted, not taken from the clock', 'fences-rise-after-a-loss', '0'],
   // delays
-  ['the delay counts from the beginning', 'the-delay-counts-from-the-end', 'lease[LEASE.startedAt] + owed'],
+  ['the delay counts from the beginning', 'the-delay-counts-from-the-end', 'startedAt + owed'],
   ['elapsed time is believed without limit', 'elapsed-time-is-bounded', 'tonumber(ARGV[i + COMPLETION.elapsedMs])'],
   [
     'the due time is lost with an emptied lane',

@@ -1,5 +1,5 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { acquire, beginOrders, complete, confirm, park, release, reserve, resolve } from './acts.ts'
+import { acquire, complete, confirm, park, release, reserve, resolve, startOrders } from './acts.ts'
 import { endRobotsFetch, operate, reap, record } from './acts-origins.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
@@ -10,7 +10,7 @@ import * as rules from './rules.ts'
 const ACTS: [number, Act][] = [
   [140, park],
   [190, reserve],
-  [160, beginOrders],
+  [160, startOrders],
   [130, complete],
   [50, resolve],
   [50, record],

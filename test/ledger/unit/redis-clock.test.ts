@@ -1,4 +1,4 @@
-/** Redis's clock as replies tell it: never ahead, as near as the quickest reply. */
+/** The ledger's time as replies tell it: never ahead, and as near as the quickest reply. */
 
 import { redisClock } from '@decorum/ledger/testing'
 import fc from 'fast-check'

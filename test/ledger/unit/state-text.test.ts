@@ -1,4 +1,4 @@
-/** What is known of an origin, as the ledger writes it down. */
+/** Robots states as the ledger stores them. */
 
 import { readState, writeState } from '@decorum/ledger/testing'
 import { type RobotsEvent, type RobotsState, step, unknownOrigin } from '@decorum/robots'

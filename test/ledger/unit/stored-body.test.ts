@@ -1,4 +1,4 @@
-/** Bodies of robots.txt in Redis: what went in comes out, in fewer octets where that is possible. */
+/** Bodies of robots.txt as they are stored: unchanged when read, and shorter where that is possible. */
 import { randomBytes } from 'node:crypto'
 import { readBody, writeBody } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'

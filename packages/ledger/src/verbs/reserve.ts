@@ -1,6 +1,6 @@
 /** reserve: claims lanes that are due. */
 import type { Gate } from '@decorum/protocol'
-import { FACT } from '../calls.ts'
+import { CLOSED_FACT, FACT } from '../calls.ts'
 import { LIST, laneName, readLaneName } from '../layout.ts'
 import { decodeEntry } from '../records/entry.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
@@ -56,16 +56,17 @@ function reservedLane(values: string[], at: number, now: number, wallAt: number)
     waitMs: Math.max(0, notBefore - now),
     tries: Number(facts.attempts),
     robots: { version: Number(facts.version), state: readState(state) },
-    heads: values.slice(first, first + Number(facts.urls)).map((entry) => decodeEntry(entry, priority)),
+    heads: values.slice(first, first + Number(facts.urlCount)).map((entry) => decodeEntry(entry, priority)),
     now,
     wallAt,
   }
   if (facts.delayMs !== '') lane.delayMs = Number(facts.delayMs)
-  return parts.length <= FACT.at.delayMs ? lane : withClosedGates(lane, facts, parts)
+  return parts.length === FACT.at.size ? lane : withClosedGates(lane, parts.slice(FACT.at.size))
 }
 
-function withClosedGates(lane: ReservedLane, facts: ReturnType<typeof FACT.read>, parts: string[]): ReservedLane {
-  const blocked = parts.slice(FACT.at.blocked - 1).join('|') // an operator's text may hold a '|'
+function withClosedGates(lane: ReservedLane, parts: string[]): ReservedLane {
+  const facts = CLOSED_FACT.read(parts)
+  const blocked = parts.slice(CLOSED_FACT.at.blocked - 1).join('|') // an operator's text may hold a '|'
   const { version, state } = lane.robots
   return {
     ...lane,

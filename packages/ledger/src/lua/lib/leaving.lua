@@ -26,6 +26,8 @@ local function leave(first, last)
   return heads
 end
 
+local left = 0 -- URLs that leave their lanes by this call
+
 -- The first n URLs leave a list, and with them the attempts that were made for its head.
 local function dropFirst(lane, list, n)
   if --[[rule:the-head-leaves-its-own-list]] list == LIST.high --[[end]] then call('LPOP', highList(lane), n)
@@ -38,5 +40,6 @@ local function dropFirst(lane, list, n)
     local memory = changeMemory(lane)
     memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
   end
-  count('left', n)
+  left = left + n
 end
+flushes[#flushes + 1] = function() count('left', left) end

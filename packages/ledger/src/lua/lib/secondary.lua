@@ -97,7 +97,7 @@ local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
       setDue(lane, math.max(queue[own].at, ownDue))
     elseif isSecondary(lease[LEASE.kind]) then
       lease[LEASE.turnsAhead] = own - 1
-      touchLease(lane)
+      setLease(lane, lease)
     end
   end
   keepQueue(lane, queue, math.max(last, at))
@@ -158,9 +158,12 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker)
         if ownWaits then changed[MEMORY.heldBy] = GATE.paceGroup end
       end
       local own = placeIn(queue, lane)
-      local lease = newLease(lane, f, LIST.normal, --[[rule:an-unused-secondary-lease-keeps-the-due-time]] ownDue --[[end]])
+      local lease = { LEASE.none }
+      lease[LEASE.fence], lease[LEASE.list] = f, LIST.normal
+      lease[LEASE.notBefore] = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] ownDue --[[end]]
       lease[LEASE.kind], lease[LEASE.startedAt], lease[LEASE.delayMs], lease[LEASE.leastDelayMs] = kind, now, owed, least
       if own then lease[LEASE.turnsAhead] = own - 1 end
+      setLease(lane, lease)
       acquired[#acquired + 1] = lane
       acquiredEnds[#acquiredEnds + 1] = now + leaseMs; acquiredEnds[#acquiredEnds + 1] = lane
       return f, math.max(ownDue, now), owed

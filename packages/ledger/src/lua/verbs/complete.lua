@@ -24,51 +24,50 @@ end
 readLeases(lanes)
 readLanes(lanes)
 
--- The outcomes of one completion, and what else is told by them. Returns the load.
-local function record(i, lane, list, isDone)
-  if isDone then
-    writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind])
-    dropFirst(lane, list, 1)
-    return 'normal'
-  end
-  local first = i + COMPLETION.size
-  local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1)
-  if heads > 0 then dropFirst(lane, list, heads) end
-  return ARGV[i + COMPLETION.load]
-end
-
 -- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their turn.
-local function schedule(lane, lease, ended, owed)
+local function schedule(lane, startedAt, ended, owed, turnsAhead)
   local opens = --[[rule:the-delay-counts-from-the-end]] ended + owed --[[end]]
   -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
   if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then forgetMemory(lane)
-  elseif --[[rule:own-urls-wait-their-turn]] lease[LEASE.turnsAhead] > 0 --[[end]] and hasWork(lane) then
-    giveBack(lane, opens, opens + lease[LEASE.turnsAhead] * math.max(owed, 50), GATE.paceGroup)
+  elseif --[[rule:own-urls-wait-their-turn]] turnsAhead > 0 --[[end]] and hasWork(lane) then
+    giveBack(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup)
   else --[[rule:an-empty-lane-is-still-due]] setDue(lane, opens) --[[end]] end
+end
+
+-- One completion, whose item of ARGV begins at i.
+local function completeOne(lane, i)
+  local record = leases[lane]
+  local LEASE_FIELDS
+  if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
+  if not (record and --[[rule:complete-minds-the-fence]] fence == ARGV[i + COMPLETION.fence] --[[end]]
+    and --[[rule:complete-needs-a-start]] startedAt > 0 --[[end]]) then return 'stale' end
+  local ending, load = ARGV[i + COMPLETION.ending], 'normal'
+  if ending == 'done' then
+    writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind])
+    dropFirst(lane, list, 1)
+  else
+    load = ARGV[i + COMPLETION.load]
+    local first = i + COMPLETION.size
+    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1)
+    if heads > 0 then dropFirst(lane, list, heads) end
+  end
+  local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
+  endLease(lane, kind)
+  if ending == 'again' then countAttempt(lane, list)
+  elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then changeMemory(lane)[MEMORY.heldBy] = '' end
+  local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]])
+  schedule(lane, startedAt, ended, owed, turnsAhead)
+  if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
+  elseif failures ~= '' then call('HDEL', originKey(originOf(lane)), FIELD.failures) end
+  return 'completed'
 end
 
 local out = reply()
 local stale = 0
 for n = 1, #lanes do
-  local lane, i = lanes[n], starts[n]
-  local ending, lease = ARGV[i + COMPLETION.ending], leaseOf(lane)
-  if not (lease and --[[rule:complete-minds-the-fence]] lease[LEASE.fence] == ARGV[i + COMPLETION.fence] --[[end]]
-    and --[[rule:complete-needs-a-start]] isStarted(lease) --[[end]]) then
-    stale = stale + 1
-    out[#out + 1] = 'stale'
-  else
-    out[#out + 1] = 'completed'
-    local kind, list, startedAt = lease[LEASE.kind], lease[LEASE.list], lease[LEASE.startedAt]
-    local load = record(i, lane, list, ending == 'done')
-    local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
-    endLease(lane, kind)
-    if ending == 'again' then countAttempt(lane, list)
-    elseif memories[lane] and not isSecondary(kind) and memories[lane][MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end
-    local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] lease[LEASE.leastDelayMs] --[[end]])
-    schedule(lane, lease, ended, owed)
-    if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
-    elseif lease[LEASE.failures] ~= '' then call('HDEL', originKey(originOf(lane)), FIELD.failures) end
-  end
+  local answer = completeOne(lanes[n], starts[n])
+  if answer == 'stale' then stale = stale + 1 end
+  out[#out + 1] = answer
 end
 count('stale-complete', stale)
 flush()

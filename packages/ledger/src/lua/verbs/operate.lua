@@ -31,7 +31,7 @@ local function wakeLane(lane, longer)
     if not lease then return end
     if isStarted(lease) then lease[LEASE.leastDelayMs] = math.max(tonumber(value), lease[LEASE.leastDelayMs])
     else lease[LEASE.notBefore], lease[LEASE.version] = lease[LEASE.notBefore] + longer, '' end
-    touchLease(lane)
+    setLease(lane, lease)
   end
 end
 local function wakeLanes(longerOf)

@@ -107,10 +107,10 @@ local function wake(other, delay, longer)
   if isStarted(lease) then
     -- In flight: what it will owe is longer. What an operator demanded stays.
     lease[LEASE.leastDelayMs] = --[[rule:rules-keep-the-override]] math.max(delay, lease[LEASE.leastDelayMs]) --[[end]]
-    touchLease(other)
+    setLease(other, lease)
   elseif --[[rule:a-longer-delay-counts-for-reservations]] longer > 0 --[[end]] then
     lease[LEASE.notBefore], lease[LEASE.version] = lease[LEASE.notBefore] + longer, '' -- start will read the gates
-    touchLease(other)
+    setLease(other, lease)
   end
 end
 for i = ARG.items, #ARGV, DELAY_ITEM.size do

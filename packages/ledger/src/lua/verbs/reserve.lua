@@ -6,7 +6,8 @@
   ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever gate holds it: an
           operator drops what is pending there.
   Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to come again, '' when
-          nothing is pending. Facts are FACT in calls.ts, those from FACT.heldBy on only where one of them is not ''.
+          nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT where one of these is not ''; `joined` is the text of the
+          locals with these names.
   Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is dropped here.
           A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and `more` says so.
 ]]
@@ -40,9 +41,14 @@ end
 if #lanes == 0 then return nothingDue() end
 
 local out = reply('reserved', #lanes == limit and '1' or '0')
-local fence = math.max(lastFence(), --[[rule:fences-rise-after-a-loss]] math.floor(now * 1000) --[[end]])
+local latestFence = math.max(lastFence(), --[[rule:fences-rise-after-a-loss]] math.floor(now * 1000) --[[end]])
 local gone, reserved, bytes = {}, {}, 0
 local ends = ms(now + tonumber(ARGV[ARG.reserveMs]))
+local function reserveLease(lane, fenceText, listName, due, rulesVersion)
+  local LEASE_FIELDS = LEASE.none
+  fence, list, notBefore, version = fenceText, listName, due, rulesVersion
+  putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
+end
 local function urlsOf(list, lane)
   if list == LIST.high then return call('LRANGE', highList(lane), 0, peek - 1) end
   local first, more = firstOf(lane)
@@ -54,11 +60,10 @@ end
 
 readLanes(lanes)
 local nowText = ms(now)
-local facts = {}
 for i = 1, #lanes do
   if bytes > MOST_BYTES then out[REPLY.more] = '1' break end
   local lane, due = lanes[i], dueLater[i]
-  local dueText = due and ms(due) or nowText
+  local notBefore = due and ms(due) or nowText
   if not due then due = now end
   local attempts, list, ownDue, heldBy = '', LIST.normal, '', ''
   local hasHigh = false
@@ -83,12 +88,12 @@ for i = 1, #lanes do
       list = LIST.normal; urls = urlsOf(list, lane)
     end
   end
-  local n = #urls
-  if n == 0 then
+  local urlCount = #urls
+  if urlCount == 0 then
     if --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then gone[#gone + 1] = lane; forgetMemory(lane) end
   else
     local key = originKey(originOf(lane))
-    local state, version, allOpen, delay = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
+    local state, version, allOpen, delayMs = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
       FIELD.delayOf .. agentOf(lane)))
     local fetchFence, fetchUntil, backOffUntil, pausedUntil, blockedUntil, blockReason, refetchVersion, failures, overrideDelay,
       stateEnds, overrideUntil
@@ -98,10 +103,10 @@ for i = 1, #lanes do
         FIELD.fetchUntil, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.blockReason, FIELD.refetchVersion,
         FIELD.failures, FIELD.overrideDelay, FIELD.robotsStateEnds, FIELD.overrideUntil))
       state = stateOf(state, stateEnds)
-      if isAhead(overrideUntil) and tonumber(overrideDelay) > (tonumber(delay) or 0) then delay = overrideDelay end
+      if isAhead(overrideUntil) and tonumber(overrideDelay) > (tonumber(delayMs) or 0) then delayMs = overrideDelay end
     end
     version = version or '0'
-    local blocked = isAhead(blockedUntil)
+    local isBlocked = isAhead(blockedUntil)
     local closedUntil, isPaused = 0, false
     if backOffUntil or pausedUntil then
       local backOff, pause = tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0')
@@ -110,7 +115,7 @@ for i = 1, #lanes do
     -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
     local expires = closedUntil > now
       and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
-    if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not blocked and not isNamed then
+    if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not isBlocked and not isNamed then
       giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, math.min(closedUntil, expires), isPaused and GATE.paused or GATE.backOff)
     else
       if ownDue ~= '' and not isNamed then
@@ -118,27 +123,25 @@ for i = 1, #lanes do
         memory[MEMORY.ownDue] = ''
         if attempts == '' then memory[MEMORY.list] = '' end
       end
-      fence = fence + 1
-      local f = string.format('%d', fence)
+      latestFence = latestFence + 1
+      local fence = string.format('%d', latestFence)
       gone[#gone + 1] = lane
       reserved[#reserved + 1] = ends; reserved[#reserved + 1] = lane
-      local lease = newLease(lane, f, list, due)
-      if not (--[[rule:open-gates-only-are-relied-on]] fetchFence or backOffUntil or pausedUntil or blockedUntil or failures or overrideDelay --[[end]]) then
-        lease[LEASE.version] = version
-      end
-      local refetch = refetchVersion == version
-      facts[FACT.fence], facts[FACT.notBefore], facts[FACT.attempts], facts[FACT.list] = f, dueText, attempts == '' and '0' or attempts, list
-      facts[FACT.version], facts[FACT.urls], facts[FACT.delayMs] = version, n, delay or ''
-      local last = FACT.delayMs
-      if heldBy ~= '' or closedUntil > now or fetchFence or refetch or blocked then
-        facts[FACT.heldBy], facts[FACT.closedUntil] = heldBy, closedUntil > now and ms(closedUntil) or ''
-        facts[FACT.fetchFence], facts[FACT.fetchUntil] = fetchFence or '', fetchUntil or ''
-        facts[FACT.refetch], facts[FACT.blocked] = refetch and '1' or '', blocked and '.' .. (blockReason or '') or ''
-        last = FACT.blocked
+      local isClosed = --[[rule:open-gates-only-are-relied-on]] fetchFence or backOffUntil or pausedUntil or blockedUntil or failures or overrideDelay --[[end]]
+      reserveLease(lane, fence, list, due, isClosed and '' or version)
+      local refetch = refetchVersion == version and '1' or ''
+      if attempts == '' then attempts = '0' end
+      delayMs = delayMs or ''
+      local facts = FACT.joined
+      if heldBy ~= '' or closedUntil > now or fetchFence or refetch ~= '' or isBlocked then
+        closedUntil = closedUntil > now and ms(closedUntil) or ''
+        fetchFence, fetchUntil = fetchFence or '', fetchUntil or ''
+        local blocked = isBlocked and '.' .. (blockReason or '') or ''
+        facts = facts .. '|' .. CLOSED_FACT.joined
       end
       local at = #out
-      out[at + 1], out[at + 2], out[at + 3] = lane, table.concat(facts, '|', 1, last), state or ''
-      for h = 1, n do
+      out[at + 1], out[at + 2], out[at + 3] = lane, facts, state or ''
+      for h = 1, urlCount do
         out[at + 3 + h] = urls[h]
         bytes = bytes + #urls[h]
       end
@@ -148,7 +151,7 @@ end
 if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
 if #reserved > 0 then
   call('ZADD', INFLIGHT, unpack(reserved))
-  call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', fence))
+  call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', latestFence))
 end
 flush()
 if #reserved == 0 then return nothingDue() end -- only empty or closed lanes, which coming again at once would find again

@@ -12,7 +12,7 @@
           and its pace lane are started together or not at all. A lane that is due within aheadMs is granted: the caller waits.
 ]]
 local leaseMs, ahead = tonumber(ARGV[ARG.leaseMs]), tonumber(ARGV[ARG.aheadMs])
-local ends = now + leaseMs -- not before the reservation: reap finds it in inflight by the end of that, and looks again
+-- A lease does not end before its reservation would have: reap finds it in inflight by that, and looks at it again.
 local lanes, origins, paceLanes = {}, {}, {}
 for i = ARG.items, #ARGV, START_ITEM.size do
   lanes[#lanes + 1] = ARGV[i + START_ITEM.lane]
@@ -39,7 +39,7 @@ local function isPaceClosed(paceLane, delay, lane)
 end
 local answer = {}
 local function grantedAnswer(opens, hasPace)
-  if not hasPace and opens <= now then return 'granted' end
+  if hasPace then opens = math.max(opens, paceOpens) end
   answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'granted', ms(math.max(0, opens - now))
   if not hasPace then return table.concat(answer, '|', 1, START_ANSWER.waitMs) end
   answer[START_ANSWER.paceFence], answer[START_ANSWER.paceDelayMs] = paceFence, paceDelay
@@ -47,33 +47,37 @@ local function grantedAnswer(opens, hasPace)
 end
 
 local started, stale = false, 0
--- One order: what became of it.
-local function startOne(lane, origin, fence, kind, version, delay, paceLane)
-  local lease = leaseOf(lane)
-  if not (lease and --[[rule:start-minds-the-fence]] lease[LEASE.fence] == fence --[[end]] and --[[rule:a-lease-starts-once]] not isStarted(lease) --[[end]]) then
+-- One order, whose item of ARGV begins at i: what became of it.
+local function startOne(lane, origin, i)
+  local record, asked = leases[lane], ARGV[i + START_ITEM.fence]
+  local LEASE_FIELDS
+  if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
+  if not (record and --[[rule:start-minds-the-fence]] fence == asked --[[end]] and --[[rule:a-lease-starts-once]] startedAt == 0 --[[end]]) then
     stale = stale + 1
     return 'stale'
   end
-  local opens, inForce = lease[LEASE.notBefore], lease[LEASE.version]
-  local fetchFence, fetchUntil, failures
+  local delay, paceLane = tonumber(ARGV[i + START_ITEM.delayMs]), ARGV[i + START_ITEM.paceLane]
+  local fetchFence, fetchUntil, failed
   local backOff, pause, closedUntil, least = 0, 0, 0, 0
-  if inForce == '' or not hasNotChanged(origin, fence) then
+  if version == '' or not hasNotChanged(origin, asked) then
     local backOffUntil, pausedUntil, blockedUntil, overrideDelay, overrideUntil
-    inForce, backOffUntil, pausedUntil, fetchFence, fetchUntil, failures, blockedUntil, overrideDelay, overrideUntil = unpack(
+    version, backOffUntil, pausedUntil, fetchFence, fetchUntil, failed, blockedUntil, overrideDelay, overrideUntil = unpack(
       call('HMGET', originKey(origin), FIELD.version, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.fetchFence, FIELD.fetchUntil,
       FIELD.failures, FIELD.blockedUntil, FIELD.overrideDelay, FIELD.overrideUntil))
-    inForce = inForce or '0'
+    version = version or '0'
     backOff, pause = tonumber(backOffUntil or '0'), math.max(tonumber(pausedUntil or '0'), tonumber(blockedUntil or '0'))
     closedUntil = math.max(backOff, pause)
     least = isAhead(overrideUntil) and tonumber(overrideDelay) or 0
   end
+  local opens = notBefore
+  kind = ARGV[i + START_ITEM.kind]
   if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
     endLease(lane); giveBack(lane, opens, holdUntil, GATE.laneBusy)
     return 'startup-hold'
   elseif --[[rule:start-minds-the-back-off]] closedUntil > now --[[end]] then
     endLease(lane); giveBack(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff)
     return 'back-off'
-  elseif --[[rule:start-minds-the-rules]] inForce ~= version --[[end]] then
+  elseif --[[rule:start-minds-the-rules]] version ~= ARGV[i + START_ITEM.version] --[[end]] then
     endLease(lane); giveBack(lane, opens)
     return 'rules-changed'
   elseif --[[rule:one-robots-fetch-at-a-time]] kind ~= KIND.page --[[end]] and fetchFence and tonumber(fetchUntil) > now then
@@ -82,27 +86,24 @@ local function startOne(lane, origin, fence, kind, version, delay, paceLane)
   elseif --[[rule:start-waits-until-due]] opens > now + ahead --[[end]] then
     answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(opens - now - ahead)
     return table.concat(answer, '|', 1, START_ANSWER.waitMs)
-  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(tonumber(delay), least) --[[end]], lane) then
+  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane) then
     endLease(lane); giveBack(lane, opens, paceOpens, GATE.paceGroup)
     return 'paced'
   end
-  if paceLane ~= '' then opens = math.max(opens, paceOpens) end
   started = true
-  lease[LEASE.startedAt], lease[LEASE.delayMs], lease[LEASE.kind], lease[LEASE.failures] = now, tonumber(delay), kind, failures or ''
-  lease[LEASE.leastDelayMs], lease[LEASE.version], lease[LEASE.ends] = least, '', ends
-  touchLease(lane)
+  startedAt, delayMs, leastDelayMs, ends, failures, version = now, delay, least, now + leaseMs, failed or '', ''
+  putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then
-    startRobotsFetch(origin, fence, leaseMs)
+    startRobotsFetch(origin, asked, leaseMs)
     --[[rule:one-call-sees-its-own-changes]] changes[origin] = LATEST --[[end]]
   end
+  if paceLane == '' and opens <= now then return 'granted' end
   return grantedAnswer(opens, paceLane ~= '')
 end
 
 local out = reply()
 for n = 1, #lanes do
-  local i = ARG.items + (n - 1) * START_ITEM.size
-  out[#out + 1] = startOne(lanes[n], origins[n], ARGV[i + START_ITEM.fence], ARGV[i + START_ITEM.kind],
-    ARGV[i + START_ITEM.version], ARGV[i + START_ITEM.delayMs], ARGV[i + START_ITEM.paceLane])
+  out[#out + 1] = startOne(lanes[n], origins[n], ARG.items + (n - 1) * START_ITEM.size)
 end
 if started then granted() end
 count('stale-start', stale)
