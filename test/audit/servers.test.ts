@@ -58,7 +58,7 @@ async function written(file: string, lines: number): Promise<void> {
   }
 }
 
-test.each(SERVERS)('logs written by %s', { timeout: 60_000 }, async (name: ServerName) => {
+test.each(SERVERS)('logs written by %s', { timeout: 240_000 }, async (name: ServerName) => {
   const binary = binaryOf(name)
   if (binary === undefined && !required.includes(name)) {
     console.log(`skipped: no ${name} on this machine`)

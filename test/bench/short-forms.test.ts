@@ -26,7 +26,7 @@ test('lanes: each verb at two sizes, and the weights', { timeout: 180_000 }, asy
 })
 
 test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { stdout } = await bench('simulation', '--short')
   expect(stdout).toMatch(/\*\*0 waited more than 1 s\*\*/)
@@ -34,7 +34,7 @@ test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site i
 })
 
 test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, none both', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const { stdout } = await bench('one-host', '--short')
   expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)

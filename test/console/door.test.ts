@@ -224,7 +224,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
     const spellings = ['/livez', '/readyz'].flatMap((path) => [path, spelledOtherwise(path)])
     const health = spellings.flatMap((path) => [`open GET ${path}`, `open HEAD ${path}`])
     expect(new Set(answered)).toEqual(new Set(health))
-  }, 60_000)
+  }, 240_000)
 })
 
 test('a route that does not declare its access stops the start', async () => {

@@ -241,7 +241,7 @@ test('64 readers: 16 of one address and of one group, so that nobody takes all p
     return answer.statusCode
   }
   await expect.poll(enters).toBe(200)
-}, 60_000)
+}, 240_000)
 
 test('HEAD reads nothing', async () => {
   const { status } = await fetch(`${fleet.base}/v1/outcomes?group=head`, { method: 'HEAD' })

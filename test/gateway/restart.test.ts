@@ -10,7 +10,7 @@ const redis = await redisForTest()
 const LANES = 20_000
 
 test('killed and started again with 20,000 lanes waiting: orders at once, after a few bounded commands', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const fetcher = await handFetcher(redis.url, 1, 10)
   onTestFinished(() => fetcher.close())

@@ -64,7 +64,7 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   await start(fetcherMain, 'old-bot', 'new-bot')
   await old.stop()
   await expect.poll(async () => (await ended('new')).length, { timeout: 90_000, interval: 100 }).toBeGreaterThan(0)
-}, 60_000)
+}, 240_000)
 
 test('a URL whose agent was taken out of the settings ends when it expires', async () => {
   await ledger.park(0, [

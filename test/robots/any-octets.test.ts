@@ -86,7 +86,7 @@ describe('any octets', () => {
     })
   })
 
-  test('text and its octets read the same', { timeout: 60_000 }, () => {
+  test('text and its octets read the same', { timeout: 240_000 }, () => {
     forFiles(Math.floor(files * 0.1), 3, (next) => {
       const text = Buffer.from(damaged(next, file(next, 12))).toString('utf8')
       const one = seen(parseRobots(text))
@@ -95,7 +95,7 @@ describe('any octets', () => {
     })
   })
 
-  test('read, printed and read again, a file is the same', { timeout: 60_000 }, () => {
+  test('read, printed and read again, a file is the same', { timeout: 240_000 }, () => {
     forFiles(Math.floor(files * 0.1), 4, (next) => {
       const robots = parseRobots(damaged(next, file(next, 14)))
       const again = parseRobots(String(robots))

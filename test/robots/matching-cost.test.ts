@@ -33,7 +33,7 @@ describe('occurrences', () => {
     }
   })
 
-  test('patterns that need it decide as the slow and obvious reading does', { timeout: 60_000 }, () => {
+  test('patterns that need it decide as the slow and obvious reading does', { timeout: 240_000 }, () => {
     console.info(`ROBOTS_SEED=${seed}`)
     for (let n = 0; n < 6; n++) {
       const next = random(seed + n)

@@ -22,7 +22,7 @@ beforeAll(() => {
   packed = all.tarballs[0] as string
   source = all.sources[0] as string
   installed = join(all.user, 'node_modules/@decorum/robots')
-}, 60_000)
+}, 240_000)
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -53,7 +53,7 @@ describe('the tarball', () => {
     expect(readFileSync(join(source, 'package.json'), 'utf8')).toBe(before)
     expect(existsSync(join(source, '.package.workspace.json'))).toBe(false)
   })
-  test('npm publish --dry-run would publish the same files', { timeout: 60_000 }, async () => {
+  test('npm publish --dry-run would publish the same files', { timeout: 240_000 }, async () => {
     // npm asks which versions are there already: this registry knows none, and no network is needed.
     const registry = createServer((_, response) => void response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
     await once(registry, 'listening')
@@ -89,10 +89,10 @@ describe('the tarball', () => {
     expect(imports.size).toBeGreaterThan(20)
     expect([...imports.keys()].filter((name) => reaches(name, name))).toEqual([])
   })
-  test('publint has nothing to say', { timeout: 30_000 }, () => {
+  test('publint has nothing to say', { timeout: 240_000 }, () => {
     expect(run('publint', ['--strict', packed], folder)).toContain('All good!')
   })
-  test('are the types wrong? no', { timeout: 60_000 }, () => {
+  test('are the types wrong? no', { timeout: 240_000 }, () => {
     // It fails, and so throws, when there is a problem.
     expect(run('attw', ['--profile', 'esm-only', packed], folder)).toContain('🟢')
   })
@@ -107,7 +107,7 @@ console.log(JSON.stringify([robots.isAllowed('https://h.example/abc', 'me'), rob
 `
   const expected = [false, { type: 'disallow', pattern: '/a*c$', line: 2 }, 2, 'h', 'refused', 5000, 'a']
 
-  test('every Node of this machine from 20 on runs it', { timeout: 30_000 }, () => {
+  test('every Node of this machine from 20 on runs it', { timeout: 240_000 }, () => {
     const user = join(folder, 'user')
     writeFileSync(join(user, 'use.mjs'), program)
     const used = nodes()
@@ -124,7 +124,7 @@ console.log(JSON.stringify([robots.isAllowed('https://h.example/abc', 'me'), rob
     )
     expect(said).toContain('DISALLOWED under decorum')
   })
-  test('Deno and Bun run it, those that this machine has', { timeout: 60_000 }, () => {
+  test('Deno and Bun run it, those that this machine has', { timeout: 240_000 }, () => {
     const user = join(folder, 'user')
     writeFileSync(join(user, 'use.mjs'), program)
     const found = (name: string): boolean =>
@@ -135,7 +135,7 @@ console.log(JSON.stringify([robots.isAllowed('https://h.example/abc', 'me'), rob
   })
   test.each(['nodenext', 'bundler'])(
     'TypeScript reads its declarations (moduleResolution %s), without types of Node',
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     (resolution) => {
       const user = join(folder, 'user')
       writeFileSync(

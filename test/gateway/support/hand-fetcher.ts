@@ -13,6 +13,8 @@ export type HandFetcher = {
   each(listener: (order: Order) => void): void
   /** orders that nobody has asked for yet */
   pending(): number
+  /** @returns whether it is granted; false: the reservation has ended */
+  tryStart(order: Order): Promise<boolean>
   start(order: Order): Promise<void>
   /** answers a begun robots order */
   rules(order: Order, status: number, text?: string): Promise<void>
@@ -50,7 +52,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       const order = waiting.shift()
       if (order !== undefined) return Promise.resolve(order)
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('no order came within 10 s')), 10_000)
+        const timer = setTimeout(() => reject(new Error('no order came within 90 s')), 90_000)
         askers.push((one) => {
           clearTimeout(timer)
           resolve(one)
@@ -62,13 +64,16 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       for (const order of waiting.splice(0)) all(order)
     },
     pending: () => waiting.length,
-    async start(order) {
+    async tryStart(order) {
       for (;;) {
-        const permit = await ledger.start(order)
-        if (permit.kind === 'granted') return
-        if (permit.kind === 'refused') throw new Error(`begin was refused: ${permit.why}`)
-        await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
+        const answer = await ledger.start(order)
+        if (answer.kind === 'granted') return true
+        if (answer.kind === 'refused') return false
+        await new Promise((resolve) => setTimeout(resolve, Math.ceil(answer.waitMs)))
       }
+    },
+    async start(order) {
+      if (!(await this.tryStart(order))) throw new Error(`no lease for ${order.origin}: its reservation has ended`)
     },
     async rules(order, status, text = '') {
       const partition = ledger.partitionOf(order.origin)
