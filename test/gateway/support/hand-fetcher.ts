@@ -46,6 +46,14 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
         { connection, ...queueOptions(tag) },
       ),
   )
+  const tryStart = async (order: Order): Promise<boolean> => {
+    for (;;) {
+      const answer = await ledger.start(order)
+      if (answer.kind === 'granted') return true
+      if (answer.kind === 'refused') return false
+      await new Promise((resolve) => setTimeout(resolve, Math.ceil(answer.waitMs)))
+    }
+  }
   return {
     ledger,
     next() {
@@ -64,16 +72,9 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       for (const order of waiting.splice(0)) all(order)
     },
     pending: () => waiting.length,
-    async tryStart(order) {
-      for (;;) {
-        const answer = await ledger.start(order)
-        if (answer.kind === 'granted') return true
-        if (answer.kind === 'refused') return false
-        await new Promise((resolve) => setTimeout(resolve, Math.ceil(answer.waitMs)))
-      }
-    },
+    tryStart,
     async start(order) {
-      if (!(await this.tryStart(order))) throw new Error(`no lease for ${order.origin}: its reservation has ended`)
+      if (!(await tryStart(order))) throw new Error(`no lease for ${order.origin}: its reservation has ended`)
     },
     async rules(order, status, text = '') {
       const partition = ledger.partitionOf(order.origin)
