@@ -40,7 +40,7 @@ export async function keepRedis(
     return guardian
   }
   const first = running === undefined ? (await start()).first : undefined
-  if (first?.kind === 'reserved') throw new DataFolderTakenError(task.dir, first.place)
+  if (first?.kind === 'folder-in-use') throw new DataFolderTakenError(task.dir, first.place)
   if (first?.kind === 'failed') throw new EmbeddedRedisError(first.why)
   const address = running ?? (first as Extract<Report, { kind: 'ready' }>)
 

@@ -33,7 +33,7 @@ export type Report =
   /** Redis ended by itself and runs again, on the same port with what its append-only file holds. */
   | { kind: 'restarted'; why: string; pid: number }
   /** Another guardian runs the Redis of this folder; nothing was started. */
-  | { kind: 'reserved'; place: string }
+  | { kind: 'folder-in-use'; place: string }
   /** The parent has ended or released it; other processes still use this Redis. */
   | { kind: 'kept' }
   | { kind: 'failed'; why: string }
@@ -75,7 +75,7 @@ async function guard(): Promise<number> {
   let startedAt = 0
   try {
     const other = await otherGuardian()
-    if (other !== undefined) return say({ kind: 'reserved', place: other }, 3)
+    if (other !== undefined) return say({ kind: 'folder-in-use', place: other }, 3)
     const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const start = async (port: number | undefined): Promise<RedisProcess> => {

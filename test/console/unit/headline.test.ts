@@ -24,7 +24,7 @@ function at(partitions: PartitionView[], members = fleet, perMinute?: number, li
 test('when every lane waits for its delay it reads "polite, not stalled", with the instant at which that ends', () => {
   const head = at([part({ waiting: 312, lanes: 40, nextDue: now + 800 })])
   expect(head).toEqual({
-    load: 'polite',
+    tone: 'polite',
     title: 'Polite, not stalled',
     sentence: '312 URLs wait in 40 lanes, each for its delay. The next lane opens in 0.8 s.',
   })
@@ -32,7 +32,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
 
 test('a master that is away is trouble, and the sentence says whose', () => {
   expect(at([part({ waiting: 3, lanes: 1, inFlight: 1 })], fleet, 60, 1_000_000, 2)).toMatchObject({
-    load: 'trouble',
+    tone: 'trouble',
     title: '2 of 3 partitions do not answer',
     sentence: expect.stringContaining('The others go on.'),
   })
@@ -48,7 +48,7 @@ test('a master that came back holds its own partitions only', () => {
 
 test('one lane in flight anywhere is crawling, with the rate of the last minute', () => {
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
-  expect(head.load).toBe('moving')
+  expect(head.tone).toBe('moving')
   expect(head.sentence).toBe(
     '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: what waits is waiting for its delay.',
   )
@@ -56,25 +56,25 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
 
 test('between two requests a crawl that moved in the last minute is still crawling; a silent minute is polite waiting', () => {
   const delay = [part({ waiting: 5, lanes: 3, nextDue: now + 5_000 })]
-  expect(at(delay, fleet, 6).load).toBe('moving')
-  expect(at(delay, fleet, 0)).toMatchObject({ load: 'polite', sentence: expect.stringContaining('opens in 5 s') })
+  expect(at(delay, fleet, 6).tone).toBe('moving')
+  expect(at(delay, fleet, 0)).toMatchObject({ tone: 'polite', sentence: expect.stringContaining('opens in 5 s') })
 })
 
 test('open lanes, nothing in flight and more than two seconds late is a stall', () => {
   expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 9_000 })])).toMatchObject({
-    load: 'trouble',
+    tone: 'trouble',
     title: 'Stalled',
     sentence: '2 lanes could be visited, the oldest for 9 s, and nothing is in flight.',
   })
 })
 
 test('the same backlog a moment late is not a stall yet', () => {
-  expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 1_900 })]).load).toBe('polite')
+  expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 1_900 })]).tone).toBe('polite')
 })
 
 test('late lanes while requests are in flight mean too few slots, not a stall', () => {
   const head = at([part({ waiting: 500, lanes: 300, due: 200, inFlight: 100, nextDue: now - 9_000 })])
-  expect(head.load).toBe('moving')
+  expect(head.tone).toBe('moving')
   expect(head.sentence).toContain('9 s late: more slots would help')
 })
 
@@ -82,7 +82,7 @@ test('work without a fetcher or a gateway names the missing one', () => {
   const work = [part({ waiting: 1, lanes: 1, nextDue: now + 10 })]
   expect(at(work, []).title).toBe('No fetcher is running')
   expect(at(work, fleet.slice(1)).title).toBe('No gateway is running')
-  expect(at(work, fleet).load).toBe('polite')
+  expect(at(work, fleet).tone).toBe('polite')
 })
 
 test('nothing to do is calm, with or without processes', () => {
@@ -92,9 +92,9 @@ test('nothing to do is calm, with or without processes', () => {
 test('a partition full of unread outcomes is said before everything but a hold', () => {
   const full = part({ waiting: 9, lanes: 9, unread: 10 })
   expect(at([part(), full], fleet, undefined, 10).title).toBe('Nobody reads the outcomes')
-  expect(at([part(), { ...full, unread: 9, nextDue: now + 1 }], fleet, undefined, 10).load).toBe('polite')
+  expect(at([part(), { ...full, unread: 9, nextDue: now + 1 }], fleet, undefined, 10).tone).toBe('polite')
   expect(at([part({ ...full, holdUntil: now + 55_000 })], fleet, undefined, 10)).toMatchObject({
-    load: 'polite',
+    tone: 'polite',
     title: 'Holding back',
     sentence: expect.stringContaining('another 55 s'),
   })
@@ -103,7 +103,7 @@ test('a partition full of unread outcomes is said before everything but a hold',
 test('a Redis that does not answer is trouble, in its own words', () => {
   const look: Look = { kind: 'blind', at: now, why: 'connect ECONNREFUSED' }
   expect(headline(look, totalsOf([], OUTCOME_KINDS), undefined, 1)).toEqual({
-    load: 'trouble',
+    tone: 'trouble',
     title: 'Redis does not answer',
     sentence: 'Nothing new is sent until it does: connect ECONNREFUSED.',
   })

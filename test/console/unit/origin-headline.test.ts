@@ -27,11 +27,11 @@ test('the strongest reason among the lanes, with its end and the URLs of all', (
   const delayed = lane({ state: 'delay', sentence: 'waits for its delay of 5 s to end', until: now + 3_000 }, 2)
   const backOff = lane({ state: 'back-off', sentence: 'backing off', until: now + 60_000 }, 3)
   expect(originHeadline(origin(delayed, backOff))).toEqual({
-    load: 'halted',
+    tone: 'halted',
     title: 'Backing off',
     sentence: 'Backing off; for another 1 min. 5 URLs wait.',
   })
-  expect(originHeadline(origin(delayed))).toMatchObject({ load: 'polite', title: 'Waiting for its delay' })
+  expect(originHeadline(origin(delayed))).toMatchObject({ tone: 'polite', title: 'Waiting for its delay' })
 })
 
 test('what opens by hand alone says so', () => {
@@ -43,5 +43,5 @@ test('what opens by hand alone says so', () => {
 
 test('an origin with nothing to do is calm', () => {
   const idle = lane({ state: 'idle', sentence: 'no URL waits' }, 0)
-  expect(originHeadline(origin(idle))).toEqual({ load: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })
+  expect(originHeadline(origin(idle))).toEqual({ tone: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })
 })

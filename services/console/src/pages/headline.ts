@@ -5,8 +5,8 @@ import { LATE_MS } from '../why.ts'
 import { length, some } from '../words.ts'
 
 /** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
-export type SiteLoad = 'calm' | 'moving' | 'polite' | 'trouble'
-export type Headline = { load: SiteLoad; title: string; sentence: string }
+export type Tone = 'calm' | 'moving' | 'polite' | 'trouble'
+export type Headline = { tone: Tone; title: string; sentence: string }
 
 /** Sums over partitions, as the page shows them. */
 export type Totals = {
@@ -52,14 +52,14 @@ export function headline(
 ): Headline {
   if (look.kind === 'blind') {
     return {
-      load: 'trouble',
+      tone: 'trouble',
       title: 'Redis does not answer',
       sentence: `Nothing new is sent until it does: ${look.why}.`,
     }
   }
   if (look.away > 0) {
     return {
-      load: 'trouble',
+      tone: 'trouble',
       title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
       sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
     }
@@ -72,23 +72,23 @@ export function headline(
         ? ['Redis was restarted', 'Every lane']
         : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
     const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
-    return { load: 'polite', title: 'Holding back', sentence }
+    return { tone: 'polite', title: 'Holding back', sentence }
   }
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) {
     const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
-    return { load: 'trouble', title: 'Nobody reads the outcomes', sentence }
+    return { tone: 'trouble', title: 'Nobody reads the outcomes', sentence }
   }
   if (totals.waiting === 0 && totals.inFlight === 0) {
-    return { load: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
+    return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
   }
   const missing = missingRole(look.members)
   if (missing !== undefined) {
     const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
-    return { load: 'trouble', title: `No ${missing} is running`, sentence }
+    return { tone: 'trouble', title: `No ${missing} is running`, sentence }
   }
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
-    return { load: 'trouble', title: 'Stalled', sentence }
+    return { tone: 'trouble', title: 'Stalled', sentence }
   }
   const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
   const behind =
@@ -97,11 +97,11 @@ export function headline(
       : ' No lane is late: what waits is waiting for its delay.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
-    return { load: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
+    return { tone: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
   const sentence = `${waits(totals)}, each for its delay.${next}${rate}`
-  return { load: 'polite', title: 'Polite, not stalled', sentence }
+  return { tone: 'polite', title: 'Polite, not stalled', sentence }
 }
 
 function waits({ waiting, lanes }: Totals, capital = true): string {

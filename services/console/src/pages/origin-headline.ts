@@ -4,13 +4,13 @@ import type { WaitState, Why } from '../why.ts'
 import { count, length } from '../words.ts'
 
 export type OriginHeadline = {
-  load: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
+  tone: 'calm' | 'moving' | 'polite' | 'halted' | 'trouble'
   title: string
   sentence: string
 }
 
 /** What is shown of several lanes: the first of these that one of them has. */
-const RANKED: [state: WaitState, load: OriginHeadline['load'], title: string][] = [
+const RANKED: [state: WaitState, tone: OriginHeadline['tone'], title: string][] = [
   ['startup-hold', 'halted', 'Held'],
   ['blocked', 'halted', 'Blocked'],
   ['paused', 'halted', 'Paused'],
@@ -26,12 +26,12 @@ const RANKED: [state: WaitState, load: OriginHeadline['load'], title: string][] 
 export function originHeadline(origin: ToldOrigin): OriginHeadline {
   const waiting = origin.lanes.reduce((sum, lane) => sum + lane.waiting, 0)
   const urls = waiting === 0 ? '' : ` ${count(waiting)} ${waiting === 1 ? 'URL waits' : 'URLs wait'}.`
-  for (const [state, load, title] of RANKED) {
+  for (const [state, tone, title] of RANKED) {
     const lane = origin.lanes.find((one) => one.why.state === state)
     if (lane === undefined) continue
-    return { load, title, sentence: `${sentence(lane.why, origin.now)}${urls}` }
+    return { tone, title, sentence: `${sentence(lane.why, origin.now)}${urls}` }
   }
-  return { load: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' }
+  return { tone: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' }
 }
 
 function sentence({ sentence: text, until, state }: Why, now: number): string {

@@ -38,7 +38,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
 /** What changes from look to look. */
 export function originFacts({ origin, operations }: OriginFacts): Html {
   const head = originHeadline(origin)
-  return html`<section class="headline ${head.load}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
+  return html`<section class="headline ${head.tone}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
 ${known(origin)}
 ${lanesTable(origin)}
 ${operationsTable(operations)}`

@@ -24,7 +24,7 @@ export function overviewMain({ look, pace, outcomesLimit }: PageFacts): Html {
   const totals = totalsOf(partitions, OUTCOME_KINDS)
   const perMinute = pace.perMinute()
   const head = headline(look, totals, perMinute, outcomesLimit)
-  const top = html`<section class="headline ${head.load}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
+  const top = html`<section class="headline ${head.tone}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
   if (look.kind === 'blind') return top
   return html`${top}
 ${tiles(totals, perMinute, pace.series())}
