@@ -19,7 +19,7 @@ export default defineConfig({
         test: { name: 'unit', include: pure, testTimeout: 120_000, expect, sequence: { groupOrder: 0 } },
       },
       {
-        // One real Redis per file (test/support/redis.ts).
+        // One real Redis per file (test/support/redis.ts). Much of it is waiting: more files at once than cores.
         test: {
           name: 'redis',
           expect,
@@ -28,7 +28,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -47,7 +47,7 @@ export default defineConfig({
         },
       },
       {
-        // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting, so more files than cores.
+        // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting, three files at a time.
         test: {
           name: 'faults',
           expect,
@@ -56,7 +56,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
       },
