@@ -1,6 +1,7 @@
 /**
- * The four kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow. `vitest run --project unit` runs one kind, `vitest run test/ledger` one
- * folder. A test file that no other kind claims belongs to `redis`, so that none is left out by its name.
+ * The four kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow.
+ * `vitest run --project unit` runs one kind, `vitest run test/ledger` one folder. A test file that no other kind claims belongs to
+ * `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -8,26 +9,31 @@ const pure = ['test/robots/**/*.test.ts', 'test/{config,politeness,protocol}/**/
 const fetcher = ['test/fetcher/**/*.test.ts']
 const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
-/** Waiting is for an event; only what hangs is ended. */
-const expect = { poll: { timeout: 90_000 } }
+/** A wait is for an event, and only what hangs is ended: these limits are many times what a busy machine needs. */
+const limits = { expect: { poll: { timeout: 300_000 } }, testTimeout: 900_000, hookTimeout: 300_000 }
 
 export default defineConfig({
   test: {
     projects: [
       {
-        // Judgement alone: no Redis, no network.
-        test: { name: 'unit', include: pure, testTimeout: 120_000, expect, sequence: { groupOrder: 0 } },
+        // Judgement alone: no Redis, no network. Nothing is left behind by a file, so modules are loaded once for all of them.
+        test: {
+          name: 'unit',
+          include: pure,
+          ...limits,
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         // One real Redis per file (test/support/redis.ts). Much of it is waiting: more files at once than cores.
         test: {
           name: 'redis',
-          expect,
+          ...limits,
           include: ['test/**/*.test.ts'],
           exclude: [...pure, ...fetcher, ...faults],
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
@@ -36,12 +42,10 @@ export default defineConfig({
         // Real HTTP servers on loopback.
         test: {
           name: 'fetcher',
-          expect,
+          ...limits,
           include: fetcher,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
@@ -50,12 +54,10 @@ export default defineConfig({
         // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting, three files at a time.
         test: {
           name: 'faults',
-          expect,
+          ...limits,
           include: faults,
           exclude: [...pure],
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
           maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },

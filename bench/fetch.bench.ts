@@ -12,9 +12,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import {
-  addressGuard,
   carryOut,
   headersOf,
   noSink,
@@ -160,6 +160,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     log: { warn: broken, error: broken },
     pageMaxBytes: 10 * 1024 * 1024,
     maxAttempts: 5,
+    honourNoarchive: false,
     fetchDeadlineMs: 30_000,
     leaseMs: 45_000,
     isStopping: () => false,
@@ -216,6 +217,7 @@ function ledgerAtOnce(): OrdersLedger {
     partitionOf: () => 0,
     now: () => Date.now(),
     wall: () => Date.now(),
+    stops: { why: () => undefined, hasAddresses: () => false },
   }
 }
 

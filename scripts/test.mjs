@@ -6,7 +6,7 @@ import { main } from './say.mjs'
 await main(async () => {
   const { env } = await prepare()
   const results = await runChecks(env)
-  // One after the other, so that no suite disturbs what another one measures.
+  // One after the other: side by side they take as long, because both cores are busy, and each waits for the other one.
   for (const project of ['unit', 'redis', 'fetcher', 'faults']) {
     results.push(await runSuite(project, env, { show: true }))
   }

@@ -203,6 +203,11 @@ export function worstCases(): { name: string; file: string; url: string }[] {
       ),
       url: url(letters(2_030, 'abcdefghijklmnop')),
     },
+    {
+      name: 'a letter that stands at the end only',
+      file: fill((n) => `/*c*c*${n}`),
+      url: url(`c${binary.slice(0, 2_000)}c`),
+    },
     { name: 'encoded on both sides', file: fill((n) => `/%61%7e%2A${n}*%62`), url: url('%61%7E%2a'.repeat(220)) },
   ]
 }

@@ -4,8 +4,9 @@
  */
 
 import { createHash } from 'node:crypto'
+import { robotsGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
-import { type Decision, decide, robotsGate } from '@decorum/gateway/testing'
+import { type Decision, decide } from '@decorum/gateway/testing'
 import { type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'

@@ -11,7 +11,8 @@ import { join } from 'node:path'
 import type { Report } from '@decorum/audit'
 import { auditCommand } from '@decorum/cli/testing'
 import { afterAll, expect, test } from 'vitest'
-import { binaryOf, type Running, SERVERS, type ServerName, startServer } from './support/servers.ts'
+import { programOf } from '../support/programs.ts'
+import { type Running, SERVERS, type ServerName, startServer } from './support/servers.ts'
 
 const required = (process.env.DECORUM_REQUIRE_SERVERS ?? '').split(/[ ,]+/)
 const folder = await mkdtemp(join(tmpdir(), 'decorum-servers-'))
@@ -58,8 +59,8 @@ async function written(file: string, lines: number): Promise<void> {
   }
 }
 
-test.each(SERVERS)('logs written by %s', { timeout: 240_000 }, async (name: ServerName) => {
-  const binary = binaryOf(name)
+test.each(SERVERS)('logs written by %s', async (name: ServerName) => {
+  const binary = programOf(name)
   if (binary === undefined && !required.includes(name)) {
     console.log(`skipped: no ${name} on this machine`)
     return

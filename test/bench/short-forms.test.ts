@@ -11,7 +11,7 @@ function bench(...args: string[]): Promise<{ stdout: string }> {
   return run(process.execPath, ['bench/main.ts', ...args], { cwd: new URL('../..', import.meta.url) })
 }
 
-test('relay: both sides settle every URL, by turns, and a ratio comes out', { timeout: 180_000 }, async () => {
+test('relay: both sides settle every URL, by turns, and a ratio comes out', async () => {
   const before = readOrEmpty()
   const { stdout } = await bench('relay', '--short')
   expect(stdout).toMatch(/Decorum over plain, round by round: \*\*\d+\.\d+ \(/)
@@ -19,30 +19,24 @@ test('relay: both sides settle every URL, by turns, and a ratio comes out', { ti
   expect(readOrEmpty()).toBe(before) // the short form writes nothing
 })
 
-test('lanes: each verb at two sizes, and the weights', { timeout: 180_000 }, async () => {
+test('lanes: each verb at two sizes, and the weights', async () => {
   const { stdout } = await bench('lanes', '--short')
   expect(stdout).toMatch(/^\| 20,000 \|( [^|]+ \|){8}$/m)
   expect(stdout).toMatch(/^\| parked URL under an id of its own, 100 a lane \| \d+/m)
 })
 
-test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', {
-  timeout: 240_000,
-}, async () => {
+test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', async () => {
   const { stdout } = await bench('simulation', '--short')
   expect(stdout).toMatch(/\*\*0 waited more than 1 s\*\*/)
   expect(stdout).toMatch(/before its silence was over\): 0\.$/m)
 })
 
-test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, none both', {
-  timeout: 240_000,
-}, async () => {
+test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, none both', async () => {
   const { stdout } = await bench('one-host', '--short')
   expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
 })
 
-test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', {
-  timeout: 180_000,
-}, async () => {
+test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', async () => {
   const { stdout } = await bench('scale', '--short')
   expect(stdout).toMatch(/^\| one Redis, 1 partition, 1 gateway and 1 fetcher \| [\d,]+ /m)
   expect(stdout).toMatch(/^\| three masters, 6 partitions, 2 gateways and 2 fetchers \| [\d,]+ /m)

@@ -8,7 +8,6 @@ import { afterAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, readOutcomes, type Site, site } from './decorum.ts'
 
-const TIMEOUT = 300_000
 const shared = await redisForTest()
 const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
 
@@ -31,9 +30,7 @@ async function written(dir: string): Promise<Outcome[]> {
 const isFinished = async (dir: string): Promise<boolean> =>
   'finishedAt' in (JSON.parse(await readFile(join(dir, 'decorum-out/crawl.json'), 'utf8')) as object)
 
-test('the crawl ends as an error, unfinished; --resume completes the file, each line and each redirect target once', {
-  timeout: TIMEOUT,
-}, async () => {
+test('the crawl ends as an error, unfinished; --resume completes the file, each line and each redirect target once', async () => {
   const dir = await folder()
   const web = await sites(6, ({ url = '' }, response) => {
     if (!/^\/[0-9]*[05]$/.test(url)) return false
@@ -58,9 +55,7 @@ test('the crawl ends as an error, unfinished; --resume completes the file, each 
   expect(asked).toHaveLength(144)
 })
 
-test('a target that was acknowledged and never written, as earlier versions did: --resume fetches it again and ends', {
-  timeout: TIMEOUT,
-}, async () => {
+test('a target that was acknowledged and never written, as earlier versions did: --resume fetches it again and ends', async () => {
   const dir = await folder()
   const { origin, asked } = await site(({ url }, response) => {
     if (url === '/a') response.writeHead(302, { location: '/b' }).end()
@@ -92,9 +87,7 @@ test('a target that was acknowledged and never written, as earlier versions did:
   expect(asked).toEqual(['/a', '/b', '/c', '/c'])
 })
 
-test('a page that cannot be kept ends the crawl as well, and is fetched again by --resume', {
-  timeout: TIMEOUT,
-}, async () => {
+test('a page that cannot be kept ends the crawl as well, and is fetched again by --resume', async () => {
   const dir = await folder()
   const big = Buffer.alloc(3_000_000)
   for (let n = 0; n < big.length; n += 4) big.writeUInt32LE((Math.imul(n + 1, 2_654_435_761) ^ (n << 7)) >>> 0, n)
@@ -118,9 +111,7 @@ test('a page that cannot be kept ends the crawl as well, and is fetched again by
   expect(asked.filter((path) => path === '/1')).toHaveLength(2)
 })
 
-test('a list from standard input that cannot be copied: what was copied is crawled, and a message says that it is not all', {
-  timeout: TIMEOUT,
-}, async () => {
+test('a list from standard input that cannot be copied: what was copied is crawled, and a message says that it is not all', async () => {
   const dir = await folder()
   const web = await sites(4)
   const input = pagesOf(web, 40) + `${web[0]?.origin}/${'x'.repeat(8_000)}\n`.repeat(400)
@@ -135,9 +126,7 @@ test('a list from standard input that cannot be copied: what was copied is crawl
   expect((await written(dir)).map(lineOf).sort()).toEqual(numbers(whole).sort())
 })
 
-test('decorum outcomes into a file: a line that is not whole on the disk comes again', {
-  timeout: TIMEOUT,
-}, async () => {
+test('decorum outcomes into a file: a line that is not whole on the disk comes again', async () => {
   const dir = await folder()
   await raw.del('{decorum:0}:outcomes')
   const ids = Array.from({ length: 1_500 }, (_, n) => `o${n}`)

@@ -43,7 +43,7 @@ test('pause for a while and resume: printed, shown, and recorded with who and wh
     { action: 'resume', reason: '' },
     { action: 'pause', by: 'ann', reason: 'they wrote to us' },
   ])
-}, 300_000)
+})
 
 test('block without an end, unblock; a delay by hand and its end; refetch', async () => {
   // Without a process each: what is typed becomes options in program.ts
@@ -69,7 +69,7 @@ test('drop: how many URLs ended', async () => {
   const dropped = await origin('--drop', '--reason', 'not wanted')
   expect(dropped.stdout).toMatch(/^dropped: 3 URLs, each with its outcome\n/)
   expect((await view()).lanes[0]?.waiting).toBe(0)
-}, 300_000)
+})
 
 test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and the act is recorded', async () => {
   await park(['flying', 'waits'])
@@ -83,7 +83,7 @@ test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored,
   expect([code, stderr]).toEqual([3, 'stopped half way: what was dropped has its outcomes, the rest waits\n'])
   expect((await view()).lanes[0]?.waiting).toBe(2)
   expect((await ledger.operations(0, 1))[0]?.at).toBeGreaterThan(before ?? 0)
-}, 300_000)
+})
 
 /** Resolves when somebody has asked Redis for this lane. */
 async function tried(lane: string): Promise<void> {
@@ -102,4 +102,4 @@ test('wrong usage: exit 2 with a sentence, and nothing is done', async () => {
   const nobody = await origin('--drop', '--agent', 'who', '--reason', 'x')
   expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("no agent is called 'who'") })
   expect(await ledger.operations(0, 100)).toEqual(before)
-}, 300_000)
+})

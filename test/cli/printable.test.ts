@@ -84,7 +84,7 @@ test('outcomes and origin: what frontiers, sites and operators wrote into Redis'
   await ledger.operate({ origin, by: EVIL, reason, action: 'pause' }, ['decorum'])
   expect(harmless(await decorum(['origin', origin], { env: { REDIS_URL: redis.url } }))).toContain('\\u202e')
   harmless(await decorum(['origin', origin, '--json'], { env: { REDIS_URL: redis.url } }))
-}, 300_000)
+})
 
 test.each([
   ['a URL', ['check', `http://a.example:99999/${EVIL}`]],
@@ -107,6 +107,8 @@ test('no file of the command writes to stdout or stderr but terminal.ts', async 
       /(process\.stdout, process\.stderr\]\) stream\.on\('error'|process\.stdout\.write\(`\$\{JSON\.stringify\(report\))/,
     'commands/role.ts': /process\.stdout\.write\(`\$\{JSON\.stringify\(\{ started: \{ port/,
     'commands/up.ts': /process\.stderr\.isTTY \?/,
+    'commands/config.ts':
+      /process\.stdin\.isTTY \|\| !process\.stderr\.isTTY|createInterface\(\{ input: process\.stdin, output: process\.stderr/,
     'commands/crawl.ts': /displayOn\(process\.stderr,/,
     'demo/command.ts': /screenOn\(options\.json \? process\.stderr : process\.stdout\)/,
     'main.ts': /for \(const stream of \[process\.stdout, process\.stderr\]\)/,

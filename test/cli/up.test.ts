@@ -1,13 +1,13 @@
 /** `decorum up` and the commands that talk to what it has started. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openContent } from '@decorum/client'
 import { CANDIDATES, type Outcome, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
 
-const TIMEOUT = 300_000
 type Up = {
   running: Running
   env: Record<string, string>
@@ -39,9 +39,7 @@ const outcomesIn = ({ stdout }: Result): Outcome[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Outcome)
 
-test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-C stops all of it', {
-  timeout: TIMEOUT,
-}, async () => {
+test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-C stops all of it', async () => {
   const dir = await folder()
   const { origin, asked } = await site((request, response) => {
     if (request.url !== '/robots.txt') return false
@@ -65,7 +63,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   })
 
   const following = startDecorum(['outcomes', '--follow'], { env })
-  await expect.poll(() => following.said().trim().split('\n').length, { timeout: 90_000 }).toBe(4)
+  await expect.poll(() => following.said().trim().split('\n').length).toBe(4)
   following.child.kill('SIGINT')
   const outcomes = outcomesIn(await following.result)
   expect(Object.fromEntries(outcomes.map(({ url, kind }) => [url, kind]))).toEqual({
@@ -82,6 +80,19 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toHaveLength(4)
   expect(await decorum(['outcomes', '--group', 'other', '--forget'], { env })).toMatchObject({ code: 0 })
 
+  // pages are kept unless somebody says otherwise: read here, from the console, and by nobody who has no password
+  const kept = outcomes.find(({ id }) => id === 'mine')
+  const ref = (kept?.kind === 'fetched' && kept.archive?.ref) || 'none'
+  expect(ref).toContain(`${join(dir, 'decorum/pages')}/`)
+  const password = (await readFile(fleet.consolePasswordFile, 'utf8')).trim()
+  expect((await (await openContent(ref)).text()).length).toBeGreaterThan(0)
+  const authorization = `Basic ${Buffer.from(`decorum:${password}`).toString('base64')}`
+  const asks = `v1/content?ref=${encodeURIComponent(ref)}`
+  const fetcher = /"name":"fetcher-1"[^}]*"port":(\d+)/.exec(fleet.running.said())?.[1]
+  expect((await fetch(new URL(asks, fleet.console), { headers: { authorization } })).status).toBe(200)
+  expect((await fetch(new URL(asks, fleet.console))).status).toBe(401)
+  expect((await fetch(`http://127.0.0.1:${fetcher}/${asks}`)).status).toBe(401)
+
   const { stdout } = await decorum(['origin', origin], { env })
   expect(stdout).toContain('robots     answered 200')
   expect(stdout).toContain('delay      0.2 s, clamped: the site asks for 1 min')
@@ -96,9 +107,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   await expect(redis.connect()).rejects.toThrow()
 })
 
-test('what was enqueued while nothing ran, and after a crash, is fetched once by the next fleet', {
-  timeout: TIMEOUT,
-}, async () => {
+test('what was enqueued while nothing ran, and after a crash, is fetched once by the next fleet', async () => {
   const dir = await folder()
   const { origin, asked } = await site()
   const first = await up(dir)
@@ -110,7 +119,7 @@ test('what was enqueued while nothing ran, and after a crash, is fetched once by
   await first.running.hears('gateway-1 ended (SIGKILL)')
   await queue.add('any', { url: `${origin}/by-a-plain-producer` }) // any BullMQ producer may
   await first.running.hears(/"event":"ready","name":"gateway-1"[\s\S]*"event":"ready","name":"gateway-1"/)
-  await expect.poll(() => asked, { timeout: 90_000 }).toEqual(['/by-a-plain-producer'])
+  await expect.poll(() => asked).toEqual(['/by-a-plain-producer'])
   await queue.close()
   client.disconnect()
   first.running.child.kill('SIGTERM')
@@ -122,7 +131,7 @@ test('what was enqueued while nothing ran, and after a crash, is fetched once by
   expect(asked).toEqual(['/by-a-plain-producer'])
 })
 
-test('a second `up` on the same data says where the first one is', { timeout: TIMEOUT }, async () => {
+test('a second `up` on the same data says where the first one is', async () => {
   const dir = await folder()
   const first = await up(dir)
   const second = await decorum(['up', '--port', '0'], { env: { XDG_DATA_HOME: dir } })
@@ -132,9 +141,7 @@ test('a second `up` on the same data says where the first one is', { timeout: TI
   })
 })
 
-test('other users of the machine get nothing: console and Redis ask for passwords that only the owner can read', {
-  timeout: TIMEOUT,
-}, async () => {
+test('other users of the machine get nothing: console and Redis ask for passwords that only the owner can read', async () => {
   const dir = await folder()
   const fleet = await up(dir)
   const origins = new URL('/v1/origins', fleet.console)
@@ -159,14 +166,14 @@ test('other users of the machine get nothing: console and Redis ask for password
   expect((await gateway.result).code).toBe(0)
 })
 
-test('role processes end when their parent is killed', { timeout: TIMEOUT }, async () => {
+test('role processes end when their parent is killed', async () => {
   const { running } = await up(await folder(), { FETCH_DEADLINE_MS: '1000', LEASE_MS: '3000' })
   const pids = [...running.said().matchAll(/"event":"ready","name":"[a-z0-9-]+","pid":(\d+)/g)].map(([, pid]) =>
     Number(pid),
   )
-  expect(pids).toHaveLength(3)
+  expect(pids).toHaveLength(4)
   running.child.kill('SIGKILL')
-  await expect.poll(() => pids.filter(isAlive), { timeout: 90_000 }).toEqual([])
+  await expect.poll(() => pids.filter(isAlive)).toEqual([])
 })
 
 function isAlive(pid: number): boolean {

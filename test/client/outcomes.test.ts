@@ -194,7 +194,7 @@ test('an acknowledgement that failed and was told later: nothing more is remembe
   await expect(first?.ack()).rejects.toThrow('could not be acknowledged')
   expect(held.size).toBe(1)
   await client.call('ACL', 'SETUSER', 'default', '+xack')
-  await expect.poll(() => held.size, { timeout: 90_000 }).toBe(0)
+  await expect.poll(() => held.size).toBe(0)
   expect(await client.xpending(STREAM, 'g')).toEqual([0, null, null, null])
 })
 

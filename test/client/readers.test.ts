@@ -86,13 +86,10 @@ test('a reader that is slow over one outcome keeps the rest of its batch: a time
   const [[id]] = (await client.xpending(STREAM, 'g', '-', '+', 1)) as [[string]]
   const taken: unknown[] = []
   await expect
-    .poll(
-      async () => {
-        taken.push(...(await claimFromDead(client, STREAM, 'g', 'other', patience.deadAfterMs)))
-        return (await client.xpending(STREAM, 'g', 'IDLE', 3_000, id, id, 1)).length
-      },
-      { timeout: 90_000 },
-    )
+    .poll(async () => {
+      taken.push(...(await claimFromDead(client, STREAM, 'g', 'other', patience.deadAfterMs)))
+      return (await client.xpending(STREAM, 'g', 'IDLE', 3_000, id, id, 1)).length
+    })
     .toBe(1)
   expect([taken, await held('slow')]).toEqual([[], 40])
   await drain(slow.deliveries, bySlow)
@@ -111,7 +108,7 @@ test('what another reader has taken over from a frozen one is not delivered by t
   const second: string[] = []
   const other = await readerOn(redis.url, 'other', { patience, wait: true })
   void drain(other.deliveries, second)
-  await expect.poll(() => second.length, { timeout: 90_000 }).toBe(399)
+  await expect.poll(() => second.length).toBe(399)
   await drain(frozen.deliveries, first)
   expect([...first, ...second].sort()).toEqual(names(400).sort())
 })

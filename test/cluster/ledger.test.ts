@@ -42,7 +42,7 @@ test('a wake-up is heard from whichever master it comes', async () => {
     const free = `http://wake.s${partition}.test`
     const at = ledger.partitionOf(free)
     // What is due already would keep a new one from being the first.
-    await expect.poll(() => ledger.reserve(at, ask), { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
+    await expect.poll(() => ledger.reserve(at, ask)).toMatchObject({ why: 'nothing-due' })
     await ledger.park(at, [url(`wake-${partition}`, { origin: free })])
     await expect.poll(() => heard.has(at)).toBe(true)
   }
@@ -140,10 +140,10 @@ test('a master that hangs delays only its own partitions: storing, reading and a
   const others = [...homes.keys()].filter((partition) => homes[partition] !== victim)
   await Promise.all(others.map((partition) => say('hung', partition)))
   await expect(say('hung', 5)).rejects.toThrow('no answer within 1000 ms')
-  await expect.poll(() => heard.filter((id) => id.startsWith('hung')).length, { timeout: 90_000 }).toBe(others.length)
+  await expect.poll(() => heard.filter((id) => id.startsWith('hung')).length).toBe(others.length)
   process.kill(pid, 'SIGCONT')
   await cluster.healthy()
-  await expect.poll(() => say('thawed', 5).then(() => heard.includes('thawed-5')), { timeout: 90_000 }).toBe(true)
+  await expect.poll(() => say('thawed', 5).then(() => heard.includes('thawed-5'))).toBe(true)
   await frontier.close()
   await reading
 })

@@ -9,6 +9,7 @@ import {
   agentsJsonSchema,
   defaultOf,
   paceGroupsJsonSchema,
+  permitTokensJsonSchema,
   type Setting,
   settingsJsonSchema,
   TABLE,
@@ -24,16 +25,17 @@ stops the start, with one message that names each wrong value, each relation tha
 
 This page is printed from the table in \`packages/config/src/table\`: \`node test/config/settings-page.ts --write\`. The same
 settings as JSON Schema: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
-holds), [pace groups](schemas/pace-groups.schema.json).
+holds), [pace groups](schemas/pace-groups.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
 
 - **Told to**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
-- **Agreed by**: *fleet*: all processes must be told the same; *process*: each has its own.
+- **Agreed by**: *fleet*: one value for all processes, which stands in Redis ([configuration.md](configuration.md)); *process*:
+  each has its own.
 - **Change**: how a running fleet can take over another value. *live*: it concerns only what is decided from then on, so
   processes may be restarted one by one. *restart*: likewise, but each process has its old value until it is restarted.
   *identity*: processes that differ in it cannot share lanes, so stop all of them before it changes.
 
 Relations: FETCH_DEADLINE_MS is less than LEASE_MS, because a fetch must end inside its lease. DEFAULT_DELAY_MS is at most
-MAX_DELAY_MS. Beyond loopback (HOST) the console needs CONSOLE_PASSWORD.
+MAX_DELAY_MS. Beyond loopback (HOST) the console needs CONSOLE_PASSWORD, and permits need DECORUM_PERMIT_TOKENS.
 `
 
 function section([title, settings]: [string, Readonly<Record<string, Setting>>]): string {
@@ -66,6 +68,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'schemas/settings.schema.json': json(settingsJsonSchema()),
   'schemas/agents.schema.json': json(agentsJsonSchema()),
   'schemas/pace-groups.schema.json': json(paceGroupsJsonSchema()),
+  'schemas/permit-tokens.schema.json': json(permitTokensJsonSchema()),
 }
 export const placeOf = (page: string): string => join(DOCS, page)
 

@@ -50,6 +50,21 @@ test('each wrong variable is named, with what is expected', () => {
   expect(() => read(wrong)).toThrow(/ADDRESSES: 'localhost' is neither an address nor a range such as 127.0.0.0\/8$/m)
 })
 
+test.each([
+  { CONTENT_URL: 'crawler-1:9000' },
+  { CONTENT_URL: 'ftp://crawler-1' },
+  { CONTENT_URL: 'http://crawler-1:9000/pages' },
+  { CONTENT_URL: 'http://me:secret-word@crawler-1:9000' },
+  { CONTENT_TOKEN: 'short' },
+  { CONTENT_TOKEN: 'secret-word of the fleet' },
+  { ARCHIVE_MAX_BYTES: '20 GB' },
+])('where and how much of pages is kept: %o is refused, and no secret is repeated', (wrong) => {
+  const [name = ''] = Object.keys(wrong)
+  const given = () => readSettings(schemaOf('fetcher'), { REDIS_URL, ...(wrong as Record<string, string>) })
+  expect(given).toThrow(new RegExp(`^  ${name}: .* needed`, 'm'))
+  expect(given).not.toThrow(/secret-word/)
+})
+
 test('no Redis address is a refusal as well', () => {
   expect(() => read({})).toThrow(/REDIS_URL/)
 })

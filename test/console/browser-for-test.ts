@@ -1,29 +1,14 @@
 /** A real browser that looks at one console, and what it complained of. Skipped where there is none. */
-import { accessSync, constants } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
+import { programOf } from '../support/programs.ts'
 
 /** undefined: there is none on PATH */
-export const chromiumPath = findChromium()
+export const chromiumPath = programOf('chromium', 'chromium-browser', 'google-chrome')
 if (chromiumPath === undefined) {
   console.warn('skipped: no chromium on PATH (install one to run the tests of the pages)')
-}
-
-function findChromium(): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const names = ['chromium', 'chromium-browser', 'google-chrome']
-  return folders
-    .flatMap((folder) => names.map((name) => join(folder, name)))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
 }
 
 export type BrowserForTest = {

@@ -1,6 +1,7 @@
 /** The overview and the board in a real browser: they render, follow the fleet, and break no content policy. */
 
 import { main } from '@decorum/console'
+import { routes } from '@decorum/console/inside'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import type { RunningService } from '@decorum/runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -63,7 +64,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     const page = await chrome.browser.newPage()
     await page.goto('/reference')
     await page.getByText('Add URLs to be fetched').waitFor()
-    expect(await page.locator('.opblock').count()).toBe(8)
+    expect(await page.locator('.opblock').count()).toBe(Object.keys(routes).length)
     await page.getByText('May this URL be fetched now, and why').click()
     await page.getByText('Judged by what the fleet knows at this moment').waitFor()
     const shot = process.env.SCREENSHOT

@@ -97,8 +97,8 @@ describe.skipIf(chromiumPath === undefined)('a hostile page in chromium', async 
       }
       const here = () => answered.filter((one) => one.port === port && one.url.includes('taken-'))
       const missing = () => KINDS.filter((kind) => !here().some(({ url }) => url.includes(`taken-${kind}`)))
-      await expect.poll(missing, { timeout: 90_000 }).toEqual([])
-      await expect.poll(() => here().length, { timeout: 90_000 }).toBeGreaterThan((KINDS.length - 7) * SPELLINGS)
+      await expect.poll(missing).toEqual([])
+      await expect.poll(() => here().length).toBeGreaterThan((KINDS.length - 7) * SPELLINGS)
       expect(here().filter(({ status }) => status !== 403 && status !== 401)).toEqual([])
       expect(read, 'no answer came into the hands of the page').toEqual([])
       expect(await state()).toEqual(before)

@@ -42,3 +42,18 @@ test('the first file of each package says what the package is and where to start
     .filter((face) => !/^\/\*\*[\s\S]*?\b[Ss]tart at\b[\s\S]*?\*\//.test(textOf(face)))
   expect(silent).toEqual([])
 })
+
+test('no service depends on another service, and no package but the cli on a service', () => {
+  const packages = listed('packages/*/package.json', 'services/*/package.json').map((path) => {
+    const { name, dependencies = {} } = JSON.parse(textOf(path)) as {
+      name: string
+      dependencies?: Record<string, string>
+    }
+    return { path, name, needs: Object.keys(dependencies) }
+  })
+  const services = new Set(packages.filter(({ path }) => path.startsWith('services/')).map(({ name }) => name))
+  const wrong = packages
+    .filter(({ name }) => name !== '@decorum/cli')
+    .flatMap(({ name, needs }) => needs.filter((need) => services.has(need)).map((need) => `${name}: ${need}`))
+  expect(wrong).toEqual([])
+})

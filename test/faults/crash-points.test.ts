@@ -14,7 +14,6 @@ const seedsOf = { kill: Array.from({ length: count }, (_, n) => first + n), free
 // Side by side with one another, each deed after the other: two fleets at a time are enough for a small machine.
 test.concurrent.each(['gateway', 'fetcher'] as Role[])(
   'a %s killed or frozen at each of its crash points: no violation, no URL lost or doubled, one extra request at most',
-  { timeout: 600_000 },
   async (role) => {
     await judged(role, 'kill')
     await judged(role, 'freeze')

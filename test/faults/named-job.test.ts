@@ -26,9 +26,7 @@ test('URLs that a frozen gateway was still storing are neither stored nor marked
     return queue.add('candidates', { candidates }, { jobId: 'nightly', removeOnComplete: true })
   }
   const done = () =>
-    expect
-      .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 90_000, interval: 50 })
-      .toEqual({ wait: 0, active: 0 })
+    expect.poll(() => queue.getJobCounts('wait', 'active'), { interval: 50 }).toEqual({ wait: 0, active: 0 })
   const waiting = async (day: string) =>
     new Set((await laneUrls(raw, TAG, `decorum ${ORIGIN}`)).filter((url) => url.startsWith(`/${day}/`))).size
   const env = {

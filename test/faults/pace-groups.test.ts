@@ -24,9 +24,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-test(`${NAMES} names on one address, ${FETCHERS} fetchers, ${KILLS} of them killed: no request before the address is due`, {
-  timeout: 120_000,
-}, async () => {
+test(`${NAMES} names on one address, ${FETCHERS} fetchers, ${KILLS} of them killed: no request before the address is due`, async () => {
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})`)
   const dice = diceOf(SEED)
   const names = Array.from({ length: NAMES }, (_, n) => `site-${n}`)

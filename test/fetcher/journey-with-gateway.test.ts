@@ -46,9 +46,7 @@ afterAll(async () => {
 
 const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })
 const ends = async (id: string) => {
-  await expect
-    .poll(async () => (await outcomes.all()).filter((one) => one.id === id).length, { timeout: 90_000 })
-    .toBe(1)
+  await expect.poll(async () => (await outcomes.all()).filter((one) => one.id === id).length).toBe(1)
   return (await outcomes.all()).find((one) => one.id === id)
 }
 

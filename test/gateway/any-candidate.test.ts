@@ -3,10 +3,11 @@
  * Redis: BullMQ, intake, lanes, dispatch, orders and their reading; only the exchange with the site is left out.
  */
 
+import { robotsGate } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
-import { admitter, gatewayMetrics, robotsGate, startDispatch, startIntake } from '@decorum/gateway/testing'
-import { linkTo, openLedger } from '@decorum/ledger'
+import { admitter, gatewayMetrics, startDispatch, startIntake } from '@decorum/gateway/testing'
+import { endLeases, LedgerUnavailableError, linkTo, openLedger } from '@decorum/ledger'
 import {
   assignedId,
   CANDIDATES,
@@ -30,7 +31,8 @@ const COUNT = 100_000
 const PER_JOB = 1_000
 const SLOTS = 400
 const LOOK_MS = 100
-const QUIET_LOOKS = 150
+/** No outcome for five minutes: many times the job locks, reservations and leases that a busy machine lets run out. */
+const QUIET_LOOKS = 3_000
 
 const redis = await redisForTest()
 const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
@@ -81,7 +83,11 @@ function startFetcher(): void {
     connection,
     slots,
     stats,
-    carryOut: (order) => carryOut(order).catch((error: unknown) => void complaints.push(error)),
+    // A call that a busy Redis does not answer in time is no fault: its lease ends by itself, and the order comes again.
+    carryOut: (order) =>
+      carryOut(order).catch((error: unknown) => {
+        if (!(error instanceof LedgerUnavailableError)) complaints.push(error)
+      }),
     endUnreadable: (order, why) => endUnreadable(order, why, { ledger: fetcherLedger, agents }),
     log: { warn: (...said) => complaints.push(said) },
   })
@@ -142,9 +148,7 @@ async function allOutcomes(): Promise<Outcome[]> {
   }
 }
 
-test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be read, no lane that stands still`, {
-  timeout: 300_000,
-}, async () => {
+test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be read, no lane that stands still`, async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
   console.log(`any-candidate: SEED=${seed}`)
   const texts = fc.sample(anyCandidate, { seed, numRuns: COUNT }).map((write, index) => write(index))
@@ -155,6 +159,9 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   const written = () => raw.xlen(`${TAG}:outcomes`)
   const view = () => gatewayLedger.viewPartition(0)
   // As long as more of them come, they are waited for.
+  // Of calls that a busy Redis did not answer in time.
+  const reaping = setInterval(() => void endLeases(gatewayLedger, 0).catch(() => undefined), 1_000)
+  stops.push(async () => clearInterval(reaping))
   for (let [last, quiet] = [0, 0]; last < COUNT && quiet < QUIET_LOOKS; ) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     const now = await written()
@@ -175,7 +182,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   expect(await written()).toBe(COUNT)
   expect(complaints).toEqual([])
   expect(stats.badOrders + stats.badJobs).toBe(0)
-  await expect.poll(view, { timeout: 90_000 }).toMatchObject({ waiting: 0, inFlight: 0 })
+  await expect.poll(view).toMatchObject({ waiting: 0, inFlight: 0 })
 
   const kinds = Map.groupBy([...byId.values()].flat(), ({ kind }) => kind)
   const counts = Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]))

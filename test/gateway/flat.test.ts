@@ -7,7 +7,7 @@
 import { openFrontier } from '@decorum/client'
 import { main as startConsole } from '@decorum/console'
 import { main as startGateway } from '@decorum/gateway'
-import { MAX_ITEMS } from '@decorum/ledger'
+import { LedgerUnavailableError, MAX_ITEMS } from '@decorum/ledger'
 import type { Order } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -41,7 +41,8 @@ beforeAll(async () => {
   gateway = await startGateway(settings)
   board = await startConsole({ ...settings, PORT: '0' })
   fetcher = await handFetcher(redis.url, 1)
-  fetcher.each((order) => void answer(order))
+  // A call that a busy Redis does not answer in time, or that is under way at the end: the lease ends by itself.
+  fetcher.each((order) => void answer(order).catch(unlessAway))
   frontier = await openFrontier({ redis: redis.url })
   await raw.xgroup('CREATE', `${TAG}:outcomes`, 'reads-nothing', '0', 'MKSTREAM') // so that outcomes stay unread
 })
@@ -55,6 +56,10 @@ afterAll(async () => {
 
 /** A small web: host 0 is too busy at first, host 1 redirects, host 2 has no robots.txt to give, of host 3 an order is lost. */
 const troubled = new Set<string>()
+function unlessAway(error: unknown): void {
+  if (!(error instanceof LedgerUnavailableError)) throw error
+}
+
 async function answer(order: Order): Promise<void> {
   const kind = /-(\d+)\.example$/.exec(order.origin)?.[1]
   const first = (what: string): boolean =>
@@ -157,6 +162,9 @@ async function look(origin: string): Promise<void> {
       '/metrics',
       '/readyz',
       '/v1/operations',
+      '/v1/readers',
+      '/v1/candidates/backlog-2',
+      `/v1/candidates/backlog-2?url=${encodeURIComponent('http://b2.backlog.example/2')}`,
       '/queues/api/queues',
       `/origins/${encoded}`,
       `/v1/origins/${encoded}`,
@@ -187,9 +195,7 @@ async function idleRound(book: CommandBook): Promise<number> {
   return book.count - count
 }
 
-test('no command grows with the backlog, nor comes oftener: 100 → 100,000 URLs, 50 → 50,000 lanes, as many outcomes', {
-  timeout: 240_000,
-}, async () => {
+test('no command grows with the backlog, nor comes oftener: 100 → 100,000 URLs, 50 → 50,000 lanes, as many outcomes', async () => {
   await grow(0, URLS)
   const small = await round('small')
   await grow(URLS, URLS * GROWTH)

@@ -47,7 +47,7 @@ async function gateway(more: Record<string, string> = {}): Promise<RunningServic
 /** Resolves when the job is done and gone. */
 async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
   await queue.add('candidates', { candidates }, { jobId })
-  await expect.poll(() => queue.getJob(jobId), { timeout: 90_000, interval: 20 }).toBeUndefined()
+  await expect.poll(() => queue.getJob(jobId), { interval: 20 }).toBeUndefined()
 }
 
 test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
@@ -61,7 +61,7 @@ test('a gateway that stops while its ledger refuses to park gives the job to the
   await raw.del(`${TAGS[0]}:lanes`)
   await gateway()
   await job.promote()
-  await expect.poll(() => waiting(0, HERE), { timeout: 90_000, interval: 20 }).toBe(1)
+  await expect.poll(() => waiting(0, HERE), { interval: 20 }).toBe(1)
 })
 
 test('a fault of ours fails no job: it is logged, and the job comes again later', async () => {
@@ -85,7 +85,7 @@ test('a fault of ours fails no job: it is logged, and the job comes again later'
     connection.disconnect()
   })
   const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
-  await expect.poll(() => job.getState(), { timeout: 90_000, interval: 20 }).toBe('delayed')
+  await expect.poll(() => job.getState(), { interval: 20 }).toBe('delayed')
   expect((await queue.getJob(job.id as string))?.delay).toBeGreaterThan(1_000)
   expect(said).toHaveLength(1)
   expect(said[0]).toContain('admit has a fault')
@@ -160,10 +160,8 @@ test.each([
   for (const jobId of ['odd', 'behind']) await queue.add('candidates', { url: `${HERE}/${jobId}` }, { jobId })
   await raw.hset(`${TAGS[0]}:candidates:odd`, field, text)
   await gateway({ INTAKE_LOCK_MS: '1000' })
-  await expect.poll(() => waiting(0, HERE), { timeout: 90_000, interval: 20 }).toBe(2)
-  await expect
-    .poll(() => queue.getJobCounts('wait', 'active'), { timeout: 90_000, interval: 20 })
-    .toEqual({ wait: 0, active: 0 })
+  await expect.poll(() => waiting(0, HERE), { interval: 20 }).toBe(2)
+  await expect.poll(() => queue.getJobCounts('wait', 'active'), { interval: 20 }).toEqual({ wait: 0, active: 0 })
 })
 
 test('a job that cannot even be looked at keeps the sweeper from no other', async () => {

@@ -131,7 +131,7 @@ test('a redirect becomes a candidate of its own: its robots, its lane, once', as
   expect(there).toMatchObject({ kind: 'robots', origin: `http://${to}`, id: 'hop~1', hops: 1 })
   await fetcher.start(there)
   await fetcher.rules(there, 200, 'user-agent: *\ndisallow: /landed')
-  await expect.poll(() => outcomeOf('hop~1'), { timeout: 90_000 }).toMatchObject([{ kind: 'disallowed' }])
+  await expect.poll(() => outcomeOf('hop~1')).toMatchObject([{ kind: 'disallowed' }])
   expect(await outcomeOf('hop')).toMatchObject([
     { kind: 'redirected', to: `http://${to}/landed`, candidate: 'hop~1', meta: { depth: 1 } },
   ])
@@ -164,11 +164,9 @@ test('a job whose data is not JSON is set aside with an outcome, and the queue g
   await raw.hset(`${first}:candidates:${job?.id}`, 'data', '{"candidates": [')
   await queue?.add('c', { id: 'behind-the-broken', url: 'nonsense' })
   await queue?.resume()
-  await expect
-    .poll(() => outcomeOf(`#:${job?.id}.0`), { timeout: 90_000 })
-    .toMatchObject([{ kind: 'invalid', reason: 'undecodable-job' }])
-  await expect.poll(() => outcomeOf('behind-the-broken'), { timeout: 90_000 }).toMatchObject([{ kind: 'invalid' }])
-  await expect.poll(() => queue?.getJobCounts('active', 'wait'), { timeout: 90_000 }).toEqual({ active: 0, wait: 0 })
+  await expect.poll(() => outcomeOf(`#:${job?.id}.0`)).toMatchObject([{ kind: 'invalid', reason: 'undecodable-job' }])
+  await expect.poll(() => outcomeOf('behind-the-broken')).toMatchObject([{ kind: 'invalid' }])
+  await expect.poll(() => queue?.getJobCounts('active', 'wait')).toEqual({ active: 0, wait: 0 })
   expect(await raw.exists(`${first}:candidates:${job?.id}`)).toBe(0)
   raw.disconnect()
 })

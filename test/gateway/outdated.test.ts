@@ -21,9 +21,7 @@ test('a gateway and a fetcher that know another number of partitions end, and sa
   await raw.hset('{decorum:0}:epoch', 'of', '6')
   raw.disconnect()
   for (const name of ['gateway', 'fetcher']) {
-    await expect
-      .poll(() => events.some((one) => one.kind === 'died' && one.name === name), { timeout: 90_000 })
-      .toBe(true)
+    await expect.poll(() => events.some((one) => one.kind === 'died' && one.name === name)).toBe(true)
     expect(events.flatMap((one) => (one.kind === 'line' && one.name === name ? [one.line] : []))).toContainEqual(
       expect.objectContaining({
         msg: 'this process cannot go on',

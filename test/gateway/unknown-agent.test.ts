@@ -1,5 +1,7 @@
 /** Agents that not every process knows: of a deploy under way, or taken out of the settings. */
+import { readDocument } from '@decorum/config'
 import { main as fetcherMain } from '@decorum/fetcher'
+import { connectForConfig, readCurrent, write } from '@decorum/fleet-config'
 import { main as gatewayMain } from '@decorum/gateway'
 import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
@@ -25,6 +27,17 @@ const settings = (...names: string[]) => ({
   FETCH_PROCESSES: '0',
   LOG_LEVEL: 'silent',
 })
+/** What `decorum config apply` does: the configuration has these agents from now on. */
+async function configure(...names: string[]): Promise<void> {
+  const link = await connectForConfig(redis.url)
+  const current = await readCurrent(link)
+  const values = readDocument(
+    { DECORUM_AGENTS: JSON.parse(settings(...names).DECORUM_AGENTS) as object },
+    current?.values,
+  )
+  await write(link, current?.version ?? 0, { values, by: 'a test', reason: '', via: 'apply' })
+  link.disconnect()
+}
 async function start(main: typeof gatewayMain, ...names: string[]) {
   const service = await main(settings(...names))
   let stopping: Promise<void> | undefined
@@ -45,26 +58,27 @@ beforeEach(async () => {
 
 test('forty lanes of an agent that the fetchers do not know yet take no slots; they say why they wait, and go on later', async () => {
   const site = await rawOrigin((socket) => void socket.write('HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n'))
-  await start(gatewayMain, 'old-bot', 'new-bot')
   const old = await start(fetcherMain, 'old-bot')
+  await configure('old-bot', 'new-bot')
+  await start(gatewayMain, 'old-bot', 'new-bot')
   const lanes = Array.from({ length: 40 }, (_, n) => `http://127.60.0.${n + 1}:9`)
   await ledger.park(0, [...lanes.map((origin, n) => waitingUrl('new-bot', origin, `new-${n}`))])
   const givenBack = async () =>
     (await ledger.viewLanes(0, { order: 'latest', limit: 200 })).filter(({ lane }) => lane.heldBy === 'unknown-agent')
   // Every order of theirs has come and gone: 40 lanes through the 8 orders that four slots allow.
-  await expect.poll(async () => (await givenBack()).length, { timeout: 90_000, interval: 50 }).toBe(40)
+  await expect.poll(async () => (await givenBack()).length, { interval: 50 }).toBe(40)
   await ledger.park(
     0,
     Array.from({ length: 5 }, (_, n) => waitingUrl('old-bot', site.origin, `old-${n}`)),
   )
-  await expect.poll(async () => (await ended('old')).length, { timeout: 90_000, interval: 50 }).toBe(5)
+  await expect.poll(async () => (await ended('old')).length, { interval: 50 }).toBe(5)
   expect((await givenBack()).length, 'meanwhile none of them has been tried again and again').toBe(40)
   expect(await ended('new')).toEqual([])
 
   await start(fetcherMain, 'old-bot', 'new-bot')
   await old.stop()
-  await expect.poll(async () => (await ended('new')).length, { timeout: 90_000, interval: 100 }).toBeGreaterThan(0)
-}, 240_000)
+  await expect.poll(async () => (await ended('new')).length, { interval: 100 }).toBeGreaterThan(0)
+})
 
 test('a URL whose agent was taken out of the settings ends when it expires', async () => {
   await ledger.park(0, [
@@ -72,9 +86,10 @@ test('a URL whose agent was taken out of the settings ends when it expires', asy
     waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-2', 300),
     waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-3'),
   ])
+  await configure('old-bot')
   await start(gatewayMain, 'old-bot')
   await ledger.announce({ role: 'fetcher', id: 'by-hand', slots: 10 }, 20_000)
-  await expect.poll(async () => (await ended('gone')).length, { timeout: 90_000, interval: 50 }).toBe(2)
+  await expect.poll(async () => (await ended('gone')).length, { interval: 50 }).toBe(2)
   expect(await ended('gone')).toMatchObject(
     ['gone-1', 'gone-2'].map((id) => ({ id, kind: 'expired', reason: 'unknown-agent', attempts: 0 })),
   )

@@ -27,7 +27,7 @@ test('`decorum crawl` of a list over thirty sites, judged by `decorum audit` on 
     const pages = ['a', 'b', 'c', 'private/d', 'e'].flatMap((page) => origins.map((origin) => `${origin}/${page}`))
     await writeFile(join(folder, 'urls.txt'), `# a comment\n\n${pages.join('\n')}\nnot a URL\n`)
     const { REDIS_URL: _none, ...env } = fleetEnv('', { DEFAULT_DELAY_MS: '100', XDG_DATA_HOME: folder })
-    const options = { env, maxBuffer: 1e8, timeout: 90_000 }
+    const options = { env, maxBuffer: 1e8, timeout: 300_000 }
     await run(
       process.execPath,
       [

@@ -25,7 +25,7 @@ type DemoReport = {
 
 test('the demo: every URL has the outcome to be expected, and the sites saw no violation', async () => {
   const { stdout } = await run(process.execPath, [CLI, 'demo', '--json', '--keep', folder], {
-    timeout: 110_000,
+    timeout: 300_000,
     maxBuffer: 1e8,
   }).catch((error: { stdout?: string; stderr?: string; code?: number }) => {
     throw new Error(`demo ended with ${error.code}: ${error.stderr}\n${error.stdout}`)

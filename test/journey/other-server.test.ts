@@ -1,15 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Report } from '@decorum/audit'
 import { startFleet } from '@decorum/cli'
 import { auditCommand } from '@decorum/cli/testing'
 import { openFrontier } from '@decorum/client'
+import { freePort } from '@decorum/local-redis/testing'
 import type { Outcome } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
+import { acceptsAt, programOf } from '../support/programs.ts'
 import { redisForTest } from '../support/redis.ts'
 import { fleetEnv, TIMES } from './fleet.ts'
 
@@ -29,29 +30,6 @@ const PAGES = ['index.html', 'a.html', 'b.html', 'paper.pdf', 'private/letter.ht
 
 /** A server that is not ours, its site and its log. */
 type Other = { origin: string /** the same visits, in as many formats */; logs: string[] }
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-/** Until it accepts connections. Asks no page: its log is evidence. */
-async function accepts(server: ChildProcess, port: number): Promise<void> {
-  for (;;) {
-    if (server.exitCode !== null) throw new Error(`the other server ended with ${server.exitCode}`)
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => socket.destroy())
-      socket.once('connect', () => resolve(true))
-      socket.once('error', () => resolve(false))
-    })
-    if (open) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
 
 async function site(): Promise<string> {
   const root = join(folder, 'site')
@@ -89,7 +67,7 @@ http { ${temp}
   )
   const server = spawn(program, ['-c', conf, '-p', folder, '-e', join(folder, 'error.log')], { stdio: 'inherit' })
   servers.push(server)
-  await accepts(server, port)
+  await acceptsAt(server, port)
   return { origin: `http://127.0.0.1:${port}`, logs: [log, `${log}.json`] }
 }
 
@@ -117,23 +95,13 @@ http.server.ThreadingHTTPServer(('127.0.0.1', ${port}), H).serve_forever()
 `
   const server = spawn(program, ['-c', script], { stdio: 'ignore' })
   servers.push(server)
-  await accepts(server, port)
+  await acceptsAt(server, port)
   return { origin: `http://127.0.0.1:${port}`, logs: [log] }
 }
 
-function onPath(...names: string[]): string | undefined {
-  for (const name of names) {
-    try {
-      execFileSync(name, [name === 'nginx' || name.endsWith('/nginx') ? '-v' : '--version'], { stdio: 'ignore' })
-      return name
-    } catch {}
-  }
-  return undefined
-}
-
 const programs: [name: string, program: string | undefined, start: (program: string) => Promise<Other>][] = [
-  ['nginx', onPath('nginx', '/usr/sbin/nginx'), nginx],
-  ["python3's http.server", onPath('python3'), python],
+  ['nginx', programOf('nginx'), nginx],
+  ["python3's http.server", programOf('python3'), python],
 ]
 
 for (const [name, program, start] of programs) {

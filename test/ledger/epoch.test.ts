@@ -210,7 +210,7 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
     onTestFinished(() => ledger.close())
     return ledger
   }
-  await expect.poll(() => raw.info('server'), { timeout: 90_000 }).toMatch(/uptime_in_seconds:([3-9]|\d\d)/)
+  await expect.poll(() => raw.info('server')).toMatch(/uptime_in_seconds:([3-9]|\d\d)/)
   const { holdUntil = 0, now } = await (await open()).viewPartition(0)
   expect(holdUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
   await raw.flushall()
@@ -251,7 +251,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   })
   const follow = async (replica: Redis, port: number): Promise<void> => {
     await replica.replicaof('127.0.0.1', port)
-    await expect.poll(() => replica.info('replication'), { timeout: 90_000 }).toMatch(/master_link_status:up/)
+    await expect.poll(() => replica.info('replication')).toMatch(/master_link_status:up/)
   }
   await follow(two, a.port)
   const options = { redis: a.url, partitions: 1, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
@@ -259,7 +259,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
   await ledger.park(0, urls('a'))
-  await expect.poll(() => two.xlen(keys.outcomes), { timeout: 90_000 }).toBe(0)
+  await expect.poll(() => two.xlen(keys.outcomes)).toBe(0)
   await two.replicaof('NO', 'ONE')
   await follow(one, b.port)
   await one.replicaof('NO', 'ONE')

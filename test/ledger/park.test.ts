@@ -250,6 +250,8 @@ test('paths, ids and meta of every shape come back as they went in', async () =>
     { id: '9007199254740993', path: `/${'x'.repeat(2_000)}` },
     { id: 'x'.repeat(128), path: '/', meta: { 'k e y': ['\n', ' ', '"', '\\', '😀', null, 1.5, { deep: [] }] } },
     { id: '-', path: '/-', meta: {} },
+    { id: 'shaped', path: '/s', request: { headers: { 'x-a': 'b c' }, accept: ['text/html'] } },
+    { id: 'both', path: '/b', request: { method: 'HEAD' as const }, meta: { a: [1] } },
     { id: '"]\r\n*1', path: '/a;b,c', hops: 10, expiresAt: 1_900_000_001_000 },
   ]
   await ledger.park(

@@ -63,8 +63,8 @@ const counted = async (ledger: Ledger) => {
 async function fill(ledger: Ledger): Promise<void> {
   const reserve = (partition: number) =>
     ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
-  await expect.poll(async () => (await reserve(0)).kind, { timeout: 90_000 }).toBe('wait')
-  await expect.poll(async () => (await reserve(0)) as object, { timeout: 90_000 }).toMatchObject({ why: 'nothing-due' })
+  await expect.poll(async () => (await reserve(0)).kind).toBe('wait')
+  await expect.poll(async () => (await reserve(0)) as object).toMatchObject({ why: 'nothing-due' })
   for (const [n, origin] of ORIGINS.entries()) {
     const partition = ledger.partitionOf(origin)
     const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
@@ -188,7 +188,7 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   const origin = ORIGINS[0]!
   await ledger.park(0, [url('a', { origin })])
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
-  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil, { timeout: 90_000 }).toBeUndefined()
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   const taken = await ledger.reserve(0, ask)
   const [lane] = taken.kind === 'reserved' ? taken.lanes : []
   expect(await ledger.start({ ...lane!, kind: 'page', version: 0, delayMs: 2_000 })).toMatchObject({ kind: 'granted' })
@@ -376,7 +376,7 @@ test('a key that ends while it is moved ends: it is not there for ever at its ne
 test('between partitions whose clocks have leapt differently, a silence takes along what is left of it', async () => {
   const raw = await empty()
   const ledger = await open(1)
-  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil, { timeout: 3_000 }).toBeUndefined()
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   const [tag = ''] = ledger.tags
   const DAY = 86_400_000
   await ledger.close()

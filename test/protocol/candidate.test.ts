@@ -29,7 +29,11 @@ test('a URL is enough; everything else is kept as it was given', () => {
 })
 
 test.for([
-  ['colour', 'colour: there is no such member; there are url, id, agent, priority, expiresAt, meta'],
+  [
+    'colour',
+    'colour: there is no such member; there are url, id, agent, priority, expiresAt, meta, ' +
+      'method, headers, ifNoneMatch, ifModifiedSince, maxBytes, deadlineMs, accept, redirects',
+  ],
   ['expriesAt', 'expriesAt: there is no such member; did you mean expiresAt?'],
   ['expires_at', 'expires_at: there is no such member; did you mean expiresAt?'],
   ['URL', 'URL: there is no such member; did you mean url?'],

@@ -51,6 +51,10 @@ test('any order that a gateway can write is read as it was meant', () => {
       priority: fc.constantFrom('high', 'normal'),
       expiresAt: instant,
       meta,
+      request: fc.constantFrom(
+        { method: 'HEAD', redirects: 'report' },
+        { headers: { 'accept-language': 'de' }, ifNoneMatch: '"a"', maxBytes: 5, deadlineMs: 500, accept: ['text/*'] },
+      ),
     },
     { requiredKeys: Object.keys(order) as (keyof Order)[], noNullPrototype: true },
   )
@@ -74,7 +78,8 @@ test('what is usual is not written, and reading puts it back', () => {
 })
 
 test('what is not usual is written', () => {
-  const rare: Order = { ...order, kind: 'robots', attempt: 2, hops: 3, priority: 'high', expiresAt: 5, meta: { a: 1 } }
+  const more = { expiresAt: 5, meta: { a: 1 }, request: { maxBytes: 7 } }
+  const rare: Order = { ...order, kind: 'robots', attempt: 2, hops: 3, priority: 'high', ...more }
   expect(ordersIn({ orders: [writtenOrder(rare, order.notBefore - 1)] })).toEqual([{ ok: true, order: rare }])
 })
 
@@ -102,6 +107,7 @@ test('each order of a job is read by itself: one that cannot be read costs the o
 test.each([
   ['another kind', { ...order, kind: 'image' }, true],
   ['a path that is no text', { ...order, path: 7 }, true],
+  ['a request with a field of a newer gateway', { ...order, request: { colour: 'red' } }, true],
   ['no fence', { ...order, fence: undefined }, false],
   ['no id', { ...order, id: undefined }, false],
   ['nothing', null, false],

@@ -69,7 +69,6 @@ const runModule = (code: string): Promise<{ stdout: string; stderr: string }> =>
   run(process.execPath, ['--input-type=module', '-e', localized(code)], {
     cwd: ROOT,
     env: { ...process.env, REDIS_URL: redis.url },
-    timeout: 240_000,
   })
 
 test('no example stands there untested', () => {

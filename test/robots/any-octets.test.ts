@@ -32,9 +32,7 @@ function seen(robots: RobotsTxt): unknown {
 }
 
 describe('any octets', () => {
-  test('never throws; decide agrees with isAllowed and with explain; the losers weigh less', {
-    timeout: 120_000,
-  }, () => {
+  test('never throws; decide agrees with isAllowed and with explain; the losers weigh less', () => {
     forFiles(Math.floor(files * 0.6), 1, (next) => {
       const whole = file(next, 14)
       const source = next() < 0.7 ? damaged(next, whole) : whole
@@ -58,9 +56,7 @@ describe('any octets', () => {
     })
   })
 
-  test('the same verdict, line for line, as the slow and obvious reading, under every profile', {
-    timeout: 120_000,
-  }, () => {
+  test('the same verdict, line for line, as the slow and obvious reading, under every profile', () => {
     forFiles(Math.floor(files * 0.2), 2, (next) => {
       const whole = file(next, 60)
       const source = next() < 0.3 ? damaged(next, whole) : whole
@@ -86,7 +82,7 @@ describe('any octets', () => {
     })
   })
 
-  test('text and its octets read the same', { timeout: 240_000 }, () => {
+  test('text and its octets read the same', () => {
     forFiles(Math.floor(files * 0.1), 3, (next) => {
       const text = Buffer.from(damaged(next, file(next, 12))).toString('utf8')
       const one = seen(parseRobots(text))
@@ -95,7 +91,7 @@ describe('any octets', () => {
     })
   })
 
-  test('read, printed and read again, a file is the same', { timeout: 240_000 }, () => {
+  test('read, printed and read again, a file is the same', () => {
     forFiles(Math.floor(files * 0.1), 4, (next) => {
       const robots = parseRobots(damaged(next, file(next, 14)))
       const again = parseRobots(String(robots))

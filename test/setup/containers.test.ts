@@ -17,6 +17,7 @@ type Service = {
   command?: string[]
   environment?: Record<string, string>
   ports?: string[]
+  profiles?: string[]
   deploy?: { replicas: number }
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test: string[] }
@@ -53,9 +54,10 @@ test('docker-compose.yml keeps to the compose schema, and a misspelt key would n
   expect((await schemaErrors(wrong)).join()).toContain('/services/a')
 })
 
-test('two gateways, three fetchers, one console, each waiting for a healthy Redis', () => {
+test('two gateways, three fetchers, one console, permits on demand, each waiting for a healthy Redis', () => {
   const { redis, ...roles } = compose.services
-  expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway'])
+  expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway', 'permits'])
+  expect(roles.permits?.profiles).toEqual(['permits'])
   expect([roles.gateway?.deploy?.replicas, roles.fetcher?.deploy?.replicas]).toEqual([2, 3])
   expect(redis?.healthcheck?.test).toContain('ping')
   for (const [name, role] of Object.entries(roles)) {
@@ -63,6 +65,17 @@ test('two gateways, three fetchers, one console, each waiting for a healthy Redi
     expect(role.depends_on?.redis?.condition).toBe('service_healthy')
     expect(role.environment?.REDIS_URL).toBe('redis://redis:6379')
   }
+})
+
+test('permits beyond loopback are for holders of tokens: without any the service says so and ends', async () => {
+  const { REDIS_URL: _, ...environment } = compose.services.permits?.environment ?? {}
+  const unset = Object.fromEntries(Object.keys(environment).map((name) => [name, '']))
+  const env = { ...process.env, ...unset, HOST: '0.0.0.0', REDIS_URL: 'redis://127.0.0.1:9' }
+  const [, ...args] = [...execForm('ENTRYPOINT'), ...(compose.services.permits?.command ?? [])]
+  const told = await run(process.execPath, args, { cwd: root, env }).catch(
+    (error: { code: number; stderr: string }) => error,
+  )
+  expect(told).toMatchObject({ code: 2, stderr: expect.stringContaining('DECORUM_PERMIT_TOKENS: is needed') })
 })
 
 test('services that are scaled publish no port and are named by nothing that one container can own', () => {
@@ -74,7 +87,7 @@ test('services that are scaled publish no port and are named by nothing that one
 })
 
 test('a role may drain longer than a fetch may take before it is killed', () => {
-  for (const name of ['gateway', 'fetcher', 'console']) {
+  for (const name of ['gateway', 'fetcher', 'console', 'permits']) {
     expect(Number.parseInt(compose.services[name]?.stop_grace_period ?? '', 10)).toBeGreaterThan(35)
   }
 })
@@ -129,7 +142,7 @@ test('the image has the Node of the lock file, runs as an unprivileged user, and
   const [program, ...args] = execForm('ENTRYPOINT')
   expect(program).toBe('node')
   const { stdout } = await run(process.execPath, [...args, '--help'], { cwd: root })
-  for (const command of [...execForm('CMD'), 'gateway', 'fetcher', 'console']) {
+  for (const command of [...execForm('CMD'), 'gateway', 'fetcher', 'console', 'permits']) {
     expect(stdout).toMatch(new RegExp(`^ +${command} `, 'm'))
   }
 })

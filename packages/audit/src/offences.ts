@@ -37,6 +37,10 @@ export const OFFENCES = {
     promise: 'the delay of a pace group is kept',
     means: 'a request came while the pace group was taken',
   },
+  stopped: {
+    promise: 'nothing while an emergency stop is in force',
+    means: 'a request began more than a second after it had been stopped',
+  },
 } as const
 export type Offence = keyof typeof OFFENCES
 export const OFFENCE_NAMES = Object.keys(OFFENCES) as Offence[]

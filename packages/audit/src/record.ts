@@ -38,6 +38,16 @@ export type RobotsLine =
   | { kind: 'robots'; hash: string; body: string }
   | { kind: 'robots'; hash: string; base64: string }
 
+/** An emergency stop, as `decorum stop list --ended --json` tells it. Instants are ms since 1970 UTC. */
+export type StopLine = {
+  /** a host, with every name below it, or an address; `*`: everything. An IPv6 address in brackets */
+  name: string
+  at: number
+  /** absent: it does not end by itself */
+  until?: number
+  lifted?: { at: number }
+}
+
 /** Bodies by origin, for logs that hold none: what every 2xx answer to that origin's /robots.txt held. */
 export type RobotsByOrigin = { get(origin: string): string | Uint8Array | undefined }
 

@@ -104,6 +104,8 @@ export type Report = {
   hops: { requests: number; elsewhere: number }
   /** groups that were visited at more than one origin; absent when none were to be judged */
   paceGroups?: number
+  /** emergency stops that were judged; absent when none were given */
+  stops?: number
   statuses: Record<string, number>
   smallestSlackMs?: number
   tolerance: { delayMs: number; afterCutMs: number; ruleChangeMs: number }

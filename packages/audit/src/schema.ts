@@ -98,6 +98,6 @@ export const reportSchema: Schema = {
       lanesLeftOut: whole,
       rules: listOf(rules),
     },
-    { paceGroups: whole, smallestSlackMs: number, timelines: listOf(timeline) },
+    { paceGroups: whole, stops: whole, smallestSlackMs: number, timelines: listOf(timeline) },
   ),
 }

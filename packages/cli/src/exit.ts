@@ -36,7 +36,6 @@ const SPOKEN = new Set([
   'NoRedisError',
   'RedisUrlError',
   'DataFolderTakenError',
-  'OtherFleetError',
   'EmbeddedRedisError',
   'LedgerUnavailableError',
   'LedgerUnfitError',

@@ -2,17 +2,20 @@
  * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, restarted when they
  * crash, stopped in order. A child whose parent disappears ends by itself (commands/role.ts).
  */
-import { type Role, type RoleEvent, RoleProcess } from './role-process.ts'
+import { type PortWish, type Role, type RoleEvent, RoleProcess } from './role-process.ts'
 
-export type { Role, RoleEvent, RoleLine } from './role-process.ts'
+export type { PortWish, Role, RoleEvent, RoleLine } from './role-process.ts'
 
 export type FleetOptions = {
   /** REDIS_URL and every other setting; PORT is set per child (0, but for the console) */
   env: NodeJS.ProcessEnv
   gateways: number
   fetchers: number
-  /** true: a console on a free port; a number: on that port */
-  console?: boolean | number
+  /** true: a console on a free port */
+  console?: boolean | PortWish
+  /** permits processes; the first on this port, others on free ones */
+  permits?: number
+  permitsPort?: PortWish
   onEvent?: (event: RoleEvent) => void
 }
 
@@ -39,11 +42,15 @@ const CONSOLE_GRACE_MS = 5_000
  */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
-  const member = (role: Role, name: string, port: number): RoleProcess =>
-    new RoleProcess({ role, name, env: { ...env, PORT: String(port) }, onEvent })
+  const { permits = 0, permitsPort = 0 } = options
+  const member = (role: Role, name: string, port: PortWish): RoleProcess =>
+    new RoleProcess({ role, name, env, port, onEvent })
   const members = [
     ...Array.from({ length: gateways }, (_, index) => member('gateway', `gateway-${index + 1}`, 0)),
     ...Array.from({ length: fetchers }, (_, index) => member('fetcher', `fetcher-${index + 1}`, 0)),
+    ...Array.from({ length: permits }, (_, index) =>
+      member('permits', `permits-${index + 1}`, index === 0 ? permitsPort : 0),
+    ),
     ...(withConsole === false ? [] : [member('console', 'console', withConsole === true ? 0 : withConsole)]),
   ]
   const fleet: Fleet = {

@@ -1,14 +1,18 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
+import { randomBytes } from 'node:crypto'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
+import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
-import { type Fleet, type RoleEvent, startFleet } from './fleet.ts'
-import { type CliSettings, dataFolder, sharedSettings } from './settings.ts'
+import { type Fleet, type PortWish, type RoleEvent, startFleet } from './fleet.ts'
+import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
 
 export type LocalFleetOptions = {
   settings: CliSettings
   /** what the roles are given; REDIS_URL is set here */
   env: NodeJS.ProcessEnv
+  /** settings of the fleet that this command decides otherwise than by their usual default, where nobody has */
+  defaults?: NodeJS.ProcessEnv
   /** of an embedded Redis, kept */
   dataDir: string
   /** when a fleet of this user runs already: work on its Redis, or refuse to start */
@@ -17,13 +21,17 @@ export type LocalFleetOptions = {
   crawl: CrawlNote
   gateways: number
   fetchers: number
-  console?: number | false
+  console?: PortWish | false
+  /** one permits process on this port */
+  permits?: PortWish
   onEvent: (event: RoleEvent) => void
   log: (line: string) => void
 }
 
 export type LocalFleet = {
   readonly redis: RunningRedis
+  /** as the fleet has agreed on them */
+  readonly settings: CliSettings
   readonly ledger: Ledger
   readonly fleet: Fleet
   /** No new request is made, leases in flight are completed, the role processes end. May be called twice. */
@@ -38,16 +46,17 @@ export type LocalFleet = {
 
 /** @throws whatever keeps Redis, the ledger or a role from starting; what had been started is stopped before */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
-  const { settings, dataDir, whenTaken, log } = options
-  const meeting = await meetingOf(options.env, settings, whenTaken, log)
+  const { dataDir, whenTaken, log } = options
+  const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
   const redis = await ensureRedis({
-    url: settings.redisUrl ?? '',
+    url: options.settings.redisUrl ?? '',
     dataDir,
     log,
     ...(meeting === undefined ? {} : { meeting }),
   })
   let ledger: Ledger | undefined
   try {
+    const settings = readCliSettings(await decidedEnv(options.env, redis, options.defaults))
     const { partitions, leaseMs, quarantineMs } = settings
     ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
@@ -55,18 +64,21 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     const fleet = await startFleet({
       env: {
         ...options.env,
+        // Every user of this machine reaches a fetcher's port, but only those who can read its folder may read pages.
+        CONTENT_TOKEN: options.env.CONTENT_TOKEN || randomBytes(24).toString('hex'),
         REDIS_URL: redis.url,
         DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
       },
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: options.console ?? false,
+      ...(options.permits === undefined ? {} : { permits: 1, permitsPort: options.permits }),
       onEvent: options.onEvent,
     })
     const finish = async (): Promise<void> => {
       if (meeting !== undefined) await removeCrawlNote(meeting.place, options.crawl, await redis.isShared())
     }
-    return { ...running(redis, ledger, fleet, settings.drainMs), finish }
+    return { ...running(redis, ledger, fleet, settings.drainMs), settings, finish }
   } catch (error) {
     await ledger?.close()
     await redis.stop()
@@ -84,12 +96,17 @@ async function meetingOf(
   if (settings.redisUrl !== undefined) return undefined
   const folder = dataFolder(env)
   const place = await openMeetingPlace(folder)
-  if (place !== undefined) return { place, whenTaken, shared: sharedSettings(env, settings) }
+  if (place !== undefined) return { place, whenTaken }
   log(`${folder} cannot be used: another fleet on this machine would not be noticed, and would be a second visitor`)
   return undefined
 }
 
-function running(redis: RunningRedis, ledger: Ledger, fleet: Fleet, drainMs: number): Omit<LocalFleet, 'finish'> {
+function running(
+  redis: RunningRedis,
+  ledger: Ledger,
+  fleet: Fleet,
+  drainMs: number,
+): Omit<LocalFleet, 'finish' | 'settings'> {
   let draining: Promise<boolean> | undefined
   const drain = (): Promise<boolean> => {
     draining ??= fleet.stop(drainMs)

@@ -27,7 +27,7 @@ export async function runCli(args: string[]): Promise<ExitCode> {
 const LINGER_MS = 2_000
 
 /** Files of these commands are readable by their user alone; a single role keeps the umask that its operator set. */
-const ROLES = new Set(['gateway', 'fetcher', 'console'])
+const ROLES = new Set(['gateway', 'fetcher', 'console', 'permits'])
 
 if (import.meta.main) {
   if (!ROLES.has(process.argv[2] ?? '')) process.umask(0o077)

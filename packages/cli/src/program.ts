@@ -3,6 +3,7 @@
  * Every action ends in an exit code; main.ts turns errors into one.
  */
 import { PROFILES, settingsHelp } from '@decorum/config'
+import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
 import { tell, warn } from './terminal.ts'
@@ -13,6 +14,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
     .version('0.1.0')
     .exitOverride()
+    .enablePositionalOptions()
     .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help says what can be typed)')
     .addHelpText('after', AFTER_HELP)
@@ -68,8 +70,36 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
     .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'wait for more')
+    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
     .option('--forget', 'remove the group instead, so that outcomes are no longer kept for it')
     .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
+
+  const candidate = (name: string, description: string): Command =>
+    command(name, description)
+      .option('--url <url>', 'its URL, when an id is given')
+      .option('--agent <name>', 'only the lane of this agent (default: all)')
+      .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
+  candidate('why', 'where a URL is and why it waits: its lane, its place, the gate that holds it, or its outcome')
+    .argument('<url-or-id>')
+    .action(async (text, options) => done(await (await import('./commands/candidate.ts')).why(text, options)))
+  candidate('cancel', 'cancels one candidate by its id: it ends as refused: cancelled, unless it is in flight')
+    .argument('<id>')
+    .action(async (id, options) => done(await (await import('./commands/candidate.ts')).cancel(id, options)))
+
+  const readers = command('readers', 'who reads outcomes: each consumer group, and what it has not acknowledged')
+    .enablePositionalOptions()
+    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
+    .action(async (options) => done(await (await import('./commands/readers.ts')).readers(options)))
+  readers
+    .command('forget')
+    .description('forgets a group: outcomes are no longer kept for it; recorded')
+    .argument('<group>', 'as `decorum readers` names it')
+    .option('--json', 'machine-readable output')
+    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
+    .option('--force', 'also when somebody reads as this group at present')
+    .option('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who; recorded (default: the user)')
+    .action(async (group, options) => done(await (await import('./commands/readers.ts')).forgetReader(group, options)))
 
   command('origin', 'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop')
     .argument('<origin>', 'scheme://host[:port], or any URL of it')
@@ -89,6 +119,14 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--agent <name>', 'with --drop: only the pending URLs of this agent')
     .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
 
+  command('sitemaps', 'prints the URLs of the sitemaps that a robots.txt names; the running fleet fetches them')
+    .argument('<origin>', 'scheme://host[:port], or any URL of it')
+    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
+    .option('--enqueue', 'adds the URLs of its host as candidates instead of printing them')
+    .option('--most <n>', 'URLs at most', whole(1), 1_000_000)
+    .option('--max-sitemaps <n>', 'sitemaps fetched at most, those of indexes included', whole(1, 50_000), 1_000)
+    .action(async (origin, options) => done(await (await import('./commands/sitemaps.ts')).sitemaps(origin, options)))
+
   command(
     'partitions',
     'shows how many partitions the hosts are spread over; with a number: changes it while the fleet is stopped',
@@ -101,6 +139,70 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
+
+  const config = command(
+    'config',
+    "the fleet's one configuration: settings that all processes agree on",
+  ).enablePositionalOptions()
+  const configCommand = (name: string, description: string): Command =>
+    config.command(name).description(description).option('--json', 'machine-readable output')
+  const changing = (name: string, description: string): Command =>
+    configCommand(name, description)
+      .option('--yes', 'does not ask')
+      .option('--reason <text>', 'why; written down')
+      .option('--by <name>', 'who; written down (default: the user)')
+  configCommand('show', 'the configuration in force, as a file that can be applied').action(async (options) =>
+    done(await (await import('./commands/config.ts')).configShow(options)),
+  )
+  configCommand('check', 'is this file well-formed, and what would it change?')
+    .argument('<file>', 'YAML or JSON; - reads from standard input')
+    .action(async (file, options) => done(await (await import('./commands/config.ts')).configCheck(file, options)))
+  changing('apply', 'shows what changes and applies it; what the file leaves out stays as it is')
+    .argument('<file>', 'YAML or JSON; - reads from standard input')
+    .action(async (file, options) => done(await (await import('./commands/config.ts')).configApply(file, options)))
+  configCommand('history', 'who changed what, when and why, the latest first').action(async (options) =>
+    done(await (await import('./commands/config.ts')).configHistory(options)),
+  )
+  changing('rollback', 'makes an earlier version the latest one (default: the one before)')
+    .argument('[version]', 'as history names it', whole(1))
+    .action(async (version, options) =>
+      done(await (await import('./commands/config.ts')).configRollback(version, options)),
+    )
+  configCommand('schema', 'the JSON Schema of the file, for editors').action(async () =>
+    done((await import('./commands/config.ts')).configSchema()),
+  )
+
+  const stop = command(
+    'stop',
+    'emergency stop of the whole fleet: of everything, or of domains, hosts and addresses, within a second',
+  ).enablePositionalOptions()
+  const naming = (of: Command): Command =>
+    of
+      .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
+      .option('--all', 'everything')
+      .option('--file <file>', 'names from a file, one per line, # starts a comment line; - reads from standard input')
+      .option('--by <name>', 'who; recorded (default: the user)')
+  naming(stop)
+    .option('--reason <text>', 'why; recorded')
+    .option('--until <instant>', 'when it ends, such as 2026-11-22T18:00Z (default: when it is lifted)')
+    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d', lengthOfTime)
+    .action(async (names, options) => done(await (await import('./commands/stop.ts')).stop(names, options)))
+  const stopCommand = (name: string, description: string): Command =>
+    stop.command(name).description(description).option('--json', 'machine-readable output')
+  stopCommand('list', 'what is stopped, by whom, when and why')
+    .option('--ended', 'what has ended as well; with --json what audit --stops reads')
+    .action(async (options) => done(await (await import('./commands/stop.ts')).listStops(options)))
+  naming(stopCommand('lift', 'ends stops; what waited goes on within half a minute'))
+    .option('--reason <text>', 'why; recorded')
+    .action(async (names, options) => done(await (await import('./commands/stop.ts')).lift(names, options)))
+
+  command('fleet', 'which processes run, where, and by which version of the configuration').action(async (options) =>
+    done(await (await import('./commands/fleet.ts')).fleet(options)),
+  )
+
+  command('status', 'how the fleet is, in a sentence: polite, moving, stalled, or stopped by a reader').action(
+    async (options) => done(await (await import('./commands/status.ts')).status(options)),
+  )
 
   command('audit', 'judges recorded access logs against the promises')
     .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
@@ -115,6 +217,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--continues', 'the logs go on where older ones ended, so rules may be known from before')
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
     .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
+    .option('--stops <file>', 'emergency stops of the fleet, as `decorum stop list --ended --json` prints them')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')
@@ -125,7 +228,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     )
     .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
-  for (const role of ['gateway', 'fetcher', 'console'] as const) {
+  for (const role of ['gateway', 'fetcher', 'console', 'permits'] as const) {
     command(role, ROLES[role])
       .addHelpText('after', () => `\n${settingsHelp(role)}\n\nIt logs JSON, whether --json is given or not.`)
       .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
@@ -137,6 +240,7 @@ const ROLES = {
   gateway: 'one gateway process: candidates in, robots gate, orders out (for containers)',
   fetcher: 'one fetcher process: orders in, one polite request each (for containers)',
   console: 'one console process: health, metrics, queue board, origins (for containers)',
+  permits: 'one permits process: leases for crawlers that fetch by themselves, over HTTP (for containers)',
 }
 
 const AFTER_HELP = `
@@ -157,6 +261,12 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
     }
     return value
   }
+}
+
+function crawlName(text: string): string {
+  const read = CrawlName.safeParse(text)
+  if (read.success) return read.data
+  throw new InvalidArgumentError(`${read.error.issues[0]?.message}.`)
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { messageOf, RoleStartError } from './exit.ts'
 
-export type Role = 'gateway' | 'fetcher' | 'console'
+export type Role = 'gateway' | 'fetcher' | 'console' | 'permits'
 
 /** The line by which a role process tells its parent that it is ready, whatever its log level. */
 export type StartedLine = { started: { port: number } }
@@ -20,11 +20,16 @@ export type RoleEvent =
   | { kind: 'line'; name: string; line: RoleLine; starting: boolean }
   | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
 
+/** That port and no other; `usual`: that port, or any free one when somebody else has it. */
+export type PortWish = number | { usual: number }
+
 export type RoleProcessOptions = {
   role: Role
   /** how it is called in logs, e.g. 'fetcher-2' */
   name: string
   env: NodeJS.ProcessEnv
+  /** of its HTTP side; 0 or absent: any free one */
+  port?: PortWish
   onEvent: (event: RoleEvent) => void
   /** longest time until it is ready, ms */
   readyMs?: number
@@ -46,6 +51,7 @@ export class RoleProcess {
   readonly #options: RoleProcessOptions
   #child: ChildProcess | undefined
   #port = 0
+  #wantedPort: number
   #restarts = 0
   #backOffMs = FIRST_BACK_OFF_MS
   readonly #stopping = new AbortController()
@@ -54,6 +60,8 @@ export class RoleProcess {
     this.#options = options
     this.role = options.role
     this.name = options.name
+    const { port = 0 } = options
+    this.#wantedPort = typeof port === 'number' ? port : port.usual
   }
 
   /** Process id while it runs. */
@@ -73,7 +81,12 @@ export class RoleProcess {
 
   /** @throws RoleStartError with its last words when it ends, or stays silent, instead of getting ready */
   async start(): Promise<void> {
-    const child = await this.#launch()
+    const child = await this.#launch().catch((error: unknown) => {
+      if (typeof this.#options.port !== 'object') throw error
+      // Somebody may have taken the port since it was looked at. Any other failure comes again, and is told then.
+      this.#wantedPort = 0
+      return this.#launch()
+    })
     this.#watch(child, Date.now())
   }
 
@@ -101,9 +114,9 @@ export class RoleProcess {
 
   async #launch(): Promise<ChildProcess> {
     const { role, name, onEvent, readyMs = READY_MS } = this.#options
-    // A restarted console keeps its port.
-    const env =
-      this.#port !== 0 && role === 'console' ? { ...this.#options.env, PORT: String(this.#port) } : this.#options.env
+    // A restarted console or permits process keeps its port.
+    const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits')
+    const env = { ...this.#options.env, PORT: String(keepsPort ? this.#port : this.#wantedPort) }
     const child = fork(CLI, [role], {
       env,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

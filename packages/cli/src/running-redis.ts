@@ -6,7 +6,10 @@ import { CommandError } from './exit.ts'
 import { type CliSettings, dataFolder } from './settings.ts'
 
 /** @throws CommandError when none is named and none runs */
-export async function runningRedis({ redisUrl }: CliSettings, env: NodeJS.ProcessEnv): Promise<string> {
+export async function runningRedis(
+  { redisUrl }: Pick<CliSettings, 'redisUrl'>,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const url = redisUrl ?? (await fleetAt(dataFolder(env)))?.url
   if (url !== undefined) return url
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")

@@ -19,6 +19,8 @@ export type CliSettings = {
   /** a fleet that drains completes its leases within this, ms */
   drainMs: number
   archiveDir: string | undefined
+  /** whether and how the fleet keeps pages */
+  pageSink: string
   port: number | undefined
 }
 
@@ -38,6 +40,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
     quarantineMs: c.QUARANTINE_MS,
     drainMs: c.FETCH_DEADLINE_MS + SETTLE_MS,
     archiveDir: c.ARCHIVE_DIR || undefined,
+    pageSink: c.PAGE_SINK,
     port: c.PORT,
   }
 }
@@ -52,20 +55,6 @@ export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] 
     `no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (${only}); ` +
       'set DECORUM_CONTACT=https://… or an e-mail address to visit others',
   ]
-}
-
-/** Settings that must be the same in all processes of a fleet; two commands that differ in them cannot work on one Redis. */
-export function sharedSettings(env: NodeJS.ProcessEnv, settings: CliSettings): Record<string, string> {
-  const { agents, allowAddresses, partitions, leaseMs, quarantineMs } = settings
-  return {
-    'DECORUM_AGENTS, DECORUM_CONTACT, DEFAULT_DELAY_MS or MAX_DELAY_MS': JSON.stringify(agents.list),
-    DECORUM_ALLOW_ADDRESSES: allowAddresses,
-    DECORUM_ALLOW_PORTS: env.DECORUM_ALLOW_PORTS ?? '',
-    DECORUM_PARTITIONS: String(partitions),
-    PACE_GROUPS: env.PACE_GROUPS ?? '',
-    LEASE_MS: String(leaseMs),
-    QUARANTINE_MS: String(quarantineMs),
-  }
 }
 
 /** Where an embedded Redis keeps its data unless told otherwise: one place per user, so one fleet knows every site. */

@@ -2,49 +2,39 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeGroup, type RedisLink } from '@decorum/ledger'
-import type { Candidate } from '@decorum/protocol'
+import { forgetReader, makeGroup, type RedisLink } from '@decorum/ledger'
+import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
 import { Acknowledger } from './acknowledge.ts'
 import { connectTo, within } from './connection.ts'
+import { readDeliveryId } from './delivery-id.ts'
 import { Intake } from './enqueue.ts'
 import { FrontierUnavailableError } from './errors.ts'
+import { Held } from './held.ts'
 import { merged } from './merged.ts'
 import {
+  checkAcknowledgeOptions,
   checkCandidates,
+  checkCrawl,
   checkFrontierOptions,
   checkGroup,
   checkOutcomesOptions,
-  type FrontierOptions,
 } from './options.ts'
-import { type Delivery, OutcomeReader, type OutcomesOptions } from './outcomes.ts'
+import { OutcomeReader } from './outcomes.ts'
 import { LOOK_AGAIN_MS, Partitions } from './partitions.ts'
-
-export type Frontier = {
-  /** hash tag of each partition, in order, as far as is known: before a fleet first starts there is one */
-  readonly tags: readonly string[]
-  /**
-   * Stores candidates for the fleet; resolves when Redis has them all. Candidates with an `id` may be sent again: while
-   * one is stored, the second is absorbed.
-   * @throws FrontierUnavailableError when Redis is away: some may be stored
-   * @throws TypeError for what is no array or iterable, or a candidate that JSON cannot carry; anything else is judged by the gateway and, if wrong,
-   *   becomes an `invalid` outcome
-   */
-  enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }>
-  /**
-   * What became of candidates; endless unless `wait: false`. Ends by close(), or by leaving the loop; until then this reader
-   * sends heartbeats, however slow the loop is, and keeps the outcomes it was given.
-   * @throws TypeError for options that are wrong
-   */
-  outcomes(options: OutcomesOptions): AsyncGenerator<Delivery, void, undefined>
-  /** Forgets a group for good. A group that is no longer read keeps every outcome stored. */
-  removeGroup(group: string): Promise<void>
-  /** Ends every loop over outcomes and closes the connections. */
-  close(): Promise<void>
-}
+import { heldBy, sayAlive } from './stream-group.ts'
+import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
 
 const CALL_MS = 5_000
 /** A reader whose Redis does not answer tries again after this. */
 const AGAIN_MS = 500
+/** A loop that waits for acknowledgements asks Redis this often: they may come through another process. */
+const LOOK_FOR_ACKS_MS = 1_000
+/** What a consumer may have been given beyond what it was handed, in one stream. */
+const GIVEN_AHEAD = 1_000
+/** Ids in one XACK. */
+const ACKS_AT_ONCE = 500
+
+type Reading = Required<Omit<OutcomesOptions, 'signal'>>
 
 /**
  * @throws TypeError for options that are wrong
@@ -53,37 +43,64 @@ const AGAIN_MS = 500
  */
 export async function openFrontier(options: FrontierOptions): Promise<Frontier> {
   checkFrontierOptions(options)
-  const redis = await connectTo(options.redis)
+  return openWith(options)
+}
+
+/** @param patience  tests only: when a reader counts as dead */
+export async function openWith(options: FrontierOptions, patience?: Patience): Promise<Frontier> {
+  const redis = await connectTo(options.redis as string | RedisLink)
   try {
-    return frontierOn(redis, await Partitions.read(redis, options.partitions), options.patienceMs ?? 0)
+    return frontierOn(redis, await Partitions.read(redis, options.partitions), options, patience)
   } catch (error) {
     redis.disconnect()
     throw error
   }
 }
 
-function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number): Frontier {
+function frontierOn(
+  redis: RedisLink,
+  partitions: Partitions,
+  { patienceMs = 0, content = {} }: FrontierOptions,
+  patience: Patience | undefined,
+): Frontier {
   const intake = new Intake(redis, partitions, patienceMs)
   const acks = new Acknowledger(redis)
   const closing = new AbortController()
   let closed: Promise<void> | undefined
 
-  async function* outcomes(options: Required<OutcomesOptions>): AsyncGenerator<Delivery, void, undefined> {
-    const held = new Set<string>()
+  /** what each loop has handed out */
+  const loops = new Set<{ group: string; held: Held }>()
+
+  async function* outcomes(options: Reading, ended: AbortSignal): AsyncGenerator<Delivery, void, undefined> {
+    const loop = { group: options.group, held: new Held() }
+    loops.add(loop)
+    try {
+      yield* deliveries(options, loop.held, ended)
+    } finally {
+      loops.delete(loop)
+    }
+  }
+
+  async function* deliveries(
+    options: Reading,
+    held: Held,
+    ended: AbortSignal,
+  ): AsyncGenerator<Delivery, void, undefined> {
+    const { crawl, wait, max } = options
     let started = options.from === 'start'
-    for (let again = true; again && !closing.signal.aborted; ) {
+    for (let again = true; again && !ended.aborted; ) {
       // Whoever waits hears of others later. With `wait: false` a partition that is not known would be passed over.
       await partitions.look().catch((error: unknown) => {
-        if (!options.wait) throw error
+        if (!wait) throw error
       })
-      const names = partitions.streams
-      if (!started) started = await start(names, options)
+      const names = partitions.streamsOf(crawl)
+      if (!started) started = await start(names, options, ended)
       const ending = new AbortController()
-      const signal = AbortSignal.any([closing.signal, ending.signal])
+      const signal = AbortSignal.any([ended, ending.signal])
       again = false
       const watch = setInterval(() => {
         const seen = (): void => {
-          again = partitions.streams.some((name) => !names.includes(name))
+          again = partitions.streamsOf(crawl).some((name) => !names.includes(name))
           if (again) ending.abort()
         }
         partitions.look().then(seen, () => undefined)
@@ -93,8 +110,11 @@ function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number
         const parts = redis.isCluster ? names.map((name) => [name]) : [names]
         for await (const batch of merged(parts.map((part) => readPart(part, options, held, signal))))
           for (const delivery of batch) {
-            if (closing.signal.aborted) return
+            if (ended.aborted) return
             yield delivery
+            if (held.size < max) continue
+            if (!wait) return
+            await room(names, options, held, ended)
           }
       } finally {
         clearInterval(watch)
@@ -103,45 +123,94 @@ function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number
     }
   }
 
+  /** Resolves when less than `max` deliveries are not acknowledged, by whichever process. */
+  async function room(
+    streams: string[],
+    { group, consumer, max }: Reading,
+    held: Held,
+    ended: AbortSignal,
+  ): Promise<void> {
+    while (held.size >= max && !ended.aborted) {
+      await held.freed(LOOK_FOR_ACKS_MS, ended)
+      if (held.size < max || ended.aborted) return
+      for (const stream of streams) {
+        const entries = held.entriesOf(stream)
+        if (entries.length === 0) continue
+        const left = await within(CALL_MS, heldBy(redis, stream, group, consumer, max + GIVEN_AHEAD)).catch(
+          () => entries,
+        )
+        const known = new Set(left)
+        for (const entry of entries) if (!known.has(entry)) held.delete(`${stream} ${entry}`)
+      }
+    }
+  }
+
   /**
    * Decides where a group of `from: 'now'` begins, once for all partitions: which of them it has read before is seen only
    * together. Readers that find it missing later make it again from the start.
    */
-  async function start(streams: string[], { group, from, wait }: Required<OutcomesOptions>): Promise<boolean> {
+  async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
     const make = (): Promise<true> => within(CALL_MS, makeGroup(redis, streams, group, from)).then(() => true)
-    return (await untilDone(wait, closing.signal, make)) === true
+    return (await untilDone(wait, ended, make)) === true
   }
 
   async function* readPart(
     part: string[],
-    options: Required<OutcomesOptions>,
-    held: Set<string>,
+    options: Reading,
+    held: Held,
     signal: AbortSignal,
   ): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    const own = await untilDone(
-      options.wait,
-      signal,
-      () => connectTo(redis),
-      (late) => late.disconnect(),
-    )
+    // A blocking read needs a connection of its own, and ends only when that does
+    const own = options.wait
+      ? await untilDone(
+          true,
+          signal,
+          () => connectTo(redis),
+          (late) => late.disconnect(),
+        )
+      : redis
     if (own === undefined) return
-    // A blocking read ends only when its connection does.
-    const cut = (): void => own.disconnect()
+    const cut = (): void => {
+      if (own !== redis) own.disconnect()
+    }
     signal.addEventListener('abort', cut)
     try {
-      yield* new OutcomeReader({ own, shared: redis }, acks, part, options, held, signal).read()
+      const links = { own, shared: redis }
+      yield* new OutcomeReader(links, acks, part, options, held, signal, patience, content).read()
     } finally {
       signal.removeEventListener('abort', cut)
       if (!signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
     }
   }
 
+  async function acknowledge({ crawl = DEFAULT_CRAWL, group, consumer, ids }: AcknowledgeOptions): Promise<number> {
+    let count = 0
+    const byTag = Map.groupBy(
+      ids.map((id) => readDeliveryId(id) ?? { tag: '', entry: '' }),
+      ({ tag }) => tag,
+    )
+    for (const [tag, some] of byTag) {
+      const stream = outcomesKey(tag, crawl)
+      for (let at = 0; at < some.length; at += ACKS_AT_ONCE) {
+        const entries = some.slice(at, at + ACKS_AT_ONCE).map(({ entry }) => entry)
+        count += await asked('outcomes could not be acknowledged', redis.xack(stream, group, ...entries))
+        for (const loop of loops)
+          if (loop.group === group) for (const entry of entries) loop.held.delete(`${stream} ${entry}`)
+      }
+    }
+    if (consumer === undefined) return count
+    for (const stream of partitions.streamsOf(crawl))
+      await within(CALL_MS, sayAlive(redis, [stream], group, consumer)).catch(() => undefined) // the group may be away
+    return count
+  }
+
   /** A group stays where a stream's Redis did not answer: then it is said, and can be asked for again. */
-  async function removeGroup(group: string): Promise<void> {
+  async function removeGroup(group: string, crawl: string): Promise<void> {
     await partitions.look()
-    const gone = partitions.streams.map((stream) => within(CALL_MS, redis.xgroup('DESTROY', stream, group)))
+    const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
+    const gone = partitions.allTags.map((tag) => within(CALL_MS, forgetReader(redis, [tag], forgetting)))
     for (const answer of await Promise.allSettled(gone)) {
-      if (answer.status === 'fulfilled' || isMissing(answer.reason)) continue
+      if (answer.status === 'fulfilled') continue
       throw new FrontierUnavailableError(`the group '${group}' could not be removed`, answer.reason)
     }
   }
@@ -162,12 +231,19 @@ function frontierOn(redis: RedisLink, partitions: Partitions, patienceMs: number
     },
     outcomes(options) {
       checkOutcomesOptions(options)
-      const { group, consumer = newConsumer(), from = 'start', wait = true } = options
-      return outcomes({ group, consumer, from, wait })
+      const { crawl = DEFAULT_CRAWL, group, consumer = newConsumer(), from = 'start', wait = true } = options
+      const { max = Number.POSITIVE_INFINITY, signal } = options
+      const ended = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
+      return outcomes({ crawl, group, consumer, from, wait, max }, ended)
     },
-    async removeGroup(group) {
+    async acknowledge(options) {
+      checkAcknowledgeOptions(options)
+      return { count: await acknowledge(options) }
+    },
+    async removeGroup(group, crawl = DEFAULT_CRAWL) {
       checkGroup('removeGroup', group)
-      await removeGroup(group)
+      checkCrawl('removeGroup', crawl)
+      await removeGroup(group, crawl)
     },
     close() {
       closed ??= close()
@@ -202,8 +278,10 @@ async function untilDone<T>(
   return undefined
 }
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && /no such key|requires the key to exist/.test(error.message)
+const asked = <T>(what: string, work: Promise<T>): Promise<T> =>
+  within(CALL_MS, work).catch((error: unknown) => {
+    throw new FrontierUnavailableError(what, error)
+  })
 
 /** Unlike any other: two readers under one name would each be handed what the other holds. */
 const newConsumer = (): string => `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`

@@ -1,23 +1,15 @@
 /** What callers pass, checked before anything is opened or sent: callers without TypeScript can pass anything. */
 import { inspect } from 'node:util'
-import type { RedisLink } from '@decorum/ledger'
-import { MAX_PARTITIONS } from '@decorum/protocol'
-import type { OutcomesOptions } from './outcomes.ts'
-
-export type FrontierOptions = {
-  /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
-  redis: string | RedisLink
-  /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
-  partitions?: number
-  /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */
-  patienceMs?: number
-}
+import type { ContentOptions } from '@decorum/content'
+import { CrawlName, MAX_PARTITIONS } from '@decorum/protocol'
+import { readDeliveryId } from './delivery-id.ts'
+import type { AcknowledgeOptions, FrontierOptions, OutcomesOptions } from './types.ts'
 
 /** @throws TypeError that names the option, what was given, and what is right */
 export function checkFrontierOptions(options: FrontierOptions): void {
   const where = 'openFrontier'
   need(isObject(options), where, 'its argument', options, 'an object such as { redis: process.env.REDIS_URL }')
-  const { redis, partitions, patienceMs } = options
+  const { redis, partitions, patienceMs, content } = options
   // A text is checked where addresses are read, and never repeated: it may hold a password.
   const isRedis = (typeof redis === 'string' && redis !== '') || isLink(redis)
   need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, or an ioredis instance')
@@ -26,17 +18,53 @@ export function checkFrontierOptions(options: FrontierOptions): void {
   need(partitions === undefined || isCount, where, 'partitions', partitions, count)
   const isLength = typeof patienceMs === 'number' && patienceMs >= 0
   need(patienceMs === undefined || isLength, where, 'patienceMs', patienceMs, 'milliseconds from 0, or left out')
+  if (content !== undefined) checkContent(content)
+}
+
+function checkContent(content: ContentOptions): void {
+  const where = 'openFrontier'
+  need(isObject(content), where, 'content', content, 'an object such as { via, token, maxBytes }, or left out')
+  const { via, token, maxBytes } = content
+  // Neither is repeated: an address may hold a password.
+  const isVia = via === undefined || (typeof via === 'string' && /^https?:/.test(via) && URL.canParse(via))
+  need(isVia, where, 'content.via', typeof via, "the console's address, such as http://127.0.0.1:7070, or left out")
+  need(token === undefined || typeof token === 'string', where, 'content.token', typeof token, 'a text, or left out')
+  const isSize = Number.isSafeInteger(maxBytes) && Number(maxBytes) >= 1
+  need(maxBytes === undefined || isSize, where, 'content.maxBytes', maxBytes, 'a whole number from 1, or left out')
 }
 
 /** @throws TypeError that names the option, what was given, and what is right */
 export function checkOutcomesOptions(options: OutcomesOptions): void {
   const where = 'outcomes'
   need(isObject(options), where, 'its argument', options, "an object such as { group: 'crawl' }")
-  const { group, consumer, from, wait } = options
+  const { crawl, group, consumer, from, wait, max, signal } = options
   checkGroup(where, group)
+  checkCrawl(where, crawl)
   need(consumer === undefined || isName(consumer), where, 'consumer', consumer, 'a name, or left out')
   need(from === undefined || from === 'start' || from === 'now', where, 'from', from, "'start', 'now', or left out")
   need(wait === undefined || typeof wait === 'boolean', where, 'wait', wait, 'true, false, or left out')
+  const isCount = max === undefined || (Number.isSafeInteger(max) && max >= 1)
+  need(isCount, where, 'max', max, 'a whole number from 1, or left out')
+  need(signal === undefined || signal instanceof AbortSignal, where, 'signal', signal, 'an AbortSignal, or left out')
+}
+
+/** @throws TypeError that names the option, what was given, and what is right */
+export function checkAcknowledgeOptions(options: AcknowledgeOptions): void {
+  const where = 'acknowledge'
+  need(isObject(options), where, 'its argument', options, "an object such as { group: 'crawl', ids }")
+  const { crawl, group, consumer, ids } = options
+  checkGroup(where, group)
+  checkCrawl(where, crawl)
+  need(consumer === undefined || isName(consumer), where, 'consumer', consumer, 'a name, or left out')
+  need(Array.isArray(ids), where, 'ids', ids, 'an array of the ids of deliveries')
+  for (const id of ids as unknown[])
+    need(typeof id === 'string' && readDeliveryId(id) !== undefined, where, 'an id', id, 'the id of a delivery')
+}
+
+/** @throws TypeError */
+export function checkCrawl(where: string, crawl: unknown): void {
+  const isCrawl = crawl === undefined || CrawlName.safeParse(crawl).success
+  need(isCrawl, where, 'crawl', crawl, 'lower-case letters, digits and hyphens, at most 64, or left out')
 }
 
 /** @throws TypeError */

@@ -4,29 +4,14 @@
  * cannot be sure that it still counts as alive hands out nothing before Redis has said what is still its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeGroup, type RedisLink } from '@decorum/ledger'
-import type { Outcome } from '@decorum/protocol'
+import { type ContentOptions, contentOf } from '@decorum/content'
+import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger'
 import type { Acknowledger } from './acknowledge.ts'
 import { within } from './connection.ts'
+import { deliveryId } from './delivery-id.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import { claimFromDead, type Entry, entriesOf, type Reply, sayAlive, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
-
-export type OutcomesOptions = {
-  /** who reads: each group sees every outcome once and continues where it stopped */
-  group: string
-  /** a reader of that group; the same name after a restart gets its unacknowledged outcomes first. Default: a new one */
-  consumer?: string
-  /** where a new group begins: with everything still stored (default), or with what is yet to come */
-  from?: 'start' | 'now'
-  /** false: end when nothing is left to read; default: wait for more until close() */
-  wait?: boolean
-}
-
-export type Delivery = {
-  outcome: Outcome
-  /** This outcome is dealt with and need not come again. Resolves when Redis knows. */
-  ack: () => Promise<void>
-}
+import type { Delivery, OutcomesOptions, Patience } from './types.ts'
 
 /** Entries per read: enough that the round trip is small beside them. */
 const COUNT = 200
@@ -35,9 +20,7 @@ const BLOCK_MS = 5_000
 const AGAIN_MS = 500
 const CALL_MS = 5_000
 
-/** How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, and how often dead ones are looked for. */
-export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number }
-const PATIENCE: Patience = { deadAfterMs: 60_000, beatMs: 10_000, claimEveryMs: 15_000 }
+const PATIENCE: Patience = { deadAfterMs: READER_DEAD_AFTER_MS, beatMs: 10_000, claimEveryMs: 15_000 }
 
 export class OutcomeReader {
   readonly #own: RedisLink
@@ -47,10 +30,12 @@ export class OutcomeReader {
   readonly #consumer: string
   readonly #call: readonly ['GROUP', string, string, 'COUNT', number]
   readonly #wait: boolean
+  readonly #most: number
   readonly #acks: Acknowledger
   readonly #closing: AbortSignal
   readonly #held: Set<string>
   readonly #patience: Patience
+  readonly #content: ContentOptions
   /** the groups exist, and everything that was given to this consumer has been handed out */
   #sure = false
   /** when the latest command was sent that told Redis that this consumer lives */
@@ -65,10 +50,11 @@ export class OutcomeReader {
     links: { own: RedisLink; shared: RedisLink },
     acks: Acknowledger,
     streams: string[],
-    options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'>,
+    options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'> & { max?: number },
     held: Set<string>,
     closing: AbortSignal,
     patience = PATIENCE,
+    content: ContentOptions = {},
   ) {
     this.#own = links.own
     this.#shared = links.shared
@@ -76,11 +62,13 @@ export class OutcomeReader {
     this.#streams = streams
     this.#group = options.group
     this.#consumer = options.consumer
-    this.#call = ['GROUP', options.group, options.consumer, 'COUNT', COUNT]
+    this.#most = Math.min(COUNT, options.max ?? COUNT)
+    this.#call = ['GROUP', options.group, options.consumer, 'COUNT', this.#most]
     this.#wait = options.wait
     this.#held = held
     this.#closing = closing
     this.#patience = patience
+    this.#content = content
   }
 
   /**
@@ -122,18 +110,20 @@ export class OutcomeReader {
       const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
       if (outcome === undefined)
         ack().catch(() => undefined) // it is said again until Redis knows
-      else yield { outcome, ack }
+      else yield delivery({ id: deliveryId(stream, id), outcome, ack }, this.#content)
     }
   }
 
   /** What this consumer was given before and never acknowledged, as far as it is still its own. */
   async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
     // From the start: a group that is missing now was lost, or its stream is new. Where a new group begins is decided before.
-    for (const stream of this.#streams) await makeGroup(this.#own, [stream], this.#group, 'start')
+    for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
     this.#sure = true
     for (const stream of this.#streams) {
       for (let after = '0'; ; ) {
-        const page = await this.#heard(() => this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after))
+        const page = await this.#heard(() =>
+          this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after)),
+        )
         const last = page.at(-1)
         if (last === undefined) break
         yield this.#deliver(page)
@@ -148,8 +138,13 @@ export class OutcomeReader {
     return this.#heard(() =>
       this.#wait
         ? this.#own.xreadgroup(...this.#call, 'BLOCK', BLOCK_MS, 'STREAMS', ...this.#streams, ...from)
-        : this.#own.xreadgroup(...this.#call, 'STREAMS', ...this.#streams, ...from),
+        : this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', ...this.#streams, ...from)),
     )
+  }
+
+  /** Whoever waits tries again when the connection ends; whoever does not wait hears of a Redis that hangs. */
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    return this.#wait ? work : within(CALL_MS, work)
   }
 
   /** Redis counts a consumer as alive from the moment at which it asks, so the time before the call is the safe one. */
@@ -164,10 +159,12 @@ export class OutcomeReader {
     const { deadAfterMs, claimEveryMs } = this.#patience
     if (performance.now() < this.#claimAt) return []
     this.#claimAt = performance.now() + claimEveryMs
-    const claimed = await Promise.all(
-      this.#streams.map((stream) => claimFromDead(this.#own, stream, this.#group, this.#consumer, deadAfterMs)),
+    const most = Math.min(this.#most, TAKEN_OVER_AT_ONCE)
+    const claiming = this.#streams.map((stream) =>
+      claimFromDead(this.#own, stream, this.#group, this.#consumer, deadAfterMs, most),
     )
-    if (claimed.some((some) => some.length >= TAKEN_OVER_AT_ONCE)) this.#claimAt = 0
+    const claimed = await this.#inTime(Promise.all(claiming))
+    if (claimed.some((some) => some.length >= most)) this.#claimAt = 0
     return claimed.flat()
   }
 
@@ -186,4 +183,11 @@ export class OutcomeReader {
     this.#sure &&= isAlive
     return isAlive
   }
+}
+
+function delivery(one: Omit<Delivery, 'content'>, options: ContentOptions): Delivery {
+  const { outcome } = one
+  const reference = outcome.kind === 'fetched' ? outcome.archive?.ref : undefined
+  if (outcome.kind !== 'fetched' || reference === undefined) return one
+  return { ...one, content: contentOf(outcome, reference, options) }
 }

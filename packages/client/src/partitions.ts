@@ -1,6 +1,6 @@
 /** The partitions as last read: their number may be registered later, and may be changed. */
-import { checkOneServer, keysOf, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
-import { partitionTags } from '@decorum/protocol'
+import { checkOneServer, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
+import { outcomesKey, partitionTags } from '@decorum/protocol'
 import { within } from './connection.ts'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
@@ -42,9 +42,14 @@ export class Partitions {
     return this.#tags
   }
 
-  /** Where outcomes are written, or were before the number was lowered. */
-  get streams(): string[] {
-    return [...this.#tags, ...this.#retired].map((tag) => keysOf(tag).outcomes)
+  /** Those where outcomes are written, or were before the number was lowered. */
+  get allTags(): string[] {
+    return [...this.#tags, ...this.#retired]
+  }
+
+  /** The outcomes of a crawl. */
+  streamsOf(crawl: string): string[] {
+    return this.allTags.map((tag) => outcomesKey(tag, crawl))
   }
 
   /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError, which changes nothing */

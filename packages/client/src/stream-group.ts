@@ -68,8 +68,9 @@ export async function claimFromDead(
   group: string,
   me: string,
   deadAfterMs: number,
+  most = TAKEN_OVER_AT_ONCE,
 ): Promise<Entry[]> {
-  const list = await redis.eval(TAKE_OVER, 1, stream, group, me, deadAfterMs, TAKEN_OVER_AT_ONCE)
+  const list = await redis.eval(TAKE_OVER, 1, stream, group, me, deadAfterMs, most)
   return entriesOf([[stream, list as [string, string[] | null][]]])
 }
 
@@ -80,4 +81,16 @@ const BEHIND_ALL = '18446744073709551615-18446744073709551614'
 export function sayAlive(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
   const ids = streams.map(() => BEHIND_ALL)
   return redis.xreadgroup('GROUP', group, me, 'COUNT', 1, 'STREAMS', ...streams, ...ids)
+}
+
+/** Entries of one stream that a consumer was given and has not acknowledged; at most so many, the oldest. */
+export async function heldBy(
+  redis: RedisLink,
+  stream: string,
+  group: string,
+  me: string,
+  most: number,
+): Promise<string[]> {
+  const rows = (await redis.xpending(stream, group, '-', '+', most, me)) as [id: string][]
+  return rows.map(([id]) => id)
 }

@@ -108,6 +108,18 @@ type AgentVariables = {
   MAX_DELAY_MS: number
 }
 
+/** Running processes take over the delays of the agents that they know; everything else of an agent waits for their next start. */
+export function takeOverDelays(agents: Agents, next: Agents): void {
+  for (const agent of agents.list) {
+    const found = next.list.find(({ key }) => key === agent.key)
+    if (found === undefined) continue
+    const { minDelayMs, maxDelayMs, honourCrawlDelay, adaptiveDelay } = found
+    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay })
+    if (adaptiveDelay === undefined) delete agent.adaptiveDelay
+    else agent.adaptiveDelay = adaptiveDelay
+  }
+}
+
 /** @throws SettingsError when the agents cannot be read or do not hold what they should */
 export const agentsOf = (c: AgentVariables): Agents =>
   readingSettings(() =>
@@ -132,11 +144,19 @@ export function loadAgents(settings: AgentSettings, warn: (line: string) => void
   return { list, default: first, find: (name) => (name === undefined ? first : byKey.get(name.toLowerCase())) }
 }
 
-function fromText(text: string, settings: AgentSettings, warn: (line: string) => void): Agent[] {
+/**
+ * What DECORUM_AGENTS holds, member by member as it is written there, under the present names.
+ * @throws Error with a message for people when the file cannot be read or does not hold what it should
+ */
+export function agentEntries(text: string, warn: (line: string) => void = () => {}): z.output<typeof AgentsFile> {
   const json = withPresentNames(readJsonSetting('DECORUM_AGENTS', '[', text), warn)
   const parsed = AgentsFile.safeParse(json)
   if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS', MEMBERS).join('\n  '))
-  return parsed.data.map((entry) => {
+  return parsed.data
+}
+
+function fromText(text: string, settings: AgentSettings, warn: (line: string) => void): Agent[] {
+  return agentEntries(text, warn).map((entry) => {
     const minDelayMs = entry.minDelayMs ?? settings.defaultDelayMs
     const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
     if (minDelayMs > maxDelayMs)

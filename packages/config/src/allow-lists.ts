@@ -55,3 +55,9 @@ export function dnsServers(text: string): string[] {
     }
   })
 }
+
+/** Names and literals that only this machine answers to. An IPv6 literal may come with or without brackets. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)
+}

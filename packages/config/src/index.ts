@@ -1,7 +1,7 @@
 /**
  * Every setting of the fleet in one table (settings.ts), with its meaning, default and reason, who reads it and whether all
  * processes must agree on it. Start at `readSettings`: environment → values, or one message that names all that is wrong.
- * Agents and pace groups are settings too large for a line; agents.ts and pace-groups.ts read them.
+ * Agents, pace groups and permit tokens are too large for a line; agents.ts, pace-groups.ts and permit-tokens.ts read them.
  */
 export {
   type AdaptiveDelay,
@@ -11,13 +11,29 @@ export {
   agentsOf,
   loadAgents,
   PROFILES,
+  takeOverDelays,
   UNKNOWN_AGENT_WAIT_MS,
 } from './agents.ts'
-export { type AddressRange, addressRange, addressSet, dnsServers, entriesOf, portNumber } from './allow-lists.ts'
+export {
+  type AddressRange,
+  addressRange,
+  addressSet,
+  dnsServers,
+  entriesOf,
+  isLoopback,
+  portNumber,
+} from './allow-lists.ts'
+export { type Change, type Difference, differenceLine, differences, isSame, shown } from './fleet/differences.ts'
+export { checkDocument, readDocument } from './fleet/document.ts'
+export { fleetJsonSchema } from './fleet/schema.ts'
+export { contradictions, environmentOf, settled, valuesOfEnvironment } from './fleet/settle.ts'
+export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './fleet/values.ts'
 export { settingsHelp } from './help.ts'
-export { agentsJsonSchema, paceGroupsJsonSchema, settingsJsonSchema } from './json-schema.ts'
+export { agentsJsonSchema, paceGroupsJsonSchema, permitTokensJsonSchema, settingsJsonSchema } from './json-schema.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
+export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
 export { checkRelations } from './relations.ts'
 export { isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf, TABLE } from './settings.ts'
+export { type StoreSettings, storeSettings } from './store.ts'
 export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

@@ -1,7 +1,8 @@
-/** The settings, agents and pace groups as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
+/** The settings, agents, pace groups and permit tokens as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
 import { z } from 'zod'
 import { AgentsFile } from './agents.ts'
 import { PaceGroupsFile } from './pace-groups.ts'
+import { PermitTokensFile } from './permit-tokens.ts'
 import { SETTINGS } from './settings.ts'
 import type { Setting } from './table/setting.ts'
 
@@ -14,6 +15,8 @@ const print = (schema: z.ZodType, title: string): Json => ({
 
 export const agentsJsonSchema = (): Json => print(AgentsFile, 'Agents of a Decorum fleet (DECORUM_AGENTS)')
 export const paceGroupsJsonSchema = (): Json => print(PaceGroupsFile, 'Pace groups of a Decorum fleet (PACE_GROUPS)')
+export const permitTokensJsonSchema = (): Json =>
+  print(PermitTokensFile, 'Who may ask a Decorum fleet for permits (DECORUM_PERMIT_TOKENS)')
 
 /** All settings as one object: values are what the text of a variable stands for, numbers as numbers. */
 export function settingsJsonSchema(): Json {

@@ -1,7 +1,16 @@
 /** Relations between settings that must hold, whichever role reads them. */
 import { wrongSettings } from './read-settings.ts'
 
-type Related = { FETCH_DEADLINE_MS: number; LEASE_MS: number; DEFAULT_DELAY_MS: number; MAX_DELAY_MS: number }
+type Related = {
+  FETCH_DEADLINE_MS: number
+  LEASE_MS: number
+  DEFAULT_DELAY_MS: number
+  MAX_DELAY_MS: number
+  FORGET_READERS_AFTER_MS: number
+}
+
+/** A reader that is started again after a deploy is not forgotten meanwhile. */
+const LEAST_FORGET_MS = 600_000
 
 /**
  * Checks the relations between the settings that are given; a role that does not read one of two has nothing to compare.
@@ -16,6 +25,10 @@ export function checkRelations(c: Partial<Related>): void {
   if (isLess(c.MAX_DELAY_MS, c.DEFAULT_DELAY_MS))
     wrong.push(
       `DEFAULT_DELAY_MS: the floor of the delay lies under its cap, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
+    )
+  if (isLess(0, c.FORGET_READERS_AFTER_MS) && isLess(c.FORGET_READERS_AFTER_MS, LEAST_FORGET_MS))
+    wrong.push(
+      `FORGET_READERS_AFTER_MS: 0 (never) or at least ${LEAST_FORGET_MS} is needed, not ${c.FORGET_READERS_AFTER_MS}: what a forgotten reader has not read is given up`,
     )
   if (wrong.length > 0) throw wrongSettings(...wrong)
 }

@@ -8,16 +8,18 @@ import { limits } from './table/limits.ts'
 import { politeness } from './table/politeness.ts'
 import { processes } from './table/process.ts'
 import type { Role, Setting } from './table/setting.ts'
+import { store } from './table/store.ts'
 
 /** The table in the order in which the pages print it. */
 export const TABLE = {
   'Politeness: who visits, where, and how long a lane rests': politeness,
   'Limits of what Redis keeps': limits,
   'Fetching and keeping pages': fetching,
+  'Pages in an S3-compatible store': store,
   'One process': processes,
 } as const
 
-const ALL = { ...politeness, ...limits, ...fetching, ...processes }
+const ALL = { ...politeness, ...limits, ...fetching, ...store, ...processes }
 export type SettingName = keyof typeof ALL
 export const SETTINGS: { readonly [N in SettingName]: (typeof ALL)[N] } = ALL
 

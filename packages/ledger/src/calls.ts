@@ -23,14 +23,20 @@ export const ARGS = {
   start: ['leaseMs', 'aheadMs'],
   confirm: [],
   acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'heldFence', 'asker'],
+  grant: ['aheadMs'],
+  extend: ['leaseMs'],
+  claim: ['lane', 'aheadMs', 'reserveMs'],
   complete: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
   resolve: [],
+  cancel: ['lane', 'list', 'url'],
   record: [
     ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
     ...['domain', 'domainBytes', 'allBytes'],
   ],
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
+  'least-delays': ['version'],
+  stops: ['expected', 'version', 'everything', 'record'],
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],
   'view-lanes': ['order', 'skip', 'limit'],
@@ -74,12 +80,16 @@ export const URL_ITEM = item('list', 'url', 'bucket', 'number', 'mark')
 export const OUTCOME_ITEM = item('json', 'kind', 'bucket', 'number', 'mark')
 export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')
 export const CONFIRM_ITEM = item('lane', 'fence', 'version')
+export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'asker')
+export const EXTEND_ITEM = item('lane', 'fence')
 export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
 /** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
+export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
+export const STOP_ITEM = item('name', 'till')
 
 /** The beginning of a reply of reserve, with what stands in front of every reply. */
 export const REPLY = row('epoch', 'now', 'kind', 'more')
@@ -90,6 +100,12 @@ export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchU
 /** Joined by '|' in a reply of start. */
 export const START_ANSWER = row('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
+/** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */
+export const GRANTED = row('answer', 'waitMs', 'fence', 'delayMs', 'paceFence', 'paceDelayMs')
+export const GRANT_WAIT = row('answer', 'waitMs', 'gate', 'holder')
+export const EXTENDED = row('answer', 'gate')
+export const CLAIMED = row('answer', 'fence', 'notBefore', 'version')
+export const CLAIM_WAIT = row('answer', 'waitMs', 'gate')
 export const REAPED_FETCH = row('lane', 'fence', 'version', 'state')
 export const LANE_ROW = row('lane', 'pending', 'due', 'lease', 'attempts', 'heldBy', 'head', 'list')
 export const PARTITION_ROW = row('holdUntil', 'due', 'withoutLease', 'inFlight', 'unread', 'nextDue')

@@ -3,25 +3,60 @@
  * (ledger.ts); each of its functions is a verb, which is one Lua script in lua/verbs/ and one codec of the same name in verbs/ or
  * admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
+
+export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
 export {
   type Repartitioned,
   type RepartitionOptions,
   type RepartitionProgress,
   repartition,
 } from './admin/repartition.ts'
+export { sitemapsOf } from './admin/sitemaps.ts'
+export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { announceNew, checkOneServer, readTags } from './fit.ts'
+export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
 export { keysOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
+export { reachRedis } from './reach.ts'
+export {
+  type Consumer,
+  type Forgetting,
+  type Forgotten,
+  forgetReader,
+  isRead,
+  READER_DEAD_AFTER_MS,
+  READERS_SHOWN,
+  type Reader,
+  readerInTheWay,
+  readersOf,
+} from './readers.ts'
+export { withDeadline } from './scripts.ts'
 export type { LedgerOptions } from './settings.ts'
+export { readStopName } from './stops/names.ts'
+export {
+  EVERYTHING,
+  isInForce,
+  MOST_STOPS,
+  nameForPeople,
+  type Stop,
+  StopError,
+  type StopRecord,
+  stopsInForce,
+} from './stops/record.ts'
 export { thatAnswer } from './that-answer.ts'
 export type {
+  Cancelled,
+  ClaimAnswer,
   CompleteResult,
   Completion,
   Confirmation,
   Entry,
+  ExtendAnswer,
+  GrantAnswer,
+  GrantGate,
+  GrantRequest,
   HeldLane,
   LaneInOrigin,
   LaneList,
@@ -36,6 +71,7 @@ export type {
   ParkMark,
   ParkResult,
   PartitionView,
+  PendingUrl,
   Reaped,
   ReservedLane,
   ReserveRequest,
@@ -49,4 +85,4 @@ export type {
   StartRequest,
 } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
-export type { Member } from './verbs/fleet.ts'
+export type { About, Member } from './verbs/fleet.ts'

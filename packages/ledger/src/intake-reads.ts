@@ -3,10 +3,7 @@
 import { KEY, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { idSlot } from './records/entry.ts'
-import { withDeadline } from './scripts.ts'
-
-/** Ids that one pipeline asks for. */
-const BATCH = 1_000
+import { answersOf } from './scripts.ts'
 
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */
 export async function areStored(
@@ -15,19 +12,12 @@ export async function areStored(
   ids: readonly string[],
   callDeadlineMs: number,
 ): Promise<boolean[]> {
-  const found: boolean[] = []
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const pipeline = redis.pipeline()
-    for (const id of ids.slice(at, at + BATCH)) {
-      const { bucket, number } = idSlot(id)
-      pipeline.sismember(keys.ids(bucket), number)
-    }
-    for (const [error, value] of (await withDeadline(pipeline.exec(), callDeadlineMs, 'areStored')) ?? []) {
-      if (error !== null) throw error
-      found.push(value === 1)
-    }
+  const pipeline = redis.pipeline()
+  for (const id of ids) {
+    const { bucket, number } = idSlot(id)
+    pipeline.sismember(keys.ids(bucket), number)
   }
-  return found
+  return (await answersOf(pipeline, callDeadlineMs, 'areStored')).map((value) => value === 1)
 }
 
 /** BullMQ's keys of jobs that have not ended: lists and sorted sets. */
@@ -43,10 +33,6 @@ export async function waitingForIntake(
   const pipeline = redis.pipeline().xlen(outbox)
   for (const name of LISTS) pipeline.llen(`${tag}:${KEY.candidateJob}${name}`)
   for (const name of SORTED_SETS) pipeline.zcard(`${tag}:${KEY.candidateJob}${name}`)
-  let count = 0
-  for (const [error, value] of (await withDeadline(pipeline.exec(), callDeadlineMs, 'waitingForIntake')) ?? []) {
-    if (error !== null) throw error
-    count += Number(value)
-  }
-  return count
+  const counts = await answersOf(pipeline, callDeadlineMs, 'waitingForIntake')
+  return counts.reduce<number>((sum, count) => sum + Number(count), 0)
 }

@@ -39,6 +39,7 @@ export const KEY = {
   outcomes: 'outcomes',
   outbox: 'outbox',
   operations: 'operations',
+  stops: 'stops',
   counts: 'counts',
   fleet: 'fleet',
   wake: 'wake',
@@ -72,8 +73,21 @@ export const EPOCH = {
   /** number of the change of partitions that may write here; and which change is past its checks */
   change: 'change',
   moving: 'moving',
+  /** the least delays of the fleet's configuration: LEAST_DELAY */
+  leastDelays: 'leastDelays',
+  /** the emergency stops in force: lib/stops.lua */
+  stops: 'stops',
   layout: 'layout',
 } as const
+
+/**
+ * The field `leastDelays`: the version of the configuration, then of each agent its name, its least delay, the least delay that may still
+ * run from before that was raised, and when it was raised (lib/least-delay.lua).
+ */
+export const LEAST_DELAY = { pattern: ';(%S+) (%d+) (%d+) ([%d.]+)', format: ';%s %d %d %s' } as const
+
+/** In the hash `stops`: the field of the whole record, which no host can be called, and the end of a stop that has none. */
+export const STOPS = { record: ':record', never: 'never' } as const
 
 /**
  * Fields of the hash of an origin. Those of nearly all origins are stored under one letter, because Redis keeps them for a hundred
@@ -118,6 +132,9 @@ export const OPERATION = {
   value: 'value',
   till: 'until',
   reason: 'reason',
+  /** of `forget-reader`, which concerns no origin */
+  crawl: 'crawl',
+  group: 'group',
 } as const
 
 /** The lists of a lane. */
@@ -138,6 +155,7 @@ export const KIND = {
 export const GATE = {
   backOff: 'back-off',
   paused: 'paused',
+  stopped: 'stopped',
   laneBusy: 'lane-busy',
   paceGroup: 'pace-group',
   robotsInFlight: 'robots-in-flight',
@@ -246,6 +264,7 @@ export const keysOf = (tag: string) => ({
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
   operations: `${tag}:${KEY.operations}`,
+  stops: `${tag}:${KEY.stops}`,
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,
@@ -268,6 +287,8 @@ export const NEW_KEY = '{decorum:partitions}:new'
 /** The lock of a change of partitions, and how many changes have begun. */
 export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'
 export const CHANGES_KEY = '{decorum:partitions}:changes'
+/** Lives for a minute: a fetcher serves the pages that it keeps at this address (scheme, host, port). */
+export const contentKey = (base: string): string => `decorum:content:${base}`
 
 /** The mark of an outbox entry's candidate that was parked, in whichever partition its host lives. */
 export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`

@@ -1,23 +1,40 @@
 /** `openLedger`: all that the fleet shares, one function per verb, and the partitions behind it. */
 import type { Candidate } from '@decorum/protocol'
-import { hostOf, partitionOf } from '@decorum/protocol'
+import { hostOf, MINUTE, outcomesKey, partitionOf } from '@decorum/protocol'
 import { dropPending } from './admin/drop-pending.ts'
+import { type FoundPending, findInJobs, findOutcome, findPending } from './admin/find-candidate.ts'
 import { listOperations } from './admin/operate.ts'
-import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
 import { areStored, waitingForIntake } from './intake-reads.ts'
-import { EPOCH, type Keys, keysOf } from './layout.ts'
-import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
+import { contentKey, EPOCH, type Keys, keysOf, STOPS } from './layout.ts'
+import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
-import { trimOutcomes } from './outcomes.ts'
+import { oldestOutcome, trimOutcomes } from './outcomes.ts'
+import { reachRedis } from './reach.ts'
+import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from './readers.ts'
 import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
-import { type LedgerOptions, verbSettings } from './settings.ts'
+import { type LedgerOptions, type LiveLimits, verbSettings } from './settings.ts'
+import { type StopKeeper, stopKeeper } from './stops/keeper.ts'
+import {
+  EVERYTHING,
+  type Lifting,
+  type Stopping,
+  type StopRecord,
+  stopsInForce,
+  withoutStops,
+  withStops,
+} from './stops/record.ts'
 import { thatAnswer } from './that-answer.ts'
 import type {
+  Cancelled,
+  ClaimAnswer,
   CompleteResult,
   Completion,
   Confirmation,
   Entry,
+  ExtendAnswer,
+  GrantAnswer,
+  GrantRequest,
   HeldLane,
   LaneInOrigin,
   LaneList,
@@ -26,10 +43,12 @@ import type {
   Operation,
   OperationRecord,
   OriginView,
+  Outcome,
   ParkItem,
   ParkMark,
   ParkResult,
   PartitionView,
+  PendingUrl,
   Reaped,
   ReserveRequest,
   ReserveResult,
@@ -39,8 +58,10 @@ import type {
   SecondaryRequest,
   StartAnswer,
   StartRequest,
+  WantedCandidate,
 } from './types.ts'
-import { type Member, type Roll, readMember } from './verbs/fleet.ts'
+import { type Member, type Roll, readMembers } from './verbs/fleet.ts'
+import type { LeastDelay } from './verbs/least-delays.ts'
 import { DONE_MARK_MS } from './verbs/park.ts'
 import { type Verbs, verbsOf } from './verbs.ts'
 import { whyHeld } from './why-held.ts'
@@ -69,6 +90,12 @@ export type Ledger = {
   confirm(held: HeldLane[]): Promise<Confirmation>
   /** A secondary lease, at once or later. It ends by `complete` with `secondary`, or by `resolve` with `release`. */
   acquire(request: SecondaryRequest): Promise<Entry>
+  /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
+  grant(request: GrantRequest): Promise<GrantAnswer>
+  /** the leases that one permit holds in one partition last so much longer from now on, all of them or none */
+  extend(held: HeldLane[], leaseMs: number): Promise<ExtendAnswer>
+  /** reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for */
+  claim(lane: LaneRef): Promise<ClaimAnswer>
   complete(completion: Completion): Promise<CompleteResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
   record(robotsRecord: RobotsRecord): Promise<LearnResult>
@@ -86,7 +113,20 @@ export type Ledger = {
   operations(partition: number, most: number): Promise<OperationRecord[]>
   /** ends what is pending in a lane now; @returns how many URLs */
   dropBacklog(lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number>
-  /** for each candidate whether one of its id is stored: pending, or in flight */
+  /**
+   * Where a candidate is in a lane, in the order in which URLs are fetched; the same URL may be there under several ids.
+   * @param most  URLs that are looked through; by default so many that it takes Redis about a millisecond
+   */
+  findPending(lane: LaneRef, wanted: WantedCandidate, most?: number): Promise<FoundPending>
+  /** whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others */
+  findInJobs(partition: number, wanted: { id?: string; url?: string }): Promise<{ found: boolean; complete: boolean }>
+  /** its outcome, if it is among the latest of a crawl in this partition */
+  findOutcome(partition: number, crawl: string, wanted: { id?: string; url?: string }): Promise<Outcome | undefined>
+  /** the partitions in which a candidate of this id is stored; ids that a gateway has assigned are not known there */
+  storedIn(id: string): Promise<number[]>
+  /** ends a pending URL with this outcome, in one step: one that is reserved too, but none whose request may have been sent */
+  cancel(url: PendingUrl, outcome: Outcome): Promise<Cancelled>
+  /** for each candidate, of which one pipeline asks, whether one of its id is stored: pending, or in flight */
   areStored(candidates: readonly { origin: string; id: string }[]): Promise<boolean[]>
   /** jobs of candidates and targets of redirects that no gateway has stored in lanes yet, retired partitions included */
   waitingForIntake(): Promise<number>
@@ -94,6 +134,12 @@ export type Ledger = {
   outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]>
   clearOutbox(partition: number, ids: string[]): Promise<void>
   trimOutcomes(partition: number): Promise<void>
+  /** the groups that read a crawl's outcomes, those with most to read first; of the partitions that answer */
+  readers(crawl: string): Promise<Reader[]>
+  /** how many outcomes of a crawl are stored in each partition that answers: at the limit, dispatch pauses */
+  unread(crawl: string): Promise<number[]>
+  /** forgets a group and writes that down; a partition that does not answer makes it throw, and asking again is safe */
+  forgetReader(forgetting: Forgetting): Promise<Forgotten>
   /** says that this process is alive (call once a second; lifeMs 0: goodbye) and hears who else is */
   announce(member: Member, lifeMs?: number): Promise<Member[]>
   /** leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer */
@@ -110,6 +156,28 @@ export type Ledger = {
   wall(partition?: number): number
   /** every lease has ended and Redis is about to be stopped: after it is started again, no lease has to be waited for */
   announceRestart(): Promise<void>
+  /**
+   * The least delay of each agent in this version of the fleet's configuration: a lane owes no less, whoever asks. Resolves when every
+   * partition knows it. An older version changes nothing.
+   */
+  setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void>
+  /**
+   * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
+   * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
+   * @throws   StopError when that cannot be done: nothing was changed
+   */
+  stop(stopping: Stopping): Promise<{ record: StopRecord; unreached: number }>
+  lift(lifting: Lifting): Promise<{ record: StopRecord; unreached: number }>
+  /** the stops as this process knows them: as of the latest reply of a partition */
+  readonly stops: Pick<StopKeeper, 'latest' | 'why' | 'hasAddresses'>
+  /** other limits from the next call on */
+  setLimits(limits: LiveLimits): void
+  /** instant of the oldest outcome that some reader may still want, ms; undefined: there is none. Of all partitions, or it throws */
+  oldestOutcome(): Promise<number | undefined>
+  /** Announces, for the next minute, that this process serves at `base` the pages that it keeps. */
+  announceContent(base: string): Promise<void>
+  /** Whether a process has announced that. Nobody else is asked for pages, nor sent the fleet's token. */
+  keepsContent(base: string): Promise<boolean>
   isReady(): boolean
   close(): Promise<void>
 }
@@ -124,28 +192,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
   const own = typeof options.redis === 'string'
   const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
-  let refusal: Error | undefined // why a connection ended (password, host, port), which the error of `connect` does not say
-  redis.on('error', (error: Error) => {
-    refusal = error // calls have their own errors; without a listener the process would end
-  })
-  let noCluster = false
-  redis.on('node error', ({ message }: Error) => {
-    noCluster ||= message.includes('cluster support disabled')
-  })
-  try {
-    const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => {
-      throw refusal ?? error
-    })
-    await withDeadline(connecting, callDeadlineMs + 3_000, 'connect')
+  return reachRedis(redis, { callDeadlineMs, isOwn: own }, () => {
     defineVerbs(redis)
-    return await compose(redis, own, options, callDeadlineMs)
-  } catch (error) {
-    if (own) redis.disconnect()
-    if (noCluster)
-      throw new LedgerUnfitError('REDIS_URL names several servers, but they are not nodes of a cluster: name only one')
-    if (error instanceof LedgerUnfitError || error instanceof LedgerUnavailableError) throw error
-    throw new LedgerUnavailableError('open', error)
-  }
+    return compose(redis, own, options, callDeadlineMs)
+  })
 }
 
 type Partition = { redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Verbs }
@@ -164,9 +214,16 @@ async function compose(
   const known = isNew || isVirtual ? { isNew } : { holdMs }
   const tags = await registerPartitions(redis, options.partitions, known)
   const { retired } = await readTags(redis)
-  const partitions = [...tags, ...retired].map((tag): Partition => {
+  const stopsOf = (place: number) => ({
+    get version() {
+      return stops.version
+    },
+    seen: (version: number) => stops.seen(place, version),
+  })
+  const partitions = [...tags, ...retired].map((tag, place): Partition => {
     const keys = keysOf(tag)
     const scripts = scriptsOf(redis, keys, {
+      stops: place < tags.length ? stopsOf(place) : undefined,
       partitions: tags.length,
       holdMs,
       callDeadlineMs,
@@ -197,6 +254,14 @@ async function compose(
     of(partition).scripts.now() || Math.max(...partitions.map(({ scripts }) => scripts.now()))
   let subscriber: RedisLink | undefined
   const active = partitions.slice(0, tags.length)
+  const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
+  const stops = stopKeeper(
+    active.map(({ keys, verbs }) => ({
+      write: (record, expected) => verbs.stops(record, wall(), expected),
+      read: () => timed(redis.hget(keys.stops, STOPS.record), 'stops'),
+    })),
+    wall,
+  )
   const inFlight = tags.map(() => 0)
   const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
     thatAnswer(
@@ -212,6 +277,7 @@ async function compose(
   // The first calls also tell the clock and the epoch.
   const seen = await thatAnswer(active.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
+  await stops.settled() // a partition that knows no stop yet is told before this process grants anything in it
   if (seen.length < tags.length)
     warnings.push(
       `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
@@ -229,6 +295,9 @@ async function compose(
     start: (request) => of(place(request.origin)).verbs.start(request),
     confirm: (held) => of(place(held[0]?.origin ?? '')).verbs.confirm(held),
     acquire: (request) => of(place(request.lanes[0]?.origin ?? '')).verbs.acquire(request),
+    grant: (request) => of(place(request.origin)).verbs.grant(request),
+    extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
+    claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
     complete: (completion) => of(place(completion.origin)).verbs.complete(completion),
     resolve: (partition, resolutions) => of(partition).verbs.resolve(resolutions),
     record: (robotsRecord) => of(place(robotsRecord.origin)).verbs.record(robotsRecord),
@@ -241,10 +310,31 @@ async function compose(
     },
     viewOrigin: (origin, agents) => of(place(origin)).verbs['view-origin'](origin, agents),
     viewLanes: (partition, list) => of(partition).verbs['view-lanes'](list),
-    viewPartition: (partition) => of(partition).verbs['view-partition'](tags[partition] as string),
+    viewPartition: (partition) =>
+      of(partition)
+        .verbs['view-partition'](tags[partition] as string)
+        .then((view) => {
+          const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
+          return stop === undefined ? view : { ...view, stopped: stop.reason }
+        }),
     operate: (operation, agents) => of(place(operation.origin)).verbs.operate(operation, agents),
     operations: (partition, most) => listOperations(redis, of(partition).keys, most, callDeadlineMs),
     dropBacklog: (lane, by, reason, signal) => dropPending(of(place(lane.origin)), lane, by, reason, signal),
+    findPending: (lane, wanted, most) =>
+      timed(findPending(redis, of(place(lane.origin)).keys, lane, wanted, most), 'findPending'),
+    findInJobs: (partition, wanted) => timed(findInJobs(redis, of(partition).keys, wanted), 'findInJobs'),
+    findOutcome: (partition, crawl, wanted) =>
+      timed(findOutcome(redis, of(partition).keys, crawl, wanted), 'findOutcome'),
+    async storedIn(id) {
+      const found = await thatAnswer(
+        active.map(async ({ keys }, partition) => {
+          const [isStored] = await areStored(redis, keys, [id], callDeadlineMs)
+          return isStored === true ? partition : -1
+        }),
+      )
+      return found.filter((partition) => partition >= 0)
+    },
+    cancel: (url, outcome) => of(place(url.origin)).verbs.cancel(url, outcome),
     async areStored(candidates) {
       const byPartition = Map.groupBy(candidates.keys(), (at) => place(candidates[at]?.origin ?? ''))
       const found: boolean[] = []
@@ -270,6 +360,9 @@ async function compose(
     clearOutbox: async (partition, ids) =>
       void (ids.length > 0 && (await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox'))),
     trimOutcomes: (partition) => timed(trimOutcomes(redis, of(partition).keys), 'trimOutcomes'),
+    readers: (crawl) => timed(readersOf(redis, [...tags, ...retired], crawl), 'readers'),
+    unread: (crawl) => thatAnswer(tags.map((tag) => timed(redis.xlen(outcomesKey(tag, crawl)), 'unread'))),
+    forgetReader: (forgetting) => timed(forgetReader(redis, [...tags, ...retired], forgetting), 'forgetReader'),
     // Every partition hears from every process: one that lost its data learns which epoch running processes remember, and when the
     // master of one is away, the others still know which processes run.
     announce: async (member, lifeMs = MEMBER_LIFE_MS) => membersOf(await rolls({ member, lifeMs })),
@@ -287,10 +380,27 @@ async function compose(
       await timed(subscriber.subscribe(...channels.keys()), 'subscribe').catch(() => {})
     },
     now,
-    wall: (partition = 0) => now(partition) - of(partition).scripts.aheadMs(),
+    wall,
+    async oldestOutcome() {
+      const { tags, retired } = await timed(readTags(redis), 'oldestOutcome')
+      return timed(oldestOutcome(redis, [...tags, ...retired]), 'oldestOutcome')
+    },
+    announceContent: async (base) =>
+      void (await timed(redis.set(contentKey(base), '1', 'PX', MINUTE), 'announceContent')),
+    keepsContent: async (base) => (await timed(redis.exists(contentKey(base)), 'keepsContent')) === 1,
     async announceRestart() {
       for (const { keys } of partitions)
         await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, '1'), 'announceRestart')
+    },
+    async setLeastDelays(version, leastDelays) {
+      await Promise.all(active.map((partition) => partition.verbs['least-delays'](version, leastDelays)))
+    },
+    stop: (stopping) => stops.change((record, at) => withStops(record, stopping, at)),
+    lift: (lifting) => stops.change((record, at) => withoutStops(record, lifting, at)),
+    stops,
+    setLimits({ bodies, ...limits }) {
+      Object.assign(verbs, limits)
+      Object.assign(verbs.bodies, bodies)
     },
     isReady: () => redis.status === 'ready',
     async close() {
@@ -317,6 +427,5 @@ function remembering(find: (origin: string) => number): (origin: string) => numb
 
 /** The members of all partitions, each once. */
 function membersOf(rolls: Roll[]): Member[] {
-  const texts = new Set(rolls.flatMap(({ members }) => members))
-  return [...texts].map(readMember)
+  return readMembers(new Set(rolls.flatMap(({ members }) => members)))
 }

@@ -3,7 +3,7 @@ import { FIELD, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { readState, withRobotsFetch } from './records/state-text.ts'
 import { readBody } from './records/stored-body.ts'
-import { type Scripts, withDeadline } from './scripts.ts'
+import { answersOf, type Scripts, withDeadline } from './scripts.ts'
 import type { OriginView } from './types.ts'
 
 export async function bodyOf(
@@ -32,9 +32,8 @@ export async function robotsStatesOf(
   if (origins.length === 0) return []
   const pipeline = redis.pipeline()
   for (const origin of origins) pipeline.hmget(keys.origin(origin), ...STATE_FIELDS)
-  const answers = (await withDeadline(pipeline.exec(), callDeadlineMs, 'states')) ?? []
-  return answers.map(([error, value]) => {
-    if (error !== null) throw error
+  const answers = await answersOf(pipeline, callDeadlineMs, 'states')
+  return answers.map((value) => {
     const [state, version, fence, until, ends] = value as (string | null)[]
     const now = scripts.now()
     const known = readState(ends && Number(ends) <= now ? '' : (state ?? ''))

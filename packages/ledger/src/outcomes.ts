@@ -45,6 +45,16 @@ async function hasGroup(redis: RedisLink, stream: string, group: string): Promis
 }
 
 /**
+ * Instant of the oldest entry that is still stored at any of these streams, by Redis's clock, ms; undefined: there is none.
+ * @throws what Redis throws for any of them: nothing is known of a stream that does not answer
+ */
+export async function oldestOutcome(redis: RedisLink, tags: readonly string[]): Promise<number | undefined> {
+  const first = await Promise.all(tags.map((tag) => redis.xrange(keysOf(tag).outcomes, '-', '+', 'COUNT', 1)))
+  const instants = first.flat().map(([id]) => Number.parseInt(id, 10))
+  return instants.length === 0 ? undefined : Math.min(...instants)
+}
+
+/**
  * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not acknowledged.
  * Without a group nothing was read, so nothing is dropped. Groups only ever move on, so what one command saw still holds for the
  * next; a group that is made in between begins with what is still stored.

@@ -10,23 +10,28 @@ import {
   KIND,
   LAYOUT,
   LEASE,
+  LEAST_DELAY,
   LIST,
   MEMORY,
   OPERATION,
   places,
+  STOPS,
   type Verbatim,
 } from './layout.ts'
 
 type Constants = Record<string, Record<string, string | number | Verbatim>>
 
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING } = calls
-const { DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } = calls
+const { DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } =
+  calls
+const { GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM } = calls
 const parts = {
   ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING },
-  ...{ DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
+  ...{ DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
+  ...{ GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM },
 }
 const CONSTANTS: Constants = {
-  ...{ LAYOUT, KEY, EPOCH, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
+  ...{ LAYOUT, KEY, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY, STOPS },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 
@@ -37,7 +42,7 @@ function argumentsOf(verb: Verb): Record<string, number> {
 }
 
 /** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
-const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire'])
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire', 'grant', 'claim'])
 /**
  * First line of all others: what was granted must end in a full Redis too, or its requests would be made again; and an operator
  * can still see and pause. The slots of the fleet bound how much that writes beyond maxmemory.

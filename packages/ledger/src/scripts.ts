@@ -1,4 +1,5 @@
 /** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time in its reply are remembered. */
+import type { ChainableCommander } from 'ioredis'
 import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import type { Keys } from './layout.ts'
@@ -29,6 +30,8 @@ export type ScriptSettings = {
   callDeadlineMs: number
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
+  /** the emergency stops that this process knows: told when a reply comes under another version */
+  stops?: { readonly version: number; seen(version: number): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined
   /** tests only, with `nowMs`: the time that the caller can vouch for; as it comes, all of it */
@@ -70,12 +73,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
       verb,
     )
     const before = known
-    const [epoch, shift = '0'] = (answer[0] as string).split('@')
+    const [head = '', stops = '0'] = (answer[0] as string).split('#')
+    const [epoch, shift = '0'] = head.split('@')
     known = epoch as string
     ahead = Number(shift)
     const now = Number(answer[1])
     clock.seen(now, askedAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
+    if (settings.stops !== undefined && Number(stops) !== settings.stops.version) settings.stops.seen(Number(stops))
     return { now, values: answer.slice(2) }
   }
   return {
@@ -119,4 +124,13 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The answers of a pipeline in order. @throws LedgerUnavailableError · the first error that a command of it was answered with */
+export async function answersOf(pipeline: ChainableCommander, deadlineMs: number, what: string): Promise<unknown[]> {
+  const answers = (await withDeadline(pipeline.exec(), deadlineMs, what)) ?? []
+  return answers.map(([error, value]) => {
+    if (error !== null) throw error
+    return value
+  })
 }

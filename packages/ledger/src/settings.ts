@@ -44,6 +44,9 @@ export type BodyBudget = {
   beyondLifeMs: number
 }
 
+/** Limits that may change while the ledger is open. */
+export type LiveLimits = Pick<LedgerOptions, 'laneLimit' | 'outcomesLimit' | 'backOffMs' | 'bodies'>
+
 /** What the verbs need to know. */
 export type VerbSettings = {
   leaseMs: number

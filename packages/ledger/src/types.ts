@@ -1,5 +1,5 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
-import type { Candidate, Gate, Instant, Outcome, OutcomeBody } from '@decorum/protocol'
+import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { List } from './layout.ts'
 
@@ -14,6 +14,8 @@ export type Parked = {
   hops: number
   priority: 'high' | 'normal'
   meta?: Record<string, unknown>
+  /** how the request is to be made; absent: as usual */
+  request?: RequestShape
 }
 
 /** What park is given: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
@@ -54,6 +56,7 @@ export type ReserveResult =
       why:
         | 'nothing-due'
         | 'startup-hold'
+        | 'stopped'
         | 'outcomes-full'
         | 'slots-full' /** ms from now; undefined: nothing is waiting */
       waitMs: number | undefined
@@ -106,7 +109,10 @@ export type StartAnswer =
       clock?: { fence: number; delayMs: number }
     }
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the reservation stands
-  | { kind: 'refused'; why: 'stale' | 'startup-hold' | 'rules-changed' | 'back-off' | 'robots-in-flight' | 'paced' } // the lane has been given back
+  | {
+      kind: 'refused' // the lane has been given back
+      why: 'stale' | 'startup-hold' | 'stopped' | 'rules-changed' | 'back-off' | 'robots-in-flight' | 'paced'
+    }
 
 /** A lease that was started, and under which nothing has been sent yet. */
 export type HeldLane = LaneRef & {
@@ -115,7 +121,7 @@ export type HeldLane = LaneRef & {
   version?: number
 }
 /** Whether a request that was started may still be sent. */
-export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'back-off' | 'rules-changed'
+export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'stopped' | 'back-off' | 'rules-changed'
 
 /**
  * A secondary lease, which none of the lane's own URLs asked for: for the hop of a robots.txt, or for a request of another lane
@@ -146,6 +152,48 @@ export type Entry =
       leaseMs: number
     }
   | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number }
+
+/** A lease that a permit asks for: a crawler that is no fetcher of the fleet sends the request. */
+export type GrantRequest = LaneRef & {
+  /** another lane of the same partition that shares this one's pace: leased with it or not at all */
+  clock?: LaneRef
+  /** of the rules that the URL was judged by */
+  version: number
+  /** delay owed afterwards if no longer one is known, ms */
+  delayMs: number
+  leaseMs: number
+  /** whose request it is for, without '|': it keeps its place in line */
+  by: LaneRef
+}
+export type GrantGate = 'startup-hold' | 'stopped' | 'paused' | 'back-off' | 'lane-busy' | 'delay' | 'pace-group'
+export type GrantAnswer =
+  | {
+      kind: 'granted'
+      /** nothing may be sent before so many ms after the reply */
+      waitMs: number
+      fence: number
+      /** delay owed afterwards, ms */
+      delayMs: number
+      clock?: { fence: number; delayMs: number }
+    }
+  | {
+      kind: 'wait' /** ms; ask again then */
+      waitMs: number
+      gate: GrantGate
+      /** what a busy lane is leased for: one of its own URLs, or a secondary lease */
+      holder?: 'url' | 'permit'
+    }
+  /** refetch: an operator wants robots.txt asked for again first */
+  | { kind: 'blocked' | 'rules-changed' | 'refetch' }
+
+/** stop: the leases last longer, but the origin or an operator wants no more requests */
+export type ExtendAnswer =
+  | { kind: 'stale' }
+  | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+
+export type ClaimAnswer =
+  | { kind: 'claimed'; fence: number; notBefore: Instant; version: number }
+  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: GrantGate | 'robots-in-flight' }
 
 /** What an answer says about the load of its origin. */
 export type SiteLoad =
@@ -229,6 +277,9 @@ export type OperationRecord = {
   value: string
   until: Instant
   reason: string
+  /** of a reader's group that was forgotten; then `origin` is '' */
+  crawl?: string
+  group?: string
 }
 
 export type LaneView = LaneRef & {
@@ -272,6 +323,8 @@ export type PartitionView = {
   tag: string
   now: Instant
   holdUntil?: Instant
+  /** everything is stopped: the reason given */
+  stopped?: string
   lanes: number
   due: number
   inFlight: number
@@ -281,5 +334,12 @@ export type PartitionView = {
   /** since the beginning: parked, absorbed, stale writes refused, outcomes by kind */
   counts: Record<string, number>
 }
+
+/** By what a candidate is looked for in a lane: one of them, or both. */
+export type WantedCandidate = { path?: string; id?: string }
+/** A URL that was found in its lane, as its list holds it, and how many of its lane come before it. */
+export type PendingUrl = LaneRef & { list: List; entry: string; place: number; parked: Parked }
+/** in-flight: its request may have been sent, so its outcome is that of the request. absent: it is not there any more */
+export type Cancelled = 'cancelled' | 'in-flight' | 'absent'
 
 export type { Gate, Outcome, OutcomeBody }

@@ -9,13 +9,18 @@ import { viewPartition } from './admin/view-partition.ts'
 import type { Verb } from './calls.ts'
 import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
+import type { StopRecord } from './stops/record.ts'
 import type {
   Completion,
+  GrantRequest,
   HeldLane,
   LaneList,
+  LaneRef,
   Operation,
+  Outcome,
   ParkItem,
   ParkMark,
+  PendingUrl,
   ReserveRequest,
   Resolution,
   RobotsFetchEnd,
@@ -25,15 +30,21 @@ import type {
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
 import { batched, MAX_ITEMS } from './verbs/batch.ts'
+import { cancel } from './verbs/cancel.ts'
+import { claim } from './verbs/claim.ts'
 import { complete } from './verbs/complete.ts'
 import { confirm } from './verbs/confirm.ts'
+import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
+import { grant } from './verbs/grant.ts'
+import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { park } from './verbs/park.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
 import { resolve } from './verbs/resolve.ts'
 import { start } from './verbs/start.ts'
+import { stops } from './verbs/stops.ts'
 
 type Codec = (...input: never[]) => Promise<unknown>
 
@@ -44,12 +55,18 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
     confirm: (held: HeldLane[]) => confirm(scripts, held),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
+    grant: batched((requests: GrantRequest[]) => grant(scripts, settings, requests), MAX_ITEMS / 2),
+    extend: (held: HeldLane[], leaseMs: number) => extend(scripts, held, leaseMs),
+    claim: (lane: LaneRef) => claim(scripts, settings, lane),
     complete: batched((completions: Completion[]) => complete(scripts, settings, completions), MAX_ITEMS / 2),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
+    cancel: (url: PendingUrl, outcome: Outcome) => cancel(scripts, url, outcome),
     record: (robotsRecord: RobotsRecord) => record(scripts, settings, robotsRecord),
     endRobotsFetch: (end: RobotsFetchEnd) => endRobotsFetch(scripts, settings, end),
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
+    'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
+    stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
     'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),
     'view-lanes': (list: LaneList) => viewLanes(scripts, list),

@@ -9,14 +9,8 @@ import { privateFolder } from './make-folder.ts'
 import { EmbeddedRedisError } from './redis-errors.ts'
 import { type RunningHere, redisRunningOn } from './redis-note.ts'
 
-/** Settings that must be the same in every process of a fleet, by name. */
-export type Shared = Record<string, string>
-
-export type FleetNote = {
-  /** data folder of its Redis */
-  dir: string
-  shared: Shared
-}
+/** Names the data folder of a fleet's Redis. */
+export type FleetNote = { dir: string }
 
 const NAME = 'fleet.json'
 
@@ -46,11 +40,10 @@ export async function underLock<T>(place: string, work: () => Promise<T>): Promi
 }
 
 /** The fleet that runs for this user now; undefined when none does, or the folder is not there. */
-export async function fleetAt(place: string): Promise<(RunningHere & { shared: Shared }) | undefined> {
+export async function fleetAt(place: string): Promise<RunningHere | undefined> {
   try {
-    const { dir, shared } = JSON.parse(await readFile(join(place, NAME), 'utf8')) as FleetNote
-    const running = await redisRunningOn(dir)
-    return running && { ...running, shared }
+    const { dir } = JSON.parse(await readFile(join(place, NAME), 'utf8')) as FleetNote
+    return await redisRunningOn(dir)
   } catch {
     return undefined
   }
@@ -63,7 +56,3 @@ export async function writeFleet(place: string, note: FleetNote): Promise<void> 
   await writeFile(draft, JSON.stringify(note), { mode: 0o600, flag: 'wx' })
   await rename(draft, join(place, NAME))
 }
-
-/** Names of the settings in which a fleet and a joining command differ. */
-export const differing = (one: Shared, other: Shared): string[] =>
-  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name])

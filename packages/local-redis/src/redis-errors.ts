@@ -21,19 +21,6 @@ export class DataFolderTakenError extends Error {
   }
 }
 
-/** The fleet that runs for this user has other settings than this command. */
-export class OtherFleetError extends Error {
-  override readonly name = 'OtherFleetError'
-  readonly code = 'OTHER_FLEET'
-  /** @param settings  the names in which they differ */
-  constructor(dataDir: string, settings: string[]) {
-    super(
-      `a fleet with other settings runs here already (its Redis on ${dataDir}); different: ${settings.join(', ')}. ` +
-        'Two would be two crawlers to every site: give the same settings, or wait until it has ended',
-    )
-  }
-}
-
 /** The embedded Redis did not start, or the settings forbid it. */
 export class EmbeddedRedisError extends Error {
   override readonly name = 'EmbeddedRedisError'

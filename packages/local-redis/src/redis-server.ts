@@ -7,9 +7,9 @@ import { announceNew, linkTo } from '@decorum/ledger'
 import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
-import { differing, fleetAt, type Shared, underLock, writeFleet } from './meeting-place.ts'
+import { fleetAt, underLock, writeFleet } from './meeting-place.ts'
 import { findRedis } from './redis-binary.ts'
-import { DataFolderTakenError, EmbeddedRedisError, OtherFleetError, RedisUrlError } from './redis-errors.ts'
+import { DataFolderTakenError, EmbeddedRedisError, RedisUrlError } from './redis-errors.ts'
 import { placeOf } from './redis-note.ts'
 import type { RunningRedis } from './running-redis.ts'
 
@@ -29,8 +29,6 @@ export type Meeting = {
   place: string
   /** when a fleet of this user runs already: use its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
-  /** settings that must be the same in all processes on this Redis */
-  shared: Shared
 }
 
 const CONNECT_MS = 5_000
@@ -38,8 +36,7 @@ const CONNECT_MS = 5_000
 /**
  * A Redis that answers: the given URL; else the one of the fleet that runs for this user; else a server from PATH, from the
  * cache folder, from the distribution's package (see `findRedis`), listening on loopback only, with a password.
- * @throws  RedisUrlError, NoRedisError, DataFolderTakenError, OtherFleetError, EmbeddedRedisError; each message can be
- *   shown as it is
+ * @throws  RedisUrlError, NoRedisError, DataFolderTakenError, EmbeddedRedisError; each message can be shown as it is
  */
 export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningRedis> {
   const { url, meeting, log } = options
@@ -60,17 +57,15 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
     return redis
   }
   if (meeting === undefined) return start()
-  const { place, shared, whenTaken } = meeting
+  const { place, whenTaken } = meeting
   return underLock(place, async () => {
     const running = await fleetAt(place)
     if (running === undefined) {
       const redis = await start()
-      await writeFleet(place, { dir: redis.dir, shared })
+      await writeFleet(place, { dir: redis.dir })
       return redis
     }
     if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, placeOf(running.url))
-    const others = differing(running.shared, shared)
-    if (others.length > 0) throw new OtherFleetError(running.dir, others)
     return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
   })
 }

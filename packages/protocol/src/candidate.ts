@@ -8,6 +8,8 @@ import { type CrawlUrl, readUrl } from './origin.ts'
 import { FIRST_NAME } from './partition.ts'
 import { printable } from './printable.ts'
 import type { InvalidReason } from './reasons.ts'
+import { REQUEST_FIELDS } from './request-fields.ts'
+import { MAX_SHAPE_BYTES, shapeOf } from './request-shape.ts'
 import { LAST_INSTANT } from './time.ts'
 
 /** Most candidates in one job. */
@@ -57,6 +59,7 @@ export const Candidate = z.strictObject({
   meta: jsonObject.optional(),
   /** How many redirects led here; a frontier that enqueues the target of a redirect again repeats it (hop-id.ts). */
   hops: z.number().int().min(0).max(10).optional(),
+  ...REQUEST_FIELDS,
 })
 export type Candidate = z.infer<typeof Candidate>
 
@@ -85,6 +88,12 @@ export function readCandidate(data: unknown): ReadCandidate {
     return refuse(data, { reason: 'meta-too-large', detail: `meta: more than ${MAX_META_BYTES} bytes` })
   const lost = lostInJson(candidate.meta)
   if (lost !== undefined) return refuse(data, { reason: 'bad-candidate', detail: `meta: ${lost}` })
+  const shape = shapeOf(candidate)
+  if (shape !== undefined && Buffer.byteLength(JSON.stringify(shape)) > MAX_SHAPE_BYTES)
+    return refuse(data, {
+      reason: 'bad-candidate',
+      detail: `headers: the request's fields take more than ${MAX_SHAPE_BYTES} bytes`,
+    })
   const at = readUrl(candidate.url)
   if ('refused' in at) return refuse(candidate, { reason: at.refused })
   return { ok: true, candidate, at }

@@ -17,6 +17,7 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
+export { CrawlName, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
 export { hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
@@ -26,6 +27,7 @@ export {
   orderUrl,
   type ReadOrder,
   type UnreadableOrder,
+  type WrittenOrder,
   writtenOrder,
 } from './order.ts'
 export {
@@ -45,6 +47,7 @@ export {
   type OutcomeAbout,
   type OutcomeBody,
   outcomeOf,
+  type PageSays,
   type RuleRef,
 } from './outcome.ts'
 export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
@@ -76,4 +79,14 @@ export {
   readRedisAddress,
   redisPlaces,
 } from './redis-address.ts'
+export { OrderedShape } from './request-fields.ts'
+export {
+  isAccepted,
+  isConditional,
+  MAX_SHAPE_BYTES,
+  type RequestShape,
+  SHAPE_FIELDS,
+  shapeOf,
+  shapeOfTarget,
+} from './request-shape.ts'
 export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

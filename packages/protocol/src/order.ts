@@ -1,6 +1,7 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 import { z } from 'zod'
 import { isRecord, jsonObject } from './json.ts'
+import { OrderedShape } from './request-fields.ts'
 
 /** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ORDERS_PER_JOB = 20
@@ -28,8 +29,12 @@ const Order = z.object({
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
   meta: jsonObject.optional(),
+  /** of a page: how the frontier wants it asked for */
+  request: OrderedShape.optional(),
 })
 export type Order = z.infer<typeof Order>
+/** An order as its job carries it: what is left out holds its default. */
+export type WrittenOrder = z.input<typeof Order>
 
 const Lane = Order.pick({ agent: true, origin: true, fence: true, id: true }).extend({
   path: z.string().catch(''),
@@ -63,9 +68,9 @@ function readOrder(data: unknown): ReadOrder {
  * scripts three times; most orders are a third shorter so.
  * @param now  Redis's clock, ms: what opened before is not worth telling
  */
-export function writtenOrder(order: Order, now: number): z.input<typeof Order> {
-  const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta } = order
-  const written: z.input<typeof Order> = { agent, origin, path, fence, version, delayMs, id }
+export function writtenOrder(order: Order, now: number): WrittenOrder {
+  const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta, request } = order
+  const written: WrittenOrder = { agent, origin, path, fence, version, delayMs, id }
   if (order.kind !== 'page') written.kind = order.kind
   if (order.notBefore > now) written.notBefore = order.notBefore
   if (order.attempt !== 1) written.attempt = order.attempt
@@ -73,6 +78,7 @@ export function writtenOrder(order: Order, now: number): z.input<typeof Order> {
   if (order.priority !== 'normal') written.priority = order.priority
   if (expiresAt !== undefined) written.expiresAt = expiresAt
   if (meta !== undefined) written.meta = meta
+  if (request !== undefined) written.request = request
   return written
 }
 

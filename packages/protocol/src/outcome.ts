@@ -3,8 +3,24 @@
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 
 export type RuleRef = { rule: string; line: number; group: string[] }
-/** Where the archive holds the exchange, in bytes; the range alone is a readable gzip member. */
-export type ArchiveRef = { file: string; offset: number; length: number }
+/**
+ * Where the archive holds the exchange, in bytes; the range alone is a readable gzip member. `ref` says the same in one line that
+ * can be resolved by itself (`openContent` of `@decorum/content`, `GET /v1/content?ref=` of fetchers and console). Only WARC
+ * archives give one; outcomes of older fetchers have none.
+ */
+export type ArchiveRef = { file: string; offset: number; length: number; ref?: string }
+
+/** What the site says about a page in its headers and, of HTML, in the head of the page. Absent: it says nothing. */
+export type PageSays = {
+  /** of X-Robots-Tag and meta robots, those for all agents and for this one: `noindex`, `nofollow`, `noarchive` …, sorted */
+  robots?: string[]
+  /** http or https, absolute, without fragment */
+  canonical?: string
+  /** a language tag in lower case */
+  language?: string
+  /** of HTML the encoding in which the page is read, otherwise what Content-Type says; in lower case */
+  charset?: string
+}
 
 export type OutcomeBody =
   | {
@@ -19,7 +35,8 @@ export type OutcomeBody =
        * Absent when it does not decode, its coding is none of gzip, deflate, br, zstd, or it grew a hundredfold
        */
       decodedBytes?: number
-      truncated: false | 'length' | 'time' | 'disconnect'
+      /** type: its Content-Type is none of the candidate's `accept`, so its body was not read */
+      truncated: false | 'length' | 'time' | 'disconnect' | 'type'
       /** `sha1:` + base32 of the body's bytes on the wire, as WARC payload digests are written */
       digest: string
       /** instant, ms since 1970 UTC, of the fetcher's clock */
@@ -27,6 +44,11 @@ export type OutcomeBody =
       ms: number
       address: string
       archive?: ArchiveRef
+      says?: PageSays
+      /** the site answered 304 to the validators of the candidate; nothing else is kept of such an answer */
+      unchanged?: true
+      /** where a redirect leads that the candidate wanted reported */
+      to?: string
       /** where the time went, ms; a phase is absent when it did not take place (kept connection, IP literal) */
       timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
       /** `http/1.1`; over TLS also its version, e.g. `TLSv1.3` */

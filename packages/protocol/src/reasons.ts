@@ -76,6 +76,10 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue fewer URLs of this origin, or give them a later `expiresAt`; fetchers do not help here.',
   },
   paused: { means: 'An operator had paused the origin.', todo: 'Resume it, then enqueue it again.' },
+  stopped: {
+    means: 'An emergency stop was in force for everything, or for its host, domain or address.',
+    todo: 'Enqueue it again once the stop has been lifted (`decorum stop list`).',
+  },
   'pace-group': {
     means: 'Other lanes of its pace group came first.',
     todo: 'As with `lane-busy`, for all hosts of the group.',
@@ -101,6 +105,10 @@ export const REFUSALS = explained({
   },
   'backlog-dropped': {
     means: 'An operator has dropped what was pending in the lane.',
+    todo: 'Nothing: it was meant so.',
+  },
+  cancelled: {
+    means: 'It was cancelled before its request was sent.',
     todo: 'Nothing: it was meant so.',
   },
 })
@@ -155,7 +163,7 @@ export const INVALID_REASONS = namesOf(INVALIDS)
 export const KINDS = explained({
   fetched: {
     means: 'An HTTP answer was received, whatever its status except 429 and 503.',
-    todo: 'Read `status`, `headers` and, where pages are kept, `archive`.',
+    todo: 'Read `status` and `headers`; where pages are kept, `archive.ref` leads to the page (docs/content.md).',
   },
   redirected: {
     means: 'The answer was a redirect. Its target is a candidate of its own, with the same `meta`.',

@@ -1,7 +1,8 @@
 /** What a robots.txt says about one URL, explained for people and as data: `robots check` and `decorum check`. Pure. */
 import type { Agent } from './agent.ts'
 import { parseRobots } from './parse.ts'
-import { type ProfileName, policies } from './policies.ts'
+import { policies } from './policies.ts'
+import type { ProfileName } from './readings.ts'
 import type { DelayExplanation, Explanation, OtherRecord, Rule, Warning } from './robots-txt.ts'
 
 export type CheckQuestion = {

@@ -1,197 +1,133 @@
 /**
- * Patterns with a wildcard, by the rarest pair of neighbouring octets in them.
+ * Rules by the rarest pair of neighbouring octets in their patterns.
  *
  * Whatever a star stands for, the literal octets of a pattern stand in the path as they stand in the pattern. So each
- * pattern is filed under one pair of them, the one that fewest patterns hold, and a path looks only into the files of the
- * pairs that it holds: of 17,000 patterns a few dozen, mostly none. A second pair is asked for before the pattern is
- * tried. Patterns that hold no pair at all (`/*a*b`) are tried always.
- *
- * The table holds four numbers of 16 bits per pattern, file by file: the rule, with FOLDER beside it; its weight; its two
- * pairs.
+ * pattern is filed under one pair of them, one that few patterns hold, and a path looks only into the files of the pairs
+ * that it holds: of 17,000 patterns a few dozen, mostly none. A second pair is asked for before the pattern is tried.
+ * Patterns that hold no pair at all (`/*a*b`) are tried always.
  */
-
-import { matchesPattern } from './match.ts'
 import type { Path } from './path.ts'
-import { folderEnd, matchesFolder, type Patterns } from './patterns.ts'
-import { type Best, beatsAtEqualWeight } from './precedence.ts'
+import type { Patterns } from './patterns.ts'
 import { sortedBy } from './sorted-by.ts'
 
 // Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
-const DOLLAR = 36
 const STAR = 42
 
-/** What is filed is the folder of the rule's `…/index.html`, not its pattern (google). */
-const FOLDER = 0x8000
-const RULE = 0x7fff
-const STRIDE = 4
+/** Numbers per rule in the table: the rule, which is an entry below 2^16 (limits.ts), and its two pairs. */
+const STRIDE = 3
 
-/** Pairs are told apart by 12 bits: rarely two share a number, and then a pattern is tried in vain. */
-const PAIRS = 4096
-const NO_PAIR = 0xffff
+/**
+ * Pairs are told apart by 12 bits: rarely two share a number, and then a pattern is tried in vain. The last number is that
+ * of patterns without a pair, and every path holds it.
+ */
+const NO_PAIR = 4096
 
 /** Which pairs the path at hand holds: those with the current stamp. Nothing is ever cleared. */
-const stamps = /* @__PURE__ */ new Uint32Array(PAIRS)
+const stamps = /* @__PURE__ */ new Uint32Array(NO_PAIR + 1)
 let stamp = 0
 /** The same as a list, each once. */
-const held = /* @__PURE__ */ new Uint16Array(PAIRS)
+const held = /* @__PURE__ */ new Uint16Array(NO_PAIR + 1)
 
-/** How many patterns hold a pair; zero between two builds. */
-const holders = /* @__PURE__ */ new Uint16Array(PAIRS)
+/** How many of the patterns so far hold a pair; zero between two builds. */
+const holders = /* @__PURE__ */ new Uint32Array(NO_PAIR)
 
 function pairOf(a: number, b: number): number {
-  return ((a << 5) ^ b) & (PAIRS - 1)
+  return ((a << 5) ^ b) & (NO_PAIR - 1)
 }
 
-export class GramIndex {
-  readonly #patterns: Patterns
-  #rules: number[] = []
-  #weights: number[] = []
-  #table: Uint16Array = NOTHING
-  /** File f: entries [files[f], files[f+1]); the last file is of those without a pair. */
-  #files: Uint16Array = NOTHING
-  #mask = 0
+export interface GramIndex {
+  /** STRIDE numbers per rule, file by file. */
+  readonly table: Uint16Array
+  /** File f: rules [files[f], files[f+1]) of the table. There are as many as a power of two, and one more of rules without a pair. */
+  readonly files: Uint16Array
+}
 
-  constructor(patterns: Patterns) {
-    this.#patterns = patterns
-  }
+function fileOf({ files }: GramIndex, pair: number): number {
+  const last = files.length - 2
+  return pair === NO_PAIR ? last : pair & (last - 1)
+}
 
-  add(rule: number, weight: number, isFolder: boolean): void {
-    this.#rules.push(isFolder ? rule | FOLDER : rule)
-    this.#weights.push(weight)
-  }
-
-  /** Files what was added. Cost: two passes over the patterns and a sort of numbers. */
-  build(): void {
-    const { octets } = this.#patterns
-    const count = this.#rules.length
-    for (let i = 0; i < count; i++) {
-      const end = this.#endOf(i)
-      for (let at = this.#startOf(i) + 1; at < end; at++) {
-        if (octets[at - 1] === STAR || octets[at] === STAR) continue
-        const pair = pairOf(octets[at - 1] as number, octets[at] as number)
-        ;(holders[pair] as number)++
-      }
-    }
-    let size = 1
-    while (size < count && size < PAIRS) size *= 2
-    this.#mask = size - 1
-    const first = new Uint16Array(count)
-    const second = new Uint16Array(count)
-    const file = new Uint16Array(count)
-    for (let i = 0; i < count; i++) {
-      this.#choosePairs(i, first, second)
-      file[i] = first[i] === NO_PAIR ? size : (first[i] as number) & this.#mask
-    }
-    holders.fill(0)
-    const order = sortedBy(file, size + 1)
-    const files = new Uint16Array(size + 2)
-    const table = new Uint16Array(count * STRIDE)
-    for (let i = 0; i < count; i++) {
-      const entry = order[i] as number
-      table[i * STRIDE] = this.#rules[entry] as number
-      table[i * STRIDE + 1] = this.#weights[entry] as number
-      table[i * STRIDE + 2] = first[entry] as number
-      table[i * STRIDE + 3] = second[entry] as number
-      files[(file[entry] as number) + 1] = i + 1
-    }
-    // A file without entries ends where the one before it does.
-    for (let f = 1; f < files.length; f++) files[f] = Math.max(files[f] as number, files[f - 1] as number)
-    this.#files = files
-    this.#table = table
-    this.#rules = []
-    this.#weights = []
-  }
-
-  /** The two pairs of an entry that fewest entries hold. */
-  #choosePairs(entry: number, first: Uint16Array, second: Uint16Array): void {
-    const { octets } = this.#patterns
-    const end = this.#endOf(entry)
-    let rarest = NO_PAIR
-    let next = NO_PAIR
+/** @param endOf  behind the octets of a rule's pattern that a path must hold */
+export function indexByPairs(
+  { octets, marks }: Patterns,
+  rules: readonly number[],
+  endOf: (rule: number) => number,
+): GramIndex {
+  const count = rules.length
+  let size = 1
+  while (size < count && size < NO_PAIR) size *= 2
+  const index = { table: new Uint16Array(count * STRIDE), files: new Uint16Array(size + 2) }
+  const { table, files } = index
+  const firsts = new Uint16Array(count)
+  const seconds = new Uint16Array(count)
+  rules.forEach((rule, i) => {
+    // Of the pairs those count that the patterns before hold least, and of equals the last: what stands further behind
+    // is more a pattern's own.
+    let first = NO_PAIR
+    let second = NO_PAIR
     let fewest = Infinity
     let nextFewest = Infinity
-    for (let at = this.#startOf(entry) + 1; at < end; at++) {
-      if (octets[at - 1] === STAR || octets[at] === STAR) continue
-      const pair = pairOf(octets[at - 1] as number, octets[at] as number)
-      const count = holders[pair] as number
-      if (count >= nextFewest || pair === rarest) continue
-      if (count < fewest) {
-        next = rarest
-        nextFewest = fewest
-        rarest = pair
-        fewest = count
-      } else {
-        next = pair
-        nextFewest = count
-      }
-    }
-    first[entry] = rarest
-    second[entry] = next
-  }
-
-  #startOf(entry: number): number {
-    return this.#patterns.marks[2 * ((this.#rules[entry] as number) & RULE)] as number
-  }
-
-  /** Behind the last literal octet: an end anchor is none. */
-  #endOf(entry: number): number {
-    const { octets, marks } = this.#patterns
-    const flagged = this.#rules[entry] as number
-    const rule = flagged & RULE
-    if ((flagged & FOLDER) !== 0) return folderEnd(this.#patterns, rule)
-    const end = marks[2 * rule + 2] as number
-    return octets[end - 1] === DOLLAR ? end - 1 : end
-  }
-
-  /** Puts the pattern that wins for this path into `best`, if one beats what is there. */
-  search(path: Path, best: Best): void {
-    if (this.#table.length === 0) return
-    const files = this.#files
-    const { octets, length } = path
-    stamp++
-    let count = 0
-    let before = octets[0] as number
-    for (let at = 1; at < length; at++) {
+    let before = STAR
+    const end = endOf(rule)
+    for (let at = marks[2 * rule] as number; at < end; at++) {
       const octet = octets[at] as number
-      const pair = pairOf(before, octet)
+      if (octet !== STAR && before !== STAR) {
+        const pair = pairOf(before, octet)
+        const patterns = (holders[pair] as number)++
+        if (pair !== first)
+          if (patterns <= fewest) {
+            second = first
+            nextFewest = fewest
+            first = pair
+            fewest = patterns
+          } else if (patterns <= nextFewest) {
+            second = pair
+            nextFewest = patterns
+          }
+      }
       before = octet
-      if (stamps[pair] === stamp) continue
-      stamps[pair] = stamp
-      held[count++] = pair
     }
-    for (let i = 0; i < count; i++) {
-      const pair = held[i] as number
-      const file = pair & this.#mask
-      const from = files[file] as number
-      const upTo = files[file + 1] as number
-      if (from !== upTo) this.#searchFile(from, upTo, pair, path, best)
-    }
-    const from = files[this.#mask + 1] as number
-    const upTo = files[this.#mask + 2] as number
-    if (from !== upTo) this.#searchFile(from, upTo, NO_PAIR, path, best)
-  }
+    firsts[i] = first
+    seconds[i] = second
+  })
+  holders.fill(0)
 
-  #searchFile(from: number, upTo: number, pair: number, path: Path, best: Best): void {
-    const table = this.#table
-    const { octets, marks } = this.#patterns
-    for (let at = from * STRIDE; at < upTo * STRIDE; at += STRIDE) {
-      const weight = table[at + 1] as number
-      if (weight < best.weight || table[at + 2] !== pair) continue // lighter, or of a pair that shares the file
-      const second = table[at + 3] as number
-      if (second !== NO_PAIR && stamps[second] !== stamp) continue
-      const flagged = table[at] as number
-      const rule = flagged & RULE
-      if (weight === best.weight && !beatsAtEqualWeight(this.#patterns, rule, best.rule)) continue
-      const start = marks[2 * rule] as number
-      const matches =
-        (flagged & FOLDER) === 0
-          ? matchesPattern(octets, start, marks[2 * rule + 2] as number, path)
-          : matchesFolder(octets, start, folderEnd(this.#patterns, rule), path)
-      if (!matches) continue
-      best.rule = rule
-      best.weight = weight
-    }
-  }
+  sortedBy(
+    firsts.map((pair) => fileOf(index, pair)),
+    size + 1,
+  ).forEach((each, i) => {
+    const first = firsts[each] as number
+    table[i * STRIDE] = rules[each] as number
+    table[i * STRIDE + 1] = first
+    table[i * STRIDE + 2] = seconds[each] as number
+    files[fileOf(index, first) + 1] = i + 1
+  })
+  // A file without rules ends where the one before it does.
+  for (let f = 1; f < files.length; f++) files[f] = Math.max(files[f] as number, files[f - 1] as number)
+  return index
 }
 
-const NOTHING = /* @__PURE__ */ new Uint16Array(0)
+/** Calls `attempt` with every rule that a path may match. */
+export function searchPairs(index: GramIndex, { octets, length }: Path, attempt: (rule: number) => void): void {
+  const { table, files } = index
+  stamps[NO_PAIR] = ++stamp
+  held[0] = NO_PAIR
+  let pairs = 1
+  let before = octets[0] as number
+  for (let at = 1; at < length; at++) {
+    const octet = octets[at] as number
+    const pair = pairOf(before, octet)
+    before = octet
+    if (stamps[pair] === stamp) continue
+    stamps[pair] = stamp
+    held[pairs++] = pair
+  }
+  for (let i = 0; i < pairs; i++) {
+    const pair = held[i] as number
+    const file = fileOf(index, pair)
+    const upTo = STRIDE * (files[file + 1] as number)
+    for (let at = STRIDE * (files[file] as number); at < upTo; at += STRIDE)
+      // Pairs may share a file.
+      if (table[at + 1] === pair && stamps[table[at + 2] as number] === stamp) attempt(table[at] as number)
+  }
+}

@@ -8,8 +8,9 @@ export type { Copy, Instant, RobotsEvent, RobotsState, UnansweredReason } from '
 export { hashesOf, step, unknownOrigin } from './origin-state.ts'
 export type { ParseOptions } from './parse.ts'
 export { parseRobots } from './parse.ts'
-export type { AnswerKind, Meaning, Policy, ProfileName } from './policies.ts'
+export type { AnswerKind, Meaning, Policy } from './policies.ts'
 export { policies } from './policies.ts'
+export type { ProfileName } from './readings.ts'
 export { parseRetryAfter } from './retry-after.ts'
 export type {
   DelayExplanation,

@@ -1,30 +1,21 @@
 /**
  * One line by the letter of google/robotstxt: comment cut, blanks trimmed, a colon or exactly two words. This is the
- * definition; the parser's short paths for lines written the usual way must not differ from it.
+ * definition; the parser's short path for lines written the usual way must not differ from it.
  */
-import { type Field, spellingAt } from './fields.ts'
-
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
-const COLON = 58
-const CR = 13
-const FF = 12
-const HASH = 35
-const LF = 10
-const NUL = 0
-const SPACE = 32
-const TAB = 9
-const VT = 11
+import { KNOWN_WHOLE, spellingAt } from './fields.ts'
+import { COLON, CR, FF, HASH, LF, NUL, SPACE, TAB, VT } from './octets.ts'
 
 /** How lines are read: by the grammar of RFC 9309, or exactly as google/robotstxt reads them. */
 export type Grammar = 'rfc9309' | 'google'
 
-/** What a line turned out to be. One object, used again for each line. */
+/** What a line turned out to be. What is not of a record stands in [nameAt, valueEnd), which is empty for an empty line. */
 export interface LineParts {
-  kind: 'empty' | 'comment' | 'no-record' | 'record'
+  /** Is it a record: a name and a value? */
+  record: boolean
   comment: boolean
   missingColon: boolean
-  /** Of a record; undefined: not a field that is known here. */
-  field: Field | undefined
+  /** Of a record, the number of its field (fields.ts); -1: not a field that is known here. */
+  field: number
   /** Is the field name spelt as it should be? */
   right: boolean
   /** Would the other grammar read this line differently? It may say so of a line that both read alike. */
@@ -35,32 +26,31 @@ export interface LineParts {
   valueEnd: number
 }
 
-export function newLineParts(): LineParts {
-  return {
-    kind: 'empty',
-    comment: false,
-    missingColon: false,
-    field: undefined,
-    right: true,
-    disputed: false,
-    nameAt: 0,
-    nameEnd: 0,
-    valueAt: 0,
-    valueEnd: 0,
-  }
+/** Used again for each line. */
+const parts: LineParts = {
+  record: false,
+  comment: false,
+  missingColon: false,
+  field: -1,
+  right: true,
+  disputed: false,
+  nameAt: 0,
+  nameEnd: 0,
+  valueAt: 0,
+  valueEnd: 0,
 }
 
 /**
  * Reads the line [start, end): `end` is its line end, or where the line limit cuts it.
  * Under 'google' a NUL ends the line as it ends a C string, and VT and FF are blanks.
+ * @returns  what it is, until the next call
  */
-export function readLine(octets: Uint8Array, start: number, end: number, grammar: Grammar, parts: LineParts): void {
+export function readLine(octets: Uint8Array, start: number, end: number, grammar: Grammar): Readonly<LineParts> {
   const google = grammar === 'google'
-  parts.comment = false
-  parts.missingColon = false
-  parts.field = undefined
+  const isTrimmed = (octet: number | undefined): boolean => isBlank(octet) || (google && (octet === VT || octet === FF))
+  parts.record = parts.comment = parts.missingColon = parts.disputed = false
   parts.right = true
-  parts.disputed = false
+  parts.field = -1
   let stop = start
   let colon = -1
   for (; stop < end; stop++) {
@@ -75,48 +65,43 @@ export function readLine(octets: Uint8Array, start: number, end: number, grammar
       if (google && octet === NUL) break
     }
   }
-  while (stop > start && isTrimmed(octets[stop - 1], google)) stop--
-  while (start < stop && isTrimmed(octets[start], google)) start++
-  parts.kind = stop > start ? 'no-record' : parts.comment ? 'comment' : 'empty'
+  while (stop > start && isTrimmed(octets[stop - 1])) stop--
+  while (start < stop && isTrimmed(octets[start])) start++
   parts.nameAt = start
-  parts.nameEnd = stop
-  parts.valueAt = stop
-  parts.valueEnd = stop
-  if (stop === start) return
+  parts.nameEnd = parts.valueAt = parts.valueEnd = stop
 
   let valueAt = colon + 1
   if (colon < 0) {
     // Only a space or a tab parts two words, also under 'google'.
     colon = start
     while (colon < stop && !isBlank(octets[colon])) colon++
-    if (colon === stop) return
     valueAt = colon
     while (isBlank(octets[valueAt])) valueAt++
-    for (let at = valueAt; at < stop; at++) if (isBlank(octets[at])) return
+    for (let at = valueAt; at < stop; at++) if (isBlank(octets[at])) return parts
+    if (colon === stop) return parts
     parts.missingColon = true
   }
   let nameEnd = colon
-  while (nameEnd > start && isTrimmed(octets[nameEnd - 1], google)) nameEnd--
-  if (nameEnd === start) return
-  while (valueAt < stop && isTrimmed(octets[valueAt], google)) valueAt++
-  parts.kind = 'record'
+  while (nameEnd > start && isTrimmed(octets[nameEnd - 1])) nameEnd--
+  if (nameEnd <= start) return parts
+  while (valueAt < stop && isTrimmed(octets[valueAt])) valueAt++
+  parts.record = true
   parts.nameEnd = nameEnd
   parts.valueAt = valueAt
   const spelling = spellingAt(octets, start)
-  if (spelling === undefined) return
+  if (spelling === undefined) return parts
   const left = nameEnd - start - spelling.octets.length
-  if (left > 0 && spelling.knownByPrefix) parts.disputed = true
-  if (left < 0 || (left > 0 && !(google && spelling.knownByPrefix))) return
-  parts.field = spelling.field
-  parts.right = spelling.right && left === 0
+  const knownByPrefix = spelling.field < KNOWN_WHOLE
+  if (left > 0 && knownByPrefix) parts.disputed = true
+  if (left === 0 || (left > 0 && google && knownByPrefix)) {
+    parts.field = spelling.field
+    parts.right = spelling.right && left === 0
+  }
+  return parts
 }
 
 export function isBlank(octet: number | undefined): boolean {
   return octet === SPACE || octet === TAB
-}
-
-function isTrimmed(octet: number | undefined, google: boolean): boolean {
-  return octet === SPACE || octet === TAB || (google && (octet === VT || octet === FF))
 }
 
 export function isLineEnd(octet: number | undefined): boolean {

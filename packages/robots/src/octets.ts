@@ -1,11 +1,17 @@
 /** Octets by name, and the two tables that reading needs. */
 
+export const NUL = 0
+export const TAB = 9
 export const LF = 10
+export const VT = 11
+export const FF = 12
 export const CR = 13
+export const SPACE = 32
 export const HASH = 35
 export const DOLLAR = 36
 export const PERCENT = 37
 export const STAR = 42
+export const SLASH = 47
 export const COLON = 58
 
 /** Value of a hexadecimal digit, -1 for any other octet. */
@@ -24,15 +30,7 @@ export function isTokenOctet(code: number): boolean {
 
 /** ALPHA, DIGIT, '-', '.', '_', '~': these mean the same encoded or not (RFC 3986 §2.3). */
 export function isUnreserved(code: number): boolean {
-  const letter = code | 32
-  return (
-    (letter >= 97 && letter <= 122) ||
-    (code >= 48 && code <= 57) ||
-    code === 45 ||
-    code === 46 ||
-    code === 95 ||
-    code === 126
-  )
+  return isTokenOctet(code) || (code >= 48 && code <= 57) || code === 46 || code === 126
 }
 
 /** The upper-case digit of 0–15. */

@@ -1,13 +1,10 @@
 /** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
-import { hexDigit, hexValue, isUnreserved, textOf } from './octets.ts'
-import type { Policy } from './policies.ts'
+import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, STAR, textOf } from './octets.ts'
+import type { Reading } from './readings.ts'
 
 // Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
-const COLON = 58
 const HASH = 35
-const PERCENT = 37
 const SLASH = 47
-const STAR = 42
 
 /**
  * A star that is meant literally, `%2A` in a pattern or `*` in a URL. This octet occurs in no UTF-8 text, so it can
@@ -73,14 +70,6 @@ const END = 0xfe
 const DOT = 46
 const BACKSLASH = 92
 
-/** 1 for the octets of a URL that are compared as they stand, whatever stands beside them, per encoding. */
-const ORDINARY = /* @__PURE__ */ tableWithout(32, [HASH, PERCENT, STAR, DOT, BACKSLASH])
-const AS_WRITTEN = /* @__PURE__ */ tableWithout(1, [HASH]) // a NUL ends it, as it ends a C string
-
-function tableWithout(first: number, special: readonly number[]): Uint8Array {
-  return Uint8Array.from({ length: 128 }, (_, code) => (code < first || special.includes(code) ? 0 : 1))
-}
-
 /** Room for the longest path that most sites have; a longer one's room is given up with the next path. */
 const USUAL_ROOM = 4_096
 
@@ -94,7 +83,7 @@ export class Path {
    * hexadecimal digits in upper case. 'as-written', as google/robotstxt: the octets of the URL, untouched.
    * Cost: one pass over the URL, and no allocation.
    */
-  read(url: string, encoding: Policy['encoding']): void {
+  read(url: string, encoding: Reading['encoding']): void {
     const start = pathStart(url)
     const end = start < 0 ? 0 : url.length
     const most = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
@@ -102,14 +91,14 @@ export class Path {
     else if (this.octets.length > USUAL_ROOM && most <= USUAL_ROOM) this.octets = new Uint8Array(USUAL_ROOM)
     const { octets } = this
     const raw = encoding === 'as-written'
-    const ordinary = raw ? AS_WRITTEN : ORDINARY
     let doubtful = !raw && start < 0 && url.includes('\\')
     octets[0] = SLASH
     let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
     for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
-      if (code < 0x80 && ordinary[code] === 1) octets[length++] = code
-      else if (code === HASH || (raw && code === 0)) break
+      if (code > DOT && code < 0x80 && code !== BACKSLASH) octets[length++] = code
+      else if (code === HASH || (raw && code === 0))
+        break // a NUL ends it, as it ends a C string
       else if (code >= 0x80) {
         // The whole character; the encoder makes U+FFFD of a lone surrogate.
         const character = String.fromCodePoint(url.codePointAt(at) as number)
@@ -118,7 +107,8 @@ export class Path {
           if (raw) octets[length++] = octet
           else length = putPercent(octets, length, octet)
         }
-      } else if (code === STAR) octets[length++] = LITERAL_STAR
+      } else if (raw) octets[length++] = code
+      else if (code === STAR) octets[length++] = LITERAL_STAR
       else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
@@ -130,9 +120,9 @@ export class Path {
           at += 2
         }
       } else {
-        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
         octets[length++] = code
-        if (code !== DOT || octets[length - 2] === SLASH) doubtful = true
+        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
+        if (code < 32 || code === BACKSLASH || (code === DOT && octets[length - 2] === SLASH)) doubtful = true
       }
     }
     this.length = length
@@ -142,12 +132,12 @@ export class Path {
       if (!isUntidy(tidy)) this.read(tidy, encoding)
     }
   }
+}
 
-  /** As it is compared, for people. */
-  toString(): string {
-    const shown = this.octets.slice(0, this.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet))
-    return textOf(shown, 0, shown.length)
-  }
+/** A path as it is compared, for people. */
+export function textOfPath(path: Path): string {
+  const shown = path.octets.slice(0, path.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet))
+  return textOf(shown, 0, shown.length)
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder()

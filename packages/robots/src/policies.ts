@@ -1,7 +1,9 @@
 /**
- * Profiles as data: how a file is read, what an answer means, how long an outage forbids, when to ask again.
+ * Profiles as data: how a file is read (readings.ts), what an answer means, how long an outage forbids, when to ask again.
  * Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `docs/spec/robots.md` §3 to §6 is the table.
  */
+
+import { type ProfileName, type Reading, readings } from './readings.ts'
 
 /**
  * What came back, in as many kinds as any policy tells apart.
@@ -27,29 +29,8 @@ export type AnswerKind =
 export type Meaning = 'obey' | 'open' | 'unreachable'
 
 /** A profile. Plain data: `{ ...policies.decorum, firstRetryMs: 5_000 }` is a policy too. */
-export interface Policy {
+export interface Policy extends Reading {
   readonly name: string
-
-  /**
-   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, and a key that begins
-   * with a known one (`disallowed:`) is taken for it.
-   */
-  readonly grammar: 'rfc9309' | 'google'
-  /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
-  readonly agentFallback: 'exact' | 'dashes'
-  /**
-   * 'unreserved': both sides decode %-encoded unreserved octets, and %2A, %24 are the literal characters (RFC 9309 §2.2.2,
-   * §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
-   */
-  readonly encoding: 'unreserved' | 'as-written'
-  /** Do trailing `*` count as octets of a pattern? google/robotstxt counts them, which decides ties. */
-  readonly trailingStarCounts: boolean
-  /** `allow: …/index.htm[l]` also opens its folder (google/robotstxt). */
-  readonly indexOpensFolder: boolean
-  /** Does the profile know crawl-delay? When false, an agent keeps it only by `honourCrawlDelay`. */
-  readonly crawlDelay: boolean
-  /** Seconds above which a crawl-delay is clamped; absent: the policy has no cap. */
-  readonly maxCrawlDelay?: number
 
   readonly answers: Readonly<Record<AnswerKind, Meaning>>
 
@@ -103,12 +84,7 @@ const answersByRfc: Record<AnswerKind, Meaning> = {
 
 const rfc9309: Policy = {
   name: 'rfc9309',
-  grammar: 'rfc9309',
-  agentFallback: 'exact',
-  encoding: 'unreserved',
-  trailingStarCounts: false,
-  indexOpensFolder: false,
-  crawlDelay: true,
+  ...readings.rfc9309,
   answers: answersByRfc,
   denyForMs: DAY,
   staleForMs: 30 * DAY,
@@ -128,11 +104,7 @@ const rfc9309: Policy = {
 const google: Policy = {
   ...rfc9309,
   name: 'google',
-  grammar: 'google',
-  encoding: 'as-written',
-  trailingStarCounts: true,
-  indexOpensFolder: true,
-  crawlDelay: false,
+  ...readings.google,
   answers: { ...answersByRfc, 'too-many-requests': 'unreachable', 'bad-redirect': 'open' },
   denyForMs: 12 * HOUR,
   withoutCopy: 'open',
@@ -142,13 +114,11 @@ const google: Policy = {
 const decorum: Policy = {
   ...rfc9309,
   name: 'decorum',
-  agentFallback: 'dashes',
+  ...readings.decorum,
   answers: { ...answersByRfc, partial: 'unreachable', 'too-many-requests': 'unreachable' },
   denyForMs: 12 * HOUR,
   afterwards: 'refuse',
 }
-
-export type ProfileName = 'decorum' | 'rfc9309' | 'google' | 'google-2022' | 'coccoc'
 
 /** The profiles by name; `decorum` is the default. */
 export const policies: Readonly<Record<ProfileName, Policy>> = {
@@ -159,8 +129,7 @@ export const policies: Readonly<Record<ProfileName, Policy>> = {
   coccoc: {
     ...rfc9309,
     name: 'coccoc',
-    agentFallback: 'dashes',
-    maxCrawlDelay: 10, // "more than 10 seconds: 10 seconds"
+    ...readings.coccoc,
     // "Any answer other than 200 OK": no restriction. No answer: the site is set aside for a while.
     answers: {
       ...answersByRfc,

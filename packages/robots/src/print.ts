@@ -1,46 +1,61 @@
 /** A file as the parser understood it, in plain records: reading it again gives the same rules. */
+import { delaySeconds } from './fields.ts'
 import {
-  type Delay,
-  nameOf,
-  type ReadRecord,
+  AGENT,
+  ALLOW,
+  blocksOf,
+  DELAY,
+  entriesOf,
+  kindOf,
+  OTHER,
   type RobotsFile,
   recordOf,
   ruleOf,
   sitemapsOf,
-  textIn,
+  textOfEntry,
 } from './robots-file.ts'
 
 export function printFile(file: RobotsFile): string {
+  const blocks = blocksOf(file)
   const head = sitemapsOf(file).map((url) => `Sitemap: ${url}`)
-  for (const record of file.records) if (record.block < 0) head.push(printRecord(file, record))
-  const parts = head.length > 0 ? [`${head.join('\n')}\n`] : []
-  for (let block = 0; block < file.blocks; block++) parts.push(printBlock(file, block))
-  return parts.join('\n')
+  head.push(...printRecords(file, 0, blocks[0]?.[0] ?? entriesOf(file)))
+  const parts = blocks.map(([first, end]) => printBlock(file, first, end))
+  return [...(head.length > 0 ? [head] : []), ...parts].map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
 
-function printBlock(file: RobotsFile, block: number): string {
-  const lines: string[] = []
-  let delay = file.delays.findIndex(({ upTo }) => upTo > (file.marks[file.startsAt + 2 * block] as number))
-  const [from, firstRule, upTo, rules] = file.marks.subarray(file.startsAt + 2 * block) as unknown as number[]
-  for (let n = from as number; n < (upTo as number); n++) {
-    lines.push(`User-agent: ${nameOf(file, n)}`)
-    // Delays are in the order of the names that they close.
-    for (; file.delays[delay]?.upTo === n + 1; delay++) {
-      const { at, end } = file.delays[delay] as Delay
-      lines.push(`Crawl-delay: ${textIn(file, at, end)}`)
+function printBlock(file: RobotsFile, first: number, end: number): string[] {
+  const agents: string[] = []
+  const rules: string[] = []
+  let delay = ''
+  const endDelay = (): void => {
+    if (delay !== '') agents.push(`Crawl-delay: ${delay}`)
+    delay = ''
+  }
+  for (let entry = first; entry < end; entry++) {
+    const kind = kindOf(file, entry)
+    const text = textOfEntry(file, entry)
+    if (kind === AGENT) {
+      endDelay()
+      agents.push(`User-agent: ${text}`)
+    } else if (kind === DELAY) {
+      // Several for the same names: the largest counts (slower, never ruder).
+      if (delay === '' || delaySeconds(text) > delaySeconds(delay)) delay = text
+    } else if (kind <= ALLOW) {
+      const { type, pattern } = ruleOf(file, entry)
+      rules.push(`${type === 'allow' ? 'Allow' : 'Disallow'}:${pattern === '' ? '' : ` ${pattern}`}`)
     }
   }
-  for (const record of file.records) if (record.block === block) lines.push(printRecord(file, record))
-  for (let rule = firstRule as number; rule < (rules as number); rule++) {
-    const { type, pattern } = ruleOf(file, rule)
-    lines.push(`${type === 'allow' ? 'Allow' : 'Disallow'}:${pattern === '' ? '' : ` ${pattern}`}`)
-  }
+  endDelay()
   // Without a rule the next user-agent line would join this group.
-  if (firstRule === rules) lines.push('Disallow:')
-  return `${lines.join('\n')}\n`
+  return [...agents, ...printRecords(file, first, end), ...(rules.length === 0 ? ['Disallow:'] : rules)]
 }
 
-function printRecord(file: RobotsFile, record: ReadRecord): string {
-  const { field, value } = recordOf(file, record)
-  return `${field}: ${value}`
+function printRecords(file: RobotsFile, from: number, end: number): string[] {
+  const lines: string[] = []
+  for (let entry = from; entry < end; entry++)
+    if (kindOf(file, entry) === OTHER) {
+      const { field, value } = recordOf(file, entry, [])
+      lines.push(`${field}: ${value}`)
+    }
+  return lines
 }

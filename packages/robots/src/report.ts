@@ -1,7 +1,7 @@
 /** What each line of a file was taken for, like google/robotstxt's reporting parser. For people; parsing does not need it. */
-import type { Field } from './fields.ts'
+import { FIELDS, type Field } from './fields.ts'
 import { MAX_LINE_OCTETS } from './limits.ts'
-import { isLineEnd, newLineParts, readLine } from './line.ts'
+import { isLineEnd, readLine } from './line.ts'
 import { textOf } from './octets.ts'
 import { type Policy, policies } from './policies.ts'
 import { load, type RobotsSource } from './source.ts'
@@ -31,7 +31,6 @@ export function reportLines(
   const loaded = load(source, false)
   const { length } = loaded
   const octets = loaded.octets.slice(0, length + 1) // the parser's own room is used again by the next parse
-  const parts = newLineParts()
   const report: LineReport[] = []
   let start = 0
   for (const mark of [0xef, 0xbb, 0xbf])
@@ -40,19 +39,20 @@ export function reportLines(
   while (start < length) {
     let end = start
     while (end < length && !isLineEnd(octets[end])) end++
-    readLine(octets, start, Math.min(end, start + MAX_LINE_OCTETS), policy.grammar, parts)
+    const parts = readLine(octets, start, Math.min(end, start + MAX_LINE_OCTETS), policy.grammar)
+    const rest = parts.valueEnd > parts.nameAt ? 'no-record' : parts.comment ? 'comment' : 'empty'
     report.push({
       line: report.length + 1,
-      kind: parts.kind,
-      ...(parts.kind === 'record'
+      kind: parts.record ? 'record' : rest,
+      ...(parts.record
         ? {
-            field: parts.field ?? 'unknown',
+            field: FIELDS[parts.field] ?? 'unknown',
             key: textOf(octets, parts.nameAt, parts.nameEnd),
             value: textOf(octets, parts.valueAt, parts.valueEnd),
           }
         : {}),
       hasComment: parts.comment,
-      isTypo: parts.kind === 'record' && !parts.right,
+      isTypo: parts.record && !parts.right,
       isMissingColon: parts.missingColon,
       isTooLong: end - start > MAX_LINE_OCTETS,
     })

@@ -1,71 +1,80 @@
 /**
- * A file as it was read: names, rules and records, before any policy looks at them.
+ * A file as it was read: its entries in their order, before any policy looks at them.
  *
  * Everything stays octets, end to end in one buffer with the numbers that part them, and becomes strings only when
  * somebody asks: a parsed file weighs little more than what its patterns weigh, and reading it makes no garbage.
  */
-import type { Grammar } from './line.ts'
+import { type Grammar, isLineEnd } from './line.ts'
 import { isTokenOctet, STAR, textOf } from './octets.ts'
 import type { Group, OtherRecord, Rule } from './robots-txt.ts'
 
-/** A crawl-delay, binding the names [from, upTo) of the file; written [at, end) of the texts. */
-export interface Delay {
-  readonly seconds: number
-  readonly line: number
-  readonly from: number
-  readonly upTo: number
-  readonly at: number
-  readonly end: number
-}
-
-/**
- * A record that is reported only: field and value are [at, nameEnd) and [valueAt, end) of the texts. `block` is the one it
- * stands in, -1 above the first.
- */
-export interface ReadRecord {
-  readonly line: number
-  readonly block: number
-  readonly at: number
-  readonly nameEnd: number
-  readonly valueAt: number
-  readonly end: number
-}
-
-/** Numbers per note. */
-export const NOTE = 5
+/** Kinds of entries; those of fields have the numbers of fields.ts. Rules are all kinds below AGENT. */
+export const ALLOW = 1
+export const AGENT = 2
+/** A URL, or lines of the source that hold nothing but sitemaps written the usual way. */
+export const SITEMAP = 3
+export const DELAY = 4
+/** The name of a record that is reported only; its value is the next entry. */
+export const OTHER = 5
+export const VALUE = 6
+/** A warning (notes.ts), and what it quotes. Its line stands above the number of the warning. */
+export const NOTE = 7
+const KIND = 7
+/** Beside AGENT: the first of a run of user-agent lines. */
+export const FIRST = 8
+export const BITS = 4
+export const NOTE_BITS = 5
 
 export interface RobotsFile {
   readonly grammar: Grammar
   /** The source, kept only when some line of it is read differently by the other grammar. */
   readonly source: Uint8Array | undefined
-  /** All patterns as written, then all names of user-agent lines as written, then the texts: pieces of the source. */
+  /** The texts of the entries, one behind the other. */
   readonly octets: Uint8Array
-  readonly textsAt: number
-  /** Rule r: octets [marks[2r], marks[2r+2]); marks[2r+1] is its line × 2, + 1 when it allows. */
+  /** Entry e: octets [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
   readonly marks: Int32Array
-  readonly rules: number
-  /** Name n: octets [marks[2r], marks[2r+2]) with r = rules + n; marks[2r+1] is its line. */
-  readonly names: number
-  /**
-   * A block is a run of user-agent lines with the rules below it. Block b: names [marks[s], marks[s+2]), rules
-   * [marks[s+1], marks[s+3]) with s = startsAt + 2b.
-   */
-  readonly startsAt: number
-  readonly blocks: number
   /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
   readonly encoded: boolean
-  readonly delays: readonly Delay[]
-  /** Sitemap i: [marks[s], marks[s+1]) of the texts, with s = sitemapsAt + 2i. */
-  readonly sitemapsAt: number
-  /** Notes, NOTE numbers each, to the end of the marks: line, kind, the octets of the texts that it is about, and `about`. */
-  readonly notesAt: number
   /** How many warnings there were; there are notes of the first of them. */
   readonly noted: number
-  readonly records: readonly ReadRecord[]
 }
 
-/** Does a name [start, end) mean this token (lower case, or '*' for everybody)? A token ends where its letters end. */
-function means(octets: Uint8Array, start: number, end: number, token: string): boolean {
+export function entriesOf({ marks }: RobotsFile): number {
+  return marks.length >> 1
+}
+
+export function kindOf({ marks }: Pick<RobotsFile, 'marks'>, entry: number): number {
+  return (marks[2 * entry + 1] as number) & KIND
+}
+
+export function lineOf({ marks }: RobotsFile, entry: number): number {
+  return (marks[2 * entry + 1] as number) >> BITS
+}
+
+export function textOfEntry({ octets, marks }: RobotsFile, entry: number): string {
+  return textOf(octets, marks[2 * entry] as number, marks[2 * entry + 2] as number)
+}
+
+/** Does an entry begin a block, which is a run of user-agent lines with all that is below them? */
+export function isFirst({ marks }: RobotsFile, entry: number): boolean {
+  return ((marks[2 * entry + 1] as number) & FIRST) !== 0
+}
+
+/** Where each block begins and ends. */
+export function blocksOf(file: RobotsFile): [first: number, end: number][] {
+  const blocks: [number, number][] = []
+  for (let entry = 0; entry < entriesOf(file); entry++) {
+    if (isFirst(file, entry)) blocks.push([entry, entry])
+    const last = blocks.at(-1)
+    if (last !== undefined) last[1] = entry + 1
+  }
+  return blocks
+}
+
+/** Does a user-agent line mean this token (lower case, or '*' for everybody)? A token ends where its letters end. */
+export function nameMeans({ octets, marks }: RobotsFile, entry: number, token: string): boolean {
+  const start = marks[2 * entry] as number
+  const end = marks[2 * entry + 2] as number
   if (token === '*') {
     const after = octets[start + 1] as number
     return octets[start] === STAR && end > start && (end === start + 1 || after === 32 || (after >= 9 && after <= 13))
@@ -80,73 +89,57 @@ function means(octets: Uint8Array, start: number, end: number, token: string): b
   return end - start === length || !isTokenOctet(octets[start + length] as number)
 }
 
-/** Does name `n` of the file mean this token? */
-export function nameMeans(file: RobotsFile, n: number, token: string): boolean {
-  const at = 2 * (file.rules + n)
-  return means(file.octets, file.marks[at] as number, file.marks[at + 2] as number, token)
-}
-
-/** The blocks that name a token, in the order of the file. */
-export function blocksOf(file: RobotsFile, token: string): number[] {
-  const found: number[] = []
-  for (let block = 0; block < file.blocks; block++) {
-    const upTo = file.marks[file.startsAt + 2 * block + 2] as number
-    for (let n = file.marks[file.startsAt + 2 * block] as number; n < upTo; n++)
-      if (nameMeans(file, n, token)) {
-        found.push(block)
-        break
-      }
+/** The user-agent lines of a block, as written. They stand above its first rule. */
+export function groupOf(file: RobotsFile, first: number): Group {
+  const agents = [textOfEntry(file, first)]
+  for (let entry = first + 1; entry < entriesOf(file) && kindOf(file, entry) > ALLOW; entry++) {
+    if (isFirst(file, entry)) break
+    if (kindOf(file, entry) === AGENT) agents.push(textOfEntry(file, entry))
   }
-  return found
-}
-
-/** The user-agent lines of a block, as written. */
-export function groupOf(file: RobotsFile, block: number): Group {
-  const from = file.marks[file.startsAt + 2 * block] as number
-  const upTo = file.marks[file.startsAt + 2 * block + 2] as number
-  const agents: string[] = []
-  for (let n = from; n < upTo; n++) agents.push(nameOf(file, n))
-  return { agents, line: file.marks[2 * (file.rules + from) + 1] as number }
-}
-
-/** The rules of a block, in the order of the file. */
-export function* rulesOf(file: RobotsFile, block: number): IterableIterator<Rule> {
-  const at = file.startsAt + 2 * block + 1
-  for (let rule = file.marks[at] as number; rule < (file.marks[at + 2] as number); rule++) yield ruleOf(file, rule)
-}
-
-export function nameOf(file: RobotsFile, n: number): string {
-  const at = 2 * (file.rules + n)
-  return textOf(file.octets, file.marks[at] as number, file.marks[at + 2] as number)
+  return { agents, line: lineOf(file, first) }
 }
 
 /** A rule, as written. */
 export function ruleOf(file: RobotsFile, rule: number): Rule {
-  const lineAndType = file.marks[2 * rule + 1] as number
   return {
-    type: (lineAndType & 1) === 1 ? 'allow' : 'disallow',
-    pattern: textOf(file.octets, file.marks[2 * rule] as number, file.marks[2 * rule + 2] as number),
-    line: lineAndType >> 1,
+    type: kindOf(file, rule) === ALLOW ? 'allow' : 'disallow',
+    pattern: textOfEntry(file, rule),
+    line: lineOf(file, rule),
   }
 }
 
-/** Octets [at, end) of the file's texts. */
-export function textIn(file: RobotsFile, at: number, end: number): string {
-  return textOf(file.octets, file.textsAt + at, file.textsAt + end)
-}
-
 export function sitemapsOf(file: RobotsFile): string[] {
+  const { octets, marks } = file
   const urls: string[] = []
-  for (let at = file.sitemapsAt; at < file.notesAt; at += 2)
-    urls.push(textIn(file, file.marks[at] as number, file.marks[at + 1] as number))
+  for (let entry = 0; entry < entriesOf(file); entry++) {
+    if (kindOf(file, entry) !== SITEMAP) continue
+    const end = marks[2 * entry + 2] as number
+    for (let at = marks[2 * entry] as number; at < end; at++) {
+      const start = at
+      while (at < end && !isLineEnd(octets[at])) at++
+      if (at > start) urls.push(textOf(octets, start, at).replace(/^[ \t]*sitemap:[ \t]*/i, ''))
+    }
+  }
   return urls
 }
 
-export function recordOf(file: RobotsFile, { line, block, at, nameEnd, valueAt, end }: ReadRecord): OtherRecord {
+/** The records that are reported only. */
+export function recordsOf(file: RobotsFile): OtherRecord[] {
+  const records: OtherRecord[] = []
+  let agents: readonly string[] = []
+  for (let entry = 0; entry < entriesOf(file); entry++) {
+    if (isFirst(file, entry)) ({ agents } = groupOf(file, entry))
+    if (kindOf(file, entry) === OTHER) records.push(recordOf(file, entry, agents))
+  }
+  return records
+}
+
+/** A name and the value behind it. */
+export function recordOf(file: RobotsFile, entry: number, agents: readonly string[]): OtherRecord {
   return {
-    field: textIn(file, at, nameEnd).toLowerCase(),
-    value: textIn(file, valueAt, end),
-    line,
-    agents: block < 0 ? [] : groupOf(file, block).agents,
+    field: textOfEntry(file, entry).toLowerCase(),
+    value: textOfEntry(file, entry + 1),
+    line: lineOf(file, entry),
+    agents,
   }
 }

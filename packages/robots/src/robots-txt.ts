@@ -113,12 +113,20 @@ export interface OriginRobots {
   explain(url: string | URL, agent: Agent): Explanation | undefined
 }
 
-/** A parsed file. Immutable to its callers; safe to keep and to share. */
-export interface RobotsTxt {
+/** What `parseRules` gives. Immutable to its callers; safe to keep and to share. */
+export interface RobotsRules {
   /** May this agent fetch this URL (absolute, or a path)? */
   isAllowed(url: string | URL, agent: Agent): boolean
   /** The same, with the rule and the group that decided. */
   decide(url: string | URL, agent: Agent): Verdict
+  /** Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. */
+  crawlDelay(agent: Agent): number | undefined
+  /** Absolute http(s) URLs, in the order of the file. */
+  readonly sitemaps: string[]
+}
+
+/** A parsed file. Immutable to its callers; safe to keep and to share. */
+export interface RobotsTxt extends RobotsRules {
   /** The same, with the losers. Slower: it looks at every rule that matches. */
   explain(url: string | URL, agent: Agent): Explanation
   /**
@@ -132,8 +140,6 @@ export interface RobotsTxt {
   rules(agent: Agent): IterableIterator<Rule>
   /** The same file for one origin (`https://host[:port]`, or any URL of it). @throws TypeError  no such URL */
   forOrigin(origin: string | URL): OriginRobots
-  /** Absolute http(s) URLs, in the order of the file. */
-  readonly sitemaps: string[]
   /** What the owner of the site should know, at most 100 and the count of the others; `kind` is a closed list. */
   readonly warnings: Warning[]
   /** Records that are reported and not acted on, at most 1,000, each with the user-agent lines above it. */

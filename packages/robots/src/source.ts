@@ -10,26 +10,25 @@ const encoder = /* @__PURE__ */ new TextEncoder()
 
 /** Used again by every parse. Behind the source stands one line end, so that no inner loop needs to look for the end. */
 let input = /* @__PURE__ */ new Uint8Array(0)
+let words = /* @__PURE__ */ new Int32Array(0)
 
 export interface Loaded {
   readonly octets: Uint8Array
+  /** The same, four at a time. */
+  readonly words: Int32Array
   readonly length: number
   /** There was more than ROBOTS_MAX_BYTES. */
   readonly cut: boolean
-  /** The same as text, when the source was given as one and each of its units is an octet. */
-  readonly text: string | undefined
 }
 
 /** Copies the source. A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`. */
 export function load(source: RobotsSource, truncated: boolean): Loaded {
   let length = 0
-  let text: string | undefined
   if (typeof source === 'string') {
     // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
-    text = source.length > ROBOTS_MAX_BYTES ? source.slice(0, ROBOTS_MAX_BYTES + 1) : source
+    const text = source.length > ROBOTS_MAX_BYTES ? source.slice(0, ROBOTS_MAX_BYTES + 1) : source
     reserve(text.length * 3)
     length = encoder.encodeInto(text, input).written
-    if (length !== text.length) text = undefined
   } else {
     const octets = octetsOfSource(source)
     length = Math.min(octets.length, ROBOTS_MAX_BYTES + 1)
@@ -43,7 +42,7 @@ export function load(source: RobotsSource, truncated: boolean): Loaded {
     while (length > 0 && !isLineEnd(input[length - 1])) length--
   }
   input[length] = LF
-  return { octets: input, length, cut, text }
+  return { octets: input, words, length, cut }
 }
 
 function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
@@ -56,6 +55,8 @@ function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
 
 /** Room for so many octets, but never for more than the limit and one character. */
 function reserve(octets: number): void {
-  const room = Math.min(octets, ROBOTS_MAX_BYTES + 4) + 32
-  if (input.length < room) input = new Uint8Array(room)
+  const room = (Math.min(octets, ROBOTS_MAX_BYTES + 4) + 32) & ~3
+  if (input.length >= room) return
+  input = new Uint8Array(room)
+  words = new Int32Array(input.buffer)
 }

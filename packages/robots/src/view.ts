@@ -1,23 +1,25 @@
-/** A file as one policy reads it: the object that callers hold. */
-import { type Agent, sameAgent, tokenInBrowserAgent, tokensOf } from './agent.ts'
-import { GroupRules } from './group-rules.ts'
+/** A file as one policy reads it: the object that callers of `parseRobots` hold. */
+import { type Agent, tokenInBrowserAgent } from './agent.ts'
+import { AgentGroups, textOfUrl } from './agent-groups.ts'
+import { contentOf } from './content.ts'
+import { allows, weightIfMatching } from './group-rules.ts'
 import { MAX_LOSERS } from './limits.ts'
-import { startPath } from './match.ts'
-import { isRobotsTxt, Path } from './path.ts'
-import { normalised, type Patterns } from './patterns.ts'
+import { textOfPath } from './path.ts'
 import type { Policy } from './policies.ts'
 import { printFile } from './print.ts'
+import { readFile } from './read-file.ts'
+import { type Reading, readings } from './readings.ts'
 import {
+  ALLOW,
   blocksOf,
-  type Delay,
   groupOf,
-  nameMeans,
+  kindOf,
+  lineOf,
   type RobotsFile,
-  recordOf,
+  recordsOf,
   ruleOf,
-  rulesOf,
   sitemapsOf,
-  textIn,
+  textOfEntry,
 } from './robots-file.ts'
 import type {
   DelayExplanation,
@@ -33,117 +35,62 @@ import type {
 } from './robots-txt.ts'
 import { warningsOf } from './warnings.ts'
 
-/** The path of the question at hand; used again for the next one, so that a verdict allocates nothing. */
-const path = /* @__PURE__ */ new Path()
-
-/** Agents whose groups a view remembers; a crawler has one or a few. */
-const MAX_REMEMBERED = 64
-
 const NONE: readonly never[] = []
 
 /** Policies that differ only in what answers mean and when to ask share a view, and with it an index. */
 function readAlike(a: Policy, b: Policy): boolean {
-  return a === b || READING.every((key) => a[key] === b[key])
-}
-
-const READING = [
-  'grammar',
-  'encoding',
-  'agentFallback',
-  'trailingStarCounts',
-  'indexOpensFolder',
-  'maxCrawlDelay',
-] as const
-
-function warnOfBrowser(userAgent: string): string {
-  return `this is a browser's User-Agent; '${tokenInBrowserAgent(userAgent)}' is taken as its product token`
-}
-
-const textOfUrl = (url: string | URL): string => (typeof url === 'string' ? url : url.href)
-
-type ReadFile = (source: Uint8Array, truncated: boolean, grammar: Policy['grammar']) => RobotsFile
-
-/** The group that an agent falls under. */
-interface Chosen {
-  /** A copy, since a caller's list may change. */
-  readonly agent: Agent
-  /** '' when there is none, not even for everybody. */
-  readonly token: string
-  readonly blocks: readonly number[]
-  readonly rules: GroupRules
+  return (Object.keys(readings.coccoc) as (keyof Reading)[]).every((key) => a[key] === b[key])
 }
 
 export class RobotsView implements RobotsTxt {
   readonly policy: Policy
-  readonly #file: RobotsFile
-  readonly #readFile: ReadFile
-  #patterns: Patterns | undefined
-  #last: Chosen | undefined
-  #remembered: readonly Chosen[] = NONE
+  readonly #groups: AgentGroups
   #others: readonly RobotsView[] = NONE
 
-  /** @param read  reads the source again, for the rare file that another policy reads differently line by line */
-  constructor(file: RobotsFile, policy: Policy, read: ReadFile) {
-    this.#file = file
+  constructor(groups: AgentGroups, policy: Policy) {
+    this.#groups = groups
     this.policy = policy
-    this.#readFile = read
   }
 
-  isAllowed(at: string | URL, agent: Agent): boolean {
-    const url = textOfUrl(at)
-    const { rules } = this.#choose(agent)
-    this.#read(url)
-    const winner = rules.winner(path)
-    return winner < 0 || rules.allows(winner) || isRobotsTxt(url)
+  isAllowed(url: string | URL, agent: Agent): boolean {
+    return this.#groups.isAllowed(url, agent)
   }
 
-  decide(at: string | URL, agent: Agent): Verdict {
-    const url = textOfUrl(at)
-    if (isRobotsTxt(url)) return { allowed: true, why: 'robots.txt' }
-    const { rules, blocks } = this.#choose(agent)
-    if (blocks.length === 0) return { allowed: true, why: 'no-group' }
-    this.#read(url)
-    const winner = rules.winner(path)
-    const deciding = winner < 0 ? rules.empty() : winner
-    if (deciding < 0) return { allowed: true, why: 'no-match', group: groupOf(this.#file, blocks[0] as number) }
-    const rule = ruleOf(this.#file, deciding)
-    return {
-      allowed: winner < 0 || rule.type === 'allow',
-      why: winner < 0 ? 'empty-rule' : 'rule',
-      rule,
-      group: groupOf(this.#file, this.#blockOf(blocks, deciding, 1)),
-    }
+  decide(url: string | URL, agent: Agent): Verdict {
+    return this.#groups.decide(url, agent)
   }
 
   explain(at: string | URL, agent: Agent): Explanation {
-    const url = textOfUrl(at)
-    const verdict = this.decide(url, agent)
-    const { rules, token } = this.#choose(agent)
-    this.#read(url)
+    const groups = this.#groups
+    const { file } = groups
+    const verdict = groups.decide(at, agent)
+    const { rules, token } = groups.choose(agent)
+    const path = groups.read(textOfUrl(at))
     const winner = rules.winner(path)
     const lost: { rule: number; weight: number }[] = []
     let winning = 0
-    rules.matching(path, (rule, weight) => {
+    rules.each((rule) => {
+      const weight = weightIfMatching(rules, rule, path)
       if (rule === winner) winning = weight
-      else lost.push({ rule, weight })
+      else if (weight > 0) lost.push({ rule, weight })
     })
     lost.sort((a, b) => b.weight - a.weight || a.rule - b.rule)
     const losers = lost.slice(0, MAX_LOSERS).map(({ rule, weight }): Loser => {
-      const tie = rules.allows(rule) === rules.allows(winner) ? 'tie-line-above-wins' : 'tie-allow-wins'
-      return { ...ruleOf(this.#file, rule), why: weight < winning ? 'shorter' : tie }
+      const tie = allows(rules, rule) === allows(rules, winner) ? 'tie-line-above-wins' : 'tie-allow-wins'
+      return { ...ruleOf(file, rule), why: weight < winning ? 'shorter' : tie }
     })
     const delay = this.explainDelay(agent)
-    const browser = (typeof agent === 'string' ? [agent] : agent).find(
-      (name) => tokenInBrowserAgent(name) !== undefined,
-    )
+    const browser = (typeof agent === 'string' ? [agent] : agent).map(tokenInBrowserAgent).find(Boolean)
     return {
       ...verdict,
-      path: path.toString(),
+      path: textOfPath(path),
       ...(token === '' ? {} : { token }),
       losers,
       losersInAll: lost.length,
       ...(delay === undefined ? {} : { crawlDelay: delay }),
-      ...(browser === undefined ? {} : { agentWarning: warnOfBrowser(browser) }),
+      ...(browser === undefined
+        ? {}
+        : { agentWarning: `this is a browser's User-Agent; '${browser}' is taken as its product token` }),
     }
   }
 
@@ -153,40 +100,31 @@ export class RobotsView implements RobotsTxt {
   }
 
   explainDelay(agent: Agent): DelayExplanation | undefined {
-    const { delays } = this.#file
-    if (delays.length === 0) return undefined
-    const { token, blocks } = this.#choose(agent)
-    let largest: Delay | undefined
-    for (const delay of delays) {
-      if (largest && largest.seconds >= delay.seconds) continue
-      for (let n = delay.from; n < delay.upTo; n++)
-        if (token !== '' && nameMeans(this.#file, n, token)) {
-          largest = delay
-          break
-        }
-    }
-    if (largest === undefined) return undefined
-    const { seconds, line, from, at, end } = largest
+    const { file } = this.#groups
+    const found = this.#groups.delayOf(agent)
+    if (found === undefined) return undefined
+    const { seconds, entry, first } = found
     const { maxCrawlDelay: cap } = this.policy
     return {
       seconds,
       clampedSeconds: cap === undefined ? seconds : Math.min(seconds, cap),
       ...(cap === undefined || seconds <= cap ? {} : { clampedBy: cap }),
-      written: textIn(this.#file, at, end),
-      line,
-      token,
-      group: groupOf(this.#file, this.#blockOf(blocks, from, 0)),
+      written: textOfEntry(file, entry),
+      line: lineOf(file, entry),
+      token: this.#groups.choose(agent).token,
+      group: groupOf(file, first),
     }
   }
 
   *groups(): IterableIterator<GroupWithRules> {
-    const file = this.#file
-    for (let block = 0; block < file.blocks; block++)
-      yield { ...groupOf(file, block), rules: Array.from(rulesOf(file, block)) }
+    const { file } = this.#groups
+    for (const [first, end] of blocksOf(file)) yield { ...groupOf(file, first), rules: [...rulesIn(file, first, end)] }
   }
 
   *rules(agent: Agent): IterableIterator<Rule> {
-    for (const block of this.#choose(agent).blocks) yield* rulesOf(this.#file, block)
+    const { ranges } = this.#groups.choose(agent)
+    for (let i = 0; i < ranges.length; i += 2)
+      yield* rulesIn(this.#groups.file, ranges[i] as number, ranges[i + 1] as number)
   }
 
   forOrigin(of: string | URL): OriginRobots {
@@ -202,81 +140,40 @@ export class RobotsView implements RobotsTxt {
   }
 
   get sitemaps(): string[] {
-    return sitemapsOf(this.#file)
+    return sitemapsOf(this.#groups.file)
   }
 
   get warnings(): Warning[] {
-    return warningsOf(this.#file)
+    return warningsOf(this.#groups.file)
   }
 
   get records(): OtherRecord[] {
-    return this.#file.records.map((record) => recordOf(this.#file, record))
+    return recordsOf(this.#groups.file)
   }
 
   under(policy: Policy): RobotsTxt {
     if (readAlike(policy, this.policy)) return this
     let view = this.#others.find((other) => readAlike(policy, other.policy))
     if (view === undefined) {
-      view = new RobotsView(this.#fileUnder(policy), policy, this.#readFile)
+      view = new RobotsView(new AgentGroups(this.#fileUnder(policy), policy), policy)
       this.#others = [...this.#others, view] // there are no more of them than ways of reading
     }
     return view
   }
 
-  /** The same file, unless some line of it is read differently. */
+  /** The same file; read again when some line of it is read differently. */
   #fileUnder({ grammar }: Policy): RobotsFile {
-    const { source } = this.#file
-    if (source === undefined || grammar === this.#file.grammar) return this.#file
+    const { file } = this.#groups
+    if (file.source === undefined || grammar === file.grammar) return file
     const other = this.#others.find((view) => view.policy.grammar === grammar)
-    return other === undefined ? this.#readFile(source, false, grammar) : other.#file
+    return other === undefined ? readFile(file.source, false, grammar, contentOf) : other.#groups.file
   }
 
   toString(): string {
-    return printFile(this.#file)
+    return printFile(this.#groups.file)
   }
+}
 
-  #read(url: string): void {
-    path.read(url, this.policy.encoding)
-    startPath()
-  }
-
-  /** The group of an agent: its own, of the most specific name that has one, or else everybody's. */
-  #choose(agent: Agent): Chosen {
-    if (this.#last !== undefined && sameAgent(this.#last.agent, agent)) return this.#last
-    let chosen = this.#remembered.find((one) => sameAgent(one.agent, agent))
-    if (chosen === undefined) {
-      chosen = this.#find(typeof agent === 'string' ? agent : [...agent])
-      this.#remembered = [...this.#remembered.slice(1 - MAX_REMEMBERED), chosen]
-    }
-    this.#last = chosen
-    return chosen
-  }
-
-  #find(agent: Agent): Chosen {
-    const file = this.#file
-    let token = ''
-    let blocks: number[] = []
-    for (const name of [...tokensOf(agent, this.policy.agentFallback), '*']) {
-      blocks = blocksOf(file, name)
-      if (blocks.length === 0) continue
-      token = name
-      break
-    }
-    // Two names that lead to the same blocks share their index.
-    for (const other of this.#remembered)
-      if (other.blocks.length === blocks.length && blocks.every((block, i) => block === other.blocks[i]))
-        return { agent, token, blocks, rules: other.rules }
-    this.#patterns ??= normalised(file, this.policy.encoding)
-    const ranges = blocks.flatMap((block) => [
-      file.marks[file.startsAt + 2 * block + 1] as number,
-      file.marks[file.startsAt + 2 * block + 3] as number,
-    ])
-    return { agent, token, blocks, rules: new GroupRules(this.#patterns, this.policy, ranges) }
-  }
-
-  /** The block that holds a name, or (offset 1) a rule: a group may be spread over several. */
-  #blockOf(blocks: readonly number[], index: number, offset: 0 | 1): number {
-    const { marks, startsAt } = this.#file
-    return blocks.find((block) => index < (marks[startsAt + 2 * block + 2 + offset] as number)) as number
-  }
+function* rulesIn(file: RobotsFile, first: number, end: number): IterableIterator<Rule> {
+  for (let entry = first; entry < end; entry++) if (kindOf(file, entry) <= ALLOW) yield ruleOf(file, entry)
 }

@@ -1,72 +1,55 @@
 /**
- * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its kind
+ * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its number
  * and a few octets of the source. Its text is made when somebody asks, since most crawlers never do.
  */
-import { bytesOf, type Field, standsAt } from './fields.ts'
+import { FIELDS, spellingAt } from './fields.ts'
+import { MAX_LINE_OCTETS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
 import { isBlank } from './line.ts'
-import { COLON, CR, HASH, LF, textOf } from './octets.ts'
-import { NOTE, type RobotsFile } from './robots-file.ts'
+import { COLON, HASH, isTokenOctet, textOf } from './octets.ts'
+import { MAX_NOTED } from './read-file.ts'
+import { entriesOf, kindOf, lineOf, NOTE, NOTE_BITS, type RobotsFile } from './robots-file.ts'
 import type { Warning, WarningKind } from './robots-txt.ts'
 
-/** A piece of a hostile line, short enough to be printed. */
-const MAX_QUOTE = 60
+/** The octets that a warning is about. */
+type Piece = Uint8Array
 
-/** Octets of the source that a note keeps: one more than is quoted, so that a quote knows that it was cut. */
-export const MAX_NOTED = MAX_QUOTE + 1
-
-/** What `about` of a note counts in, where it is no number of octets or rules. */
-export const CONTENTS = ['UTF-16', 'gzip', 'an image', 'HTML', 'text'] as const
-const FIELDS: readonly Field[] = ['user-agent', 'allow', 'disallow', 'sitemap', 'crawl-delay', 'other']
-
-export function numberOfField(field: Field): number {
-  return FIELDS.indexOf(field)
-}
-
-/** A warning: its kind, and its text of what was quoted, and of the number `about`. */
-type Text = (quoted: string, about: number, token: string) => string
-
-const TEXTS = {
-  'misspelt-field': (quoted, about) => `${quoted} is read as '${FIELDS[about]}'`,
-  'missing-colon': (_, about) => `read as '${FIELDS[about]}:'`,
-  'rule-before-group': () => 'no user-agent line above',
-  'delay-before-group': () => 'no user-agent line above',
-  'agent-without-name': (quoted) => `${quoted} is no name`,
-  'agent-with-extra': (quoted, _, token) => `of ${quoted} only ${token} counts`,
-  'unreachable-group': () => 'nobody has such a name',
-  'pattern-without-slash': (quoted) => `${quoted} has no '/' in front`,
-  'crawl-delay-unusable': (quoted) => `${quoted} is no number`,
-  'sitemap-unusable': (quoted) => `${quoted} is not http(s)`,
-  'line-too-long': (_, about) => `only ${about} octets of a line are read`,
-  'over-limit': (_, about) => `only ${about} octets are read`,
-  'too-many-rules': (_, about) => `only ${about} rules are read`,
-  'looks-like-html': () => 'this looks like HTML',
-  'not-text': (_, about) => CONTENTS[about] as string,
-} as const satisfies Partial<Record<WarningKind, Text>>
-
-/** 'no-field': the line begins with no known field name; whether it has a colon is looked up when somebody asks. */
-export type NoteKind = keyof typeof TEXTS | 'no-field'
-
-const KINDS = /* @__PURE__ */ Object.keys(TEXTS) as (keyof typeof TEXTS)[]
-const NUMBERS: ReadonlyMap<string, number> = /* @__PURE__ */ new Map(KINDS.map((kind, i) => [kind, i]))
-
-export function numberOf(kind: NoteKind): number {
-  return kind === 'no-field' ? -1 : (NUMBERS.get(kind) as number)
-}
+/**
+ * By number (notes.ts), the kind of a warning and its text. In it %q is the piece in quotes, %t its leading token in quotes,
+ * %f the field that it names.
+ */
+const TEXTS = /* @__PURE__ */ `misspelt-field %q is read as '%f'
+missing-colon read as '%f:'
+rule-before-group no user-agent line above
+delay-before-group no user-agent line above
+agent-without-name %q is no name
+agent-with-extra of %q only %t counts
+unreachable-group nobody has such a name
+pattern-without-slash %q has no '/' in front
+crawl-delay-unusable %q is no number
+sitemap-unusable %q is not http(s)
+line-too-long only ${MAX_LINE_OCTETS} octets of a line are read
+over-limit only ${ROBOTS_MAX_BYTES} octets are read
+too-many-rules only ${MAX_RULES} rules are read
+looks-like-html this looks like HTML
+not-text UTF-16
+not-text gzip
+not-text an image`.split('\n')
 
 /** The warnings of a file, with the count of those left out. */
 export function warningsOf(file: RobotsFile): Warning[] {
-  const { marks, octets, notesAt, textsAt } = file
+  const { marks, octets } = file
   const warnings: Warning[] = []
-  for (let at = notesAt; at < marks.length; at += NOTE) {
-    const [line, number, start, end, about] = marks.subarray(at) as unknown as [number, number, number, number, number]
-    const from = textsAt + start
-    const kind = KINDS[number]
-    if (kind === undefined) warnings.push(noField(line, octets, from, textsAt + end))
-    else {
-      const text: Text = TEXTS[kind]
-      const token = quote(octets, from, Math.min(textsAt + end, from + about))
-      warnings.push({ line, kind, text: text(quote(octets, from, textsAt + end), about, token) })
-    }
+  for (let entry = 0; entry < entriesOf(file); entry++) {
+    if (kindOf(file, entry) !== NOTE) continue
+    const above = lineOf(file, entry)
+    const noted = octets.subarray(marks[2 * entry], marks[2 * entry + 2])
+    const known = TEXTS[above & ((1 << NOTE_BITS) - 1)]
+    const [template, piece] = known === undefined ? noField(noted) : [known, noted]
+    const kind = template.slice(0, template.indexOf(' '))
+    const text = template
+      .slice(kind.length + 1)
+      .replace(/%./g, (of) => (of === '%f' ? fieldIn(piece) : quote(of === '%t' ? tokenIn(piece) : piece)))
+    warnings.push({ line: above >> NOTE_BITS, kind: kind as WarningKind, text })
   }
   const left = file.noted - warnings.length
   if (left > 0) warnings.push({ line: 0, kind: 'more-warnings', text: `${left} more` })
@@ -74,42 +57,41 @@ export function warningsOf(file: RobotsFile): Warning[] {
 }
 
 /** A line that begins with no known field name: an unknown record when it has a colon, else no record at all. */
-function noField(line: number, octets: Uint8Array, start: number, end: number): Warning {
-  let stop = start
-  let colon = -1
-  for (; stop < end && octets[stop] !== HASH; stop++) if (colon < 0 && octets[stop] === COLON) colon = stop
-  if (stop === end && end - start < MAX_NOTED) while (stop > start && isBlank(octets[stop - 1])) stop--
-  if (colon <= start) return { line, kind: 'not-a-record', text: `no colon in ${quote(octets, start, stop)}` }
-  while (colon > start && isBlank(octets[colon - 1])) colon--
-  return { line, kind: 'unknown-field', text: `${quote(octets, start, colon)} is not acted on` }
+function noField(piece: Piece): [template: string, piece: Piece] {
+  const hash = piece.indexOf(HASH)
+  const head = hash < 0 ? piece : piece.subarray(0, hash)
+  const colon = head.indexOf(COLON)
+  if (colon > 0) return ['unknown-field %q is not acted on', trimmed(head.subarray(0, colon))]
+  return ['not-a-record no colon in %q', head.length < MAX_NOTED && hash < 0 ? trimmed(head) : head]
+}
+
+function trimmed(piece: Piece): Piece {
+  let end = piece.length
+  while (end > 0 && isBlank(piece[end - 1])) end--
+  return piece.subarray(0, end)
+}
+
+/** The name of the field that begins a piece. */
+function fieldIn(piece: Piece): string {
+  return FIELDS[spellingAt(piece, 0)?.field as number] as string
+}
+
+/** The leading token, or the star. */
+function tokenIn(piece: Piece): Piece {
+  let end = 0
+  while (end < piece.length && isTokenOctet(piece[end] as number)) end++
+  return piece.subarray(0, Math.max(1, end))
 }
 
 /** A piece of the source in quotes, with control characters and turns of direction shown as what they are. */
-function quote(octets: Uint8Array, start: number, end: number): string {
-  const text = textOf(octets, start, Math.min(end, start + MAX_QUOTE))
-  return JSON.stringify(text).replace(TRICKY, escaped) + (end - start > MAX_QUOTE ? '…' : '')
+function quote(piece: Piece): string {
+  const most = MAX_NOTED - 1
+  const text = textOf(piece, 0, Math.min(piece.length, most))
+  return JSON.stringify(text).replace(TRICKY, escaped) + (piece.length > most ? '…' : '')
 }
 
 const TRICKY = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(bytesOf)
-
-/** What the first octets say about the whole: UTF-16, something compressed or binary, a page of HTML. */
-export function contentOf(
-  octets: Uint8Array,
-  at: number,
-  end: number,
-): 'UTF-16' | 'gzip' | 'an image' | 'HTML' | 'text' {
-  const a = octets[at] as number
-  if (end - at < 2 || (a > 32 && a < 0x7f && a !== 60)) return 'text'
-  const b = octets[at + 1] as number
-  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return 'UTF-16'
-  if (a === 0x1f && b === 0x8b) return 'gzip'
-  if (a === 0x89 && b === 0x50) return 'an image'
-  while (at < end && (isBlank(octets[at]) || octets[at] === LF || octets[at] === CR)) at++
-  return HTML.some((start) => standsAt(octets, at, start)) ? 'HTML' : 'text'
 }

@@ -1,7 +1,8 @@
 /** The HTTP server of a role process for `/livez`, `/readyz` and `/metrics`. It listens on loopback unless HOST says otherwise. */
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
+import { listenError } from './listen-error.ts'
 
 type HealthServerOptions = {
   port: number
@@ -9,6 +10,8 @@ type HealthServerOptions = {
   registry: Registry
   /** Redis answers. Not part of /livez, because a restart would not bring Redis back. */
   ready: () => boolean
+  /** answers other requests of this process; false: it does not answer this one */
+  also?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 type HealthServer = { port: number; close(): Promise<void> }
@@ -19,8 +22,10 @@ export async function openHealthServer({
   host = '127.0.0.1',
   registry,
   ready,
+  also = () => false,
 }: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
+    if (also(request, response)) return
     const answer = (status: number, text: string, type = 'text/plain'): void => {
       response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)
     }
@@ -52,13 +57,7 @@ export async function openHealthServer({
 
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why =
-        error.code === 'EADDRINUSE'
-          ? `port ${port} of ${host} is in use: set PORT to another one, or to 0 for any free one`
-          : error.message
-      reject(Object.assign(new Error(why, { cause: error }), { code: error.code, address: host, port }))
-    })
+    server.once('error', (error) => reject(listenError(error, host, port)))
     server.listen(port, host, () => resolve())
   })
 }

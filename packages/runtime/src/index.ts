@@ -2,12 +2,19 @@
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin, within } from './deadline.ts'
 export { openHealthServer } from './health-server.ts'
+export { listenError } from './listen-error.ts'
 export { counterOf, gaugeOf } from './metrics.ts'
 export { queueConnection } from './redis.ts'
 export { pause, retry } from './retry.ts'
+export { passed, type Since, sinceNow } from './since.ts'
 export { type SupervisedRole, supervise } from './supervise.ts'
 export { type Role, runSupervised } from './supervised.ts'
 export { endIfUnfit } from './unfit.ts'
 
 /** What the `main` of a service returns: the port of its health server, and how to stop it in order. */
-export type RunningService = { port: number; stop(): Promise<void> }
+export type RunningService = {
+  port: number
+  stop(): Promise<void>
+  /** what is in flight may take so long when it is asked to stop */
+  drainMs?: number
+}

@@ -27,6 +27,7 @@ const say = (message: FromChild): void => {
 export async function runSupervised(start: () => Promise<Role>): Promise<void> {
   // Without a supervisor nobody would kill this process if it froze: it ends at once, and its leases end by themselves.
   process.once('disconnect', () => process.exit(1))
+  if (!process.connected) process.exit(1) // it ended while the modules of this process were loaded
   // Ctrl-C in a terminal reaches the whole process group; only the supervisor reacts to it.
   process.on('SIGINT', () => {})
   try {

@@ -103,6 +103,7 @@ function serveParent(): void {
     )
   })
   process.on('disconnect', () => process.exit())
+  if (!process.connected) process.exit() // the parent ended while the modules of this process were loaded
 }
 
 if (import.meta.main) serveParent()

@@ -1,5 +1,15 @@
 /** What the console is told by its environment, read once. The settings themselves are in @decorum/config. */
-import { type Agents, agentsOf, checkRelations, readSettings, schemaOf, wrongSettings } from '@decorum/config'
+import {
+  type Agents,
+  agentsOf,
+  checkRelations,
+  isLoopback,
+  readSettings,
+  type StoreSettings,
+  schemaOf,
+  storeSettings,
+  wrongSettings,
+} from '@decorum/config'
 
 const Settings = schemaOf('console')
 
@@ -17,6 +27,7 @@ export type ConsoleConfig = {
   host: string
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
+  content: { archiveDir: string; crawls: string; contentToken: string | undefined; store: StoreSettings | undefined }
   /** undefined: no password is asked, and only loopback names are answered */
   login: { user: string; password: string } | undefined
 }
@@ -40,12 +51,12 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     host: c.HOST,
     port: c.PORT,
     logLevel: c.LOG_LEVEL,
+    content: {
+      archiveDir: c.ARCHIVE_DIR,
+      crawls: c.DECORUM_CRAWLS,
+      contentToken: c.CONTENT_TOKEN,
+      store: c.S3_ENDPOINT === '' ? undefined : storeSettings(c),
+    },
     login: c.CONSOLE_PASSWORD === undefined ? undefined : { user: c.CONSOLE_USER, password: c.CONSOLE_PASSWORD },
   }
-}
-
-/** Names and literals that only this machine answers to. An IPv6 literal may come with or without brackets. */
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
-  return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)
 }

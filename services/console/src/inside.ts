@@ -8,11 +8,12 @@ export {
   OriginAnswer,
   PartitionsAnswer,
   ProblemAnswer,
+  ReadersAnswer,
 } from './api/answers.ts'
 export { routes } from './api/contract.ts'
 export type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
 export { readBody } from './api/intake.ts'
-export { OutcomeEvent } from './api/outcome-event.ts'
+export { CandidateAnswer, OutcomeEvent } from './api/outcome-event.ts'
 export { readConfig } from './config.ts'
 export { headline, totalsOf } from './pages/headline.ts'
 export { html } from './pages/html.ts'

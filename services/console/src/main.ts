@@ -3,10 +3,11 @@
  * fetching. Start at server.ts, which puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
  * the fleet, metrics) and board.ts (the queue board).
  */
-import { readFileSync } from 'node:fs'
+import { takeOverDelays } from '@decorum/config'
+import { type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
-import type { RunningService } from '@decorum/runtime'
+import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
@@ -22,8 +23,11 @@ const PING_MS = 1_000
  * Starts the console. It listens on loopback unless HOST says otherwise.
  * @throws SettingsError on wrong settings; Error with a message for people when the port is taken or Redis is away
  */
-export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
-  const config = readConfig(env)
+export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
+  startJoined('console', env, readConfig, start)
+
+async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
+  const { config } = joined
   const log = pino({ ...printableLog, level: config.logLevel })
   const ledger = await openLedger({
     redis: config.redisUrl,
@@ -48,7 +52,17 @@ export async function main(env: Record<string, string | undefined> = process.env
   const sampler = setInterval(() => void sample(look, pace), SAMPLE_MS)
   sampler.unref()
 
+  const following = joined.follow({
+    log,
+    onUnfit: (error) => endIfUnfit(error, log),
+    apply(next) {
+      takeOverDelays(config.agents, next.agents)
+      config.outcomesLimit = next.outcomesLimit
+      ledger.setLimits({ outcomesLimit: next.outcomesLimit })
+    },
+  })
   async function stop(): Promise<void> {
+    following.stop()
     clearInterval(sampler)
     await server.close()
     await Promise.allSettled(queues.map((queue) => queue.close()))
@@ -56,12 +70,12 @@ export async function main(env: Record<string, string | undefined> = process.env
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: version() })
+  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: VERSION })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
     await stop()
-    throw readable(error, config)
+    throw listenError(error, config.host, config.port)
   }
   const address = server.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : config.port
@@ -87,24 +101,4 @@ async function answers(redis: RedisLink): Promise<boolean> {
     ),
     late,
   ])
-}
-
-/** The code stays: the command line prints a taken port in its own words. */
-function readable(error: unknown, { host, port }: ConsoleConfig): Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const text = startErrors[code]?.(host, port)
-  if (text === undefined) return error instanceof Error ? error : new Error(String(error))
-  return Object.assign(new Error(text, { cause: error }), { code, address: host, port })
-}
-
-const startErrors: Record<string, (host: string, port: number) => string> = {
-  EADDRINUSE: (host, port) => `port ${port} of ${host} is in use: set PORT to another one, or to 0 for any free one`,
-  EACCES: (host, port) => `port ${port} of ${host} may not be opened by this user`,
-  EADDRNOTAVAIL: (host) => `HOST=${host} is no address of this machine`,
-  ENOTFOUND: (host) => `HOST=${host} is no address of this machine`,
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

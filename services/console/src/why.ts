@@ -13,6 +13,7 @@ export const WAIT_STATES = [
   'robots',
   'back-off',
   'paused',
+  'stopped',
   'blocked',
   'startup-hold',
   'idle',
@@ -31,10 +32,16 @@ export type Why = {
 export const LATE_MS = 2_000
 
 /** @param part  of the partition its clock and its hold are read */
-export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'holdUntil'>): Why {
+export function whyItWaits(
+  lane: LaneView,
+  origin: OriginView,
+  part: Pick<PartitionView, 'now' | 'holdUntil' | 'stopped'>,
+): Why {
   const now = part.now
   if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
   if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
+  if (part.stopped !== undefined)
+    return { state: 'stopped', sentence: `an emergency stop is in force: ${part.stopped}` }
   if (part.holdUntil !== undefined && part.holdUntil > now) {
     const sentence = 'all is held: leases from before the restart of Redis may still be out'
     return { state: 'startup-hold', sentence, until: part.holdUntil }
@@ -82,6 +89,8 @@ function held(gate: Gate): Why {
       return { state: 'back-off', sentence: 'backing off: the site asked for less or did not answer' }
     case 'paused':
       return { state: 'paused', sentence: 'paused by the operator' }
+    case 'stopped':
+      return { state: 'stopped', sentence: 'stopped by the operator: an emergency stop is in force' }
     case 'lane-busy':
       return { state: 'delay', sentence: 'waits for its turn' }
     case 'pace-group':

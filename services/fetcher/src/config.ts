@@ -1,4 +1,6 @@
 /** What a fetcher is told by its environment, read once. The settings themselves are in @decorum/config. */
+
+import { type AddressGuard, addressGuard } from '@decorum/admission'
 import {
   type Agents,
   agentsOf,
@@ -10,8 +12,8 @@ import {
   type SettingsOf,
   schemaOf,
 } from '@decorum/config'
+import { thisHost } from '@decorum/content/server'
 import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
-import { type AddressGuard, addressGuard } from './http/address-guard.ts'
 
 const Settings = schemaOf('fetcher')
 
@@ -33,4 +35,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     dnsServers: dnsServers(DNS_SERVERS),
   }
+}
+
+/**
+ * The address at which other machines reach what this process keeps: CONTENT_URL; or its own host name, when it listens beyond
+ * loopback on a fixed port and they have a token. '': there is none, and references name the folder.
+ */
+export function contentUrlOf({ CONTENT_URL, CONTENT_TOKEN, HOST, PORT }: Config): string {
+  if (CONTENT_URL !== '') return new URL(CONTENT_URL).origin
+  const isReachable = CONTENT_TOKEN !== undefined && PORT !== 0 && !/^(127\.|localhost$|::1$)/.test(HOST)
+  return isReachable ? `http://${thisHost()}:${PORT}` : ''
 }

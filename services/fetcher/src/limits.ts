@@ -1,13 +1,15 @@
 /** Every limit of one exchange, with its reason. Limits that an operator may want to change are settings (config.ts). */
 import { SECOND } from '@decorum/protocol'
 
-/** The ledger's last word on a lease (rules, pauses, fence) is relied on no longer than this. */
+/** Longest time from a request for a connection to the first byte that is sent. */
 export const SEND_WINDOW_MS = 5 * SECOND
+/** The ledger's last word on a lease (rules, pauses, stops, fence) is relied on no longer than this: so an emergency stop holds within it. */
+export const LAST_WORD_MS = SECOND
 /**
  * When the ledger's last word is older than this before the bytes leave, the lease is confirmed first: during a slow look-up,
- * connect or handshake the site may have sent 429, an operator may have paused it, or its rules may have changed.
+ * connect or handshake the site may have sent 429, an operator may have paused or stopped it, or its rules may have changed.
  */
-export const FRESH_LEASE_MS = SECOND
+export const FRESH_LEASE_MS = SECOND / 2
 /** A lane that is due this soon is started already, so that the round trip to the ledger does not add to its delay. */
 export const START_AHEAD_MS = 8
 /** One name's look-up, all addresses; part of the send window. */

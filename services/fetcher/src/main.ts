@@ -1,6 +1,9 @@
 /** The fetcher, the only part of Decorum that sends requests to sites: a supervisor and its fetching processes. Start at orders/carry-out.ts. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { archiveFolders, contentServer, isContentPath } from '@decorum/content/server'
+import { type Joined, startJoined } from '@decorum/fleet-config'
 import { printableLog } from '@decorum/protocol'
-import { openHealthServer, type RunningService } from '@decorum/runtime'
+import { openHealthServer, type Role, type RunningService } from '@decorum/runtime'
 import { type Logger, pino } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { startFetching } from './process/fetching.ts'
@@ -11,16 +14,19 @@ import { superviseFetching } from './process/processes.ts'
  * (tests; containers whose own supervisor kills a process that does not answer /livez).
  * @throws SettingsError for wrong settings, LedgerUnfitError or LedgerUnavailableError when Redis will not do
  */
-export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
-  const config = readConfig(env)
+export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
+  startJoined('fetcher', env, readConfig, (joined) => start(joined, env))
+
+async function start(joined: Joined<Config>, env: Record<string, string | undefined>): Promise<RunningService> {
+  const { config } = joined
   const log = pino({ ...printableLog, level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
-  const fetching =
-    config.FETCH_PROCESSES === 0 ? await startFetching(config, log) : await superviseFetching(config, env, log)
+  const fetching = await startRole(joined, env, log)
   const health = await openHealthServer({
     port: config.PORT,
     host: config.HOST,
     registry: fetching.registry,
     ready: () => fetching.isReady(),
+    also: contentOf(config),
   }).catch(async (error: unknown) => {
     await fetching.stop()
     throw error
@@ -28,11 +34,30 @@ export async function main(env: Record<string, string | undefined> = process.env
   logReady(config, health.port, log)
   return {
     port: health.port,
+    drainMs: config.FETCH_DEADLINE_MS,
     async stop() {
       await fetching.stop()
       await health.close()
       log.info('stopped')
     },
+  }
+}
+
+/** Each fetching process joins and follows by itself, also one that is started again later. */
+async function startRole(joined: Joined<Config>, env: Record<string, string | undefined>, log: Logger): Promise<Role> {
+  if (joined.config.FETCH_PROCESSES === 0) return startFetching(joined, log)
+  const fetching = await superviseFetching(joined.config, env, log)
+  joined.leave()
+  return fetching
+}
+
+/** Answers GET /v1/content: the pages that this fetcher and its processes keep. */
+function contentOf({ ARCHIVE_DIR, DECORUM_CRAWLS, CONTENT_TOKEN }: Config) {
+  const serve = contentServer({ folders: () => archiveFolders(ARCHIVE_DIR, DECORUM_CRAWLS), token: CONTENT_TOKEN })
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (!isContentPath(request.url)) return false
+    void serve(request, response)
+    return true
   }
 }
 

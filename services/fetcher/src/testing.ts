@@ -1,6 +1,5 @@
 /** The parts of the fetcher that tests and benches use one by one. Not for other services. */
 export { readConfig } from './config.ts'
-export { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from './http/address-guard.ts'
 export type { Answer, Exchange } from './http/answer.ts'
 export { Body, DiscardedBodyError } from './http/body.ts'
 export { openConnections } from './http/connections.ts'
@@ -28,6 +27,9 @@ export { type AcquireHop, type Hop, type HopLane, hopLanes } from './robots/hop-
 export { hopRules } from './robots/hop-rules.ts'
 export { siteAnswers } from './robots/site-answers.ts'
 export { openArchive } from './sink/archive.ts'
+export { completeBytes } from './sink/complete-bytes.ts'
 export { openSink } from './sink/open-sink.ts'
-export { noSink, type Page, type Sink } from './sink/sink.ts'
+export { type RetentionOptions, removeOldest } from './sink/retention.ts'
+export { openS3 } from './sink/s3.ts'
+export { noSink, type Page, type S3Options, type Sink } from './sink/sink.ts'
 export { surt } from './sink/surt.ts'

@@ -1,4 +1,6 @@
 /** A candidate becomes what park stores: a URL in its lane, or the outcome that is already known. */
+
+import type { RobotsGate } from '@decorum/admission'
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
 import type { ParkItem } from '@decorum/ledger'
 import {
@@ -10,8 +12,8 @@ import {
   outcomeOf,
   printableUrl,
   readCandidate,
+  shapeOf,
 } from '@decorum/protocol'
-import type { RobotsGate } from './robots-gate.ts'
 
 /** A candidate without an `expiresAt` waits at most this long. */
 const DEFAULT_LIFE_MS = DAY
@@ -55,6 +57,7 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
       return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
     const refusal = gate.atIntake(agent, at.origin, at.path)
     if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
+    const request = shapeOf(candidate)
     return {
       origin: at.origin,
       item: {
@@ -66,6 +69,7 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
           hops: candidate.hops ?? 0,
           priority: candidate.priority ?? 'normal',
           ...(candidate.meta === undefined ? {} : { meta: candidate.meta }),
+          ...(request === undefined ? {} : { request }),
         },
       },
     }

@@ -2,12 +2,13 @@
  * What becomes of a reserved lane. Pure. Its first URLs are read in order: one that needs no request leaves with its outcome, the
  * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
  */
+
+import { disallowed } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
 import { type FailureReason, type Gate, type Order, type Outcome, type OutcomeBody, outcomeOf } from '@decorum/protocol'
-import type { Judgement, RobotsState, RobotsTxt } from '@decorum/robots'
-import { disallowed } from './robots-gate.ts'
+import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
 
 export type Decision = { resolution: Resolution; order?: Order }
 
@@ -51,6 +52,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         expiresAt: head.expiresAt,
         priority: head.priority,
         ...(head.meta === undefined ? {} : { meta: head.meta }),
+        ...(head.request === undefined || kind === 'robots' ? {} : { request: head.request }),
       },
     })
 
@@ -66,7 +68,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       drop({ kind: 'refused', reason: 'blocked-by-operator' })
       continue
     }
-    const delay = effectiveDelay(agent, given.rules, lane.delayMs)
+    const delay = effectiveDelay(agent, given.rules, recordedMs(lane, agent, given.rules))
     const dead = deadOrigin(lane.robots.state, given.maxAttempts)
     if (lane.closedUntil !== undefined && lane.closedUntil > now) {
       return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })
@@ -95,6 +97,16 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     }
   }
   return leave({ kind: 'release' }) // all URLs that were read have left: the lane is due again if it has more
+}
+
+/**
+ * What the ledger has recorded counts while the rules are not at hand. It was made with the least delay of its day, which may
+ * have become shorter; what an operator has set by hand is kept by the ledger itself when the request starts.
+ */
+function recordedMs({ robots, delayMs }: ReservedLane, agent: Agent, rules: RobotsTxt | undefined): number | undefined {
+  const { answer } = robots.state
+  if (answer === undefined) return delayMs
+  return rules !== undefined || policies[agent.profile].answers[answer.kind] === 'open' ? undefined : delayMs
 }
 
 /**

@@ -2,6 +2,8 @@
  * Due lanes → robots gate → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger tells that
  * one has become due earlier.
  */
+
+import type { RobotsGate } from '@decorum/admission'
 import type { Agents } from '@decorum/config'
 import { type Ledger, MAX_ITEMS, type ReservedLane, type ReserveResult } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
@@ -11,7 +13,6 @@ import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import type { RobotsGate } from './robots-gate.ts'
 import { shareOf } from './shares.ts'
 
 /** Lanes that are due this soon are reserved already: their orders reach a slot by the due time. */

@@ -1,8 +1,7 @@
 /** Regular work: leases that have ended, candidates from redirects, acknowledged outcomes, the announcements of the fleet. */
-import { randomInt } from 'node:crypto'
 import type { Agents } from '@decorum/config'
-import { type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
-import { step } from '@decorum/robots'
+import { type About, endLeases, type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { crashPoint, endIfUnfit } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
@@ -12,6 +11,7 @@ import type { GatewayMetrics } from './metrics.ts'
 const TICK_MS = 200
 const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
+const READERS_TICKS = 150
 const OUTBOX_ITEMS = 100
 /** pages of the outbox that are read when the first entries wait for a partition that is away */
 const OUTBOX_PAGES = 10
@@ -19,10 +19,14 @@ const OUTBOX_PAGES = 10
 export type HousekeepingOptions = {
   ledger: Ledger
   id: string
+  /** what this process says of itself */
+  about?: () => About
   agents: Agents
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
+  /** groups of readers that have been silent for so long are forgotten, ms; 0: never */
+  readonly forgetReadersAfterMs?: number
   onFleet(members: Member[]): void
 }
 
@@ -55,38 +59,53 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   await announce(options)
   const loops = [
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await announce(options))), {}),
+    loop(async (tick) => void (tick % READERS_TICKS === 0 && (await forgetReaders(options))), {}),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
   ]
   return {
     async stop() {
       running = false
       await Promise.all(loops)
-      await ledger.announce({ role: 'gateway', id: options.id, slots: 0 }, 0).catch(() => {})
+      await ledger.announce(memberOf(options), 0).catch(() => {})
     },
   }
 }
 
-async function announce({ ledger, id, onFleet }: HousekeepingOptions): Promise<void> {
-  onFleet(await ledger.announce({ role: 'gateway', id, slots: 0 }))
+const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
+  role: 'gateway',
+  id,
+  slots: 0,
+  ...(about === undefined ? {} : { about: about() }),
+})
+
+async function announce(options: HousekeepingOptions): Promise<void> {
+  options.onFleet(await options.ledger.announce(memberOf(options)))
 }
 
-/** Ends leases whose holder did not come back. A robots fetch that ended this way is recorded as a timeout. */
-async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> {
-  for (;;) {
-    const { started, unstarted, questions, more } = await ledger.reap(partition)
-    metrics.reaped.inc({ what: 'started' }, started)
-    metrics.reaped.inc({ what: 'reserved' }, unstarted)
-    if (started + unstarted > 0) crashPoint('reap.after')
-    for (const question of questions) {
-      crashPoint('reap.before-record')
-      const state = step(
-        question.state,
-        { kind: 'unanswered', reason: 'timeout', jitter: randomInt(1_000) / 1_000 },
-        ledger.now(partition),
-      )
-      await ledger.record({ ...question, state, forAsker: true, delays: [], delayMs: 0, elapsedMs: 0 })
-    }
-    if (more !== true) return
+const reap = ({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> =>
+  endLeases(ledger, partition, {
+    onReaped({ started, unstarted }) {
+      metrics.reaped.inc({ what: 'started' }, started)
+      metrics.reaped.inc({ what: 'reserved' }, unstarted)
+      if (started + unstarted > 0) crashPoint('reap.after')
+    },
+    onRobotsFetch: () => crashPoint('reap.before-record'),
+  })
+
+/** Several gateways may do this at once: whether the group is still read is judged in the step that removes it. */
+export async function forgetReaders({
+  ledger,
+  log,
+  forgetReadersAfterMs: ms = 0,
+}: Pick<HousekeepingOptions, 'ledger' | 'log' | 'forgetReadersAfterMs'>): Promise<void> {
+  if (ms === 0) return
+  for (const { crawl, group, oldest, idleMs = ms } of await ledger.readers(DEFAULT_CRAWL)) {
+    if (oldest === undefined || oldest.ageMs < ms || idleMs < ms) continue
+    const reason = `nobody has read for ${Math.round(ms / 60_000)} minutes (FORGET_READERS_AFTER_MS)`
+    const forgetting = { crawl, group, by: 'fleet', reason, silentForMs: ms, unreadForMs: ms }
+    const answer = await ledger.forgetReader(forgetting)
+    if (answer.kind === 'forgotten')
+      log.warn({ crawl, group, unread: answer.unread }, `the reader was forgotten: ${reason}`)
   }
 }
 

@@ -1,24 +1,29 @@
 /** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
+import { robotsGate } from '@decorum/admission'
+import { takeOverDelays } from '@decorum/config'
+import { aboutThisProcess, type Joined, startJoined, tellLeastDelays } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'
-import { closeWithin, openHealthServer, queueConnection, type RunningService } from '@decorum/runtime'
+import { closeWithin, endIfUnfit, openHealthServer, queueConnection, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
-import { readConfig } from './config.ts'
+import { type GatewayConfig, readConfig } from './config.ts'
 import { startDispatch } from './dispatch.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
-import { robotsGate } from './robots-gate.ts'
 
 /**
- * @throws SettingsError for wrong settings · LedgerUnavailableError when Redis is away · LedgerUnfitError when this Redis cannot
- *         be used · Error when the port is in use
+ * @throws SettingsError for wrong settings, and for those that contradict the fleet's configuration · LedgerUnavailableError when
+ *         Redis is away · LedgerUnfitError when this Redis cannot be used · Error when the port is in use
  */
-export async function main(env: Record<string, string | undefined> = process.env): Promise<RunningService> {
-  const config = readConfig(env)
+export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
+  startJoined('gateway', env, readConfig, start)
+
+async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
+  const { config } = joined
   const log = pino({ ...printableLog, level: config.LOG_LEVEL })
   const ledger = await openLedger({
     redis: config.REDIS_URL,
@@ -56,18 +61,42 @@ export async function main(env: Record<string, string | undefined> = process.env
       gate,
       metrics,
       log,
-      maxAttempts: config.MAX_ATTEMPTS,
+      get maxAttempts() {
+        return config.MAX_ATTEMPTS
+      },
       fleet: () => fleet,
     })
     return { orders, ...dispatch }
   })
+  const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const following = joined.follow({
+    log,
+    onUnfit: (error) => endIfUnfit(error, log),
+    apply(next, document) {
+      takeOverDelays(agents, next.agents)
+      leastDelays.tell(document.version)
+      gate.setRetry(next.ROBOTS_RETRY_MS)
+      config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
+      config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
+      ledger.setLimits({
+        laneLimit: next.LANE_LIMIT,
+        outcomesLimit: next.OUTCOMES_LIMIT,
+        backOffMs: next.BACK_OFF_MS,
+        bodies: { domainBytes: next.ROBOTS_DOMAIN_MAX_BYTES, allBytes: next.ROBOTS_BODIES_MAX_BYTES },
+      })
+    },
+  })
   const housekeeping = await startHousekeeping({
     ledger,
     id: randomUUID(),
+    about: () => aboutThisProcess(following),
     agents,
     admit,
     metrics,
     log,
+    get forgetReadersAfterMs() {
+      return config.FORGET_READERS_AFTER_MS
+    },
     onFleet(members) {
       const fetchers = members.filter(({ role }) => role === 'fetcher')
       const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
@@ -98,6 +127,8 @@ export async function main(env: Record<string, string | undefined> = process.env
     port: health.port,
     /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
     async stop() {
+      following.stop()
+      leastDelays.stop()
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()

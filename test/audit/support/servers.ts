@@ -1,31 +1,17 @@
 /** Web servers that are not ours, as Debian has them, each with the log formats that docs/audit.md names. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { freePort } from '@decorum/local-redis/testing'
+import { acceptsAt } from '../../support/programs.ts'
 
 export type Logged = { file: string; format: string; options: { origin?: string }; coarse?: boolean }
 export type Running = { port: number; host: string; logs: Logged[]; stop(): Promise<void> }
 
 export const SERVERS = ['nginx', 'apache2', 'caddy'] as const
 export type ServerName = (typeof SERVERS)[number]
-
-/** The binary, on the PATH or where Debian puts it; undefined: this machine has none. */
-export function binaryOf(name: ServerName): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  return folders
-    .map((folder) => join(folder, name))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
-}
 
 /** The formats of the reader's page, as they stand there. */
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/audit.md'), 'utf8')
@@ -43,7 +29,7 @@ export async function startServer(name: ServerName, binary: string, folder: stri
   const port = await freePort()
   const { args, logs } = await CONFIGURE[name]({ folder, root, port })
   const server = spawn(binary, args, { stdio: 'ignore', env: { ...process.env, HOME: folder } })
-  await accepts(server, port)
+  await acceptsAt(server, port, HOST)
   return {
     port,
     host: HOST,
@@ -167,30 +153,4 @@ http://${HOST}:${port} {
       logs: [{ file: log, format: 'Caddy, JSON', options: {} }],
     }
   },
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, HOST)
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-/** Until it accepts connections; requests nothing, for its log is evidence. */
-async function accepts(server: ChildProcess, port: number): Promise<void> {
-  for (;;) {
-    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, HOST)
-      socket.once('connect', () => {
-        socket.destroy()
-        resolve(true)
-      })
-      socket.once('error', () => resolve(false))
-    })
-    if (open) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }

@@ -35,7 +35,7 @@ test.each(
   MIXES.flatMap((mix) =>
     [false, true].map((groups) => ({ mix, groups, name: mix.name, with: groups ? 'with pace groups' : 'by lanes' })),
   ),
-)('a log of $name, $with', { timeout: 240_000 }, ({ mix, groups }) => {
+)('a log of $name, $with', ({ mix, groups }) => {
   const [one, two, four] = SIZES.map((lines) => stepsFor(mix, lines, groups)) as [number, number, number]
   expect(one).toBeGreaterThanOrEqual(SIZES[0]!)
   expect(two / one).toBeLessThan(2.3)

@@ -12,7 +12,7 @@ let installed: string
 beforeAll(() => {
   packed = packAndInstall(['robots', 'audit'])
   installed = join(packed.user, 'node_modules/@decorum/audit')
-}, 120_000)
+})
 
 afterAll(() => rmSync(packed.folder, { recursive: true, force: true }))
 
@@ -43,12 +43,12 @@ test('packing leaves the manifest of the workspace as it was', () => {
   expect(readFileSync(join(packed.sources[1]!, 'package.json'), 'utf8')).toBe(before)
 })
 
-test('publint has nothing to say, and the types are right', { timeout: 120_000 }, () => {
+test('publint has nothing to say, and the types are right', () => {
   expect(run('publint', ['--strict', packed.tarballs[1]!], packed.folder)).toContain('All good!')
   expect(run('attw', ['--profile', 'esm-only', packed.tarballs[1]!], packed.folder)).toContain('🟢')
 })
 
-test("every Node of this machine from 20 on runs the README's example", { timeout: 120_000 }, () => {
+test("every Node of this machine from 20 on runs the README's example", () => {
   const [, example] = /```js\n(.*?)```/s.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? []
   expect(example).toContain('auditLogs')
   const line = (second: number, path: string): string =>
@@ -71,7 +71,7 @@ test("every Node of this machine from 20 on runs the README's example", { timeou
   console.info(`ran by ${used.map((node) => run(node, ['--version'], packed.folder).trim()).join(', ')}`)
 })
 
-test('TypeScript reads its declarations (NodeNext, strict, skipLibCheck off)', { timeout: 120_000 }, () => {
+test('TypeScript reads its declarations (NodeNext, strict, skipLibCheck off)', () => {
   writeFileSync(
     join(packed.user, 'use.ts'),
     `import { agentsOf, openAudit, type PaceGroups, type Report } from '@decorum/audit'

@@ -10,27 +10,30 @@ import { found } from './scene.ts'
 const RECORDS = Number(process.env.RECORDS ?? 2_000)
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`seeded: seed ${seed} (SEED=${seed} replays it)`)
-const LONG = { timeout: 300_000 }
 const DAY = 86_400_000
 
 /** Two agents of one fleet, so that one can be rude to what the other has under way. */
-function judge({ requests, bodies, profile, delayMs }: PoliteRecord, paceGroups?: string): Report {
+function judge(
+  { requests, bodies, profile, delayMs }: PoliteRecord,
+  { paceGroups, stoppedAt }: { paceGroups?: string | undefined; stoppedAt: number },
+): Report {
   const file = [0, 1].map((n) => ({ name: `politebot-${'abc'[n]}`, userAgent: politeAgent(n), profile }))
   const agents = loadAgents({ agents: JSON.stringify(file), defaultDelayMs: delayMs, maxDelayMs: 10_000 })
   return judgeRecord(
     { requests, bodies },
     {
       agents: agentsOf({ agents, profile, minDelayMs: delayMs, maxDelayMs: 10_000 }),
+      stops: [{ name: '*', at: stoppedAt }],
       ...(paceGroups === undefined ? {} : { paceGroups: loadPaceGroups(paceGroups) }),
     },
   )
 }
 
-test(`${RECORDS} polite records: no violation, nothing unjudged`, LONG, () => {
+test(`${RECORDS} polite records: no violation, nothing unjudged`, () => {
   let requests = 0
   for (let n = 0; n < RECORDS; n++) {
     const record = politeRecord(diceOf(seed + n))
-    const report = judge(record)
+    const report = judge(record, { stoppedAt: endOf(record.requests) })
     requests += report.requests
     expect(
       { found: found(report), because: report.examples[0]?.because, unjudged: report.unjudged },
@@ -46,6 +49,7 @@ test(`${RECORDS} polite records: no violation, nothing unjudged`, LONG, () => {
 
 const last = (requests: RequestLine[], is: (line: RequestLine) => boolean): RequestLine | undefined =>
   requests.toSorted((a, b) => a.start - b.start).findLast(is)
+const endOf = (requests: RequestLine[]): number => Math.max(...requests.map(({ end }) => end))
 const isPage = ({ path }: RequestLine): boolean => path.startsWith('/page')
 
 /** What each kind of rudeness adds to a polite record, or changes in it; false: this record has no place for it. */
@@ -123,16 +127,23 @@ const SEEDS: Record<Offence, (record: PoliteRecord, dice: Dice) => boolean> = {
     requests.push({ ...page, origin, path: '/robots.txt', start: page.end + 100, end: page.end + 105, status: 404 })
     return true
   },
+  stopped: ({ requests }) => {
+    const page = last(requests, isPage)!
+    const start = endOf(requests) + 1_001
+    requests.push({ ...page, path: '/page-rude', start, end: start + 1, status: 200, cut: false })
+    return true
+  },
 }
 
-test.each(Object.keys(SEEDS) as Offence[])('put into a polite record, %s is found', LONG, (offence) => {
+test.each(Object.keys(SEEDS) as Offence[])('put into a polite record, %s is found', (offence) => {
   let seeded = 0
   for (let n = 0; n < 200; n++) {
     const dice = diceOf(seed + n)
     const record = politeRecord(dice)
+    const stoppedAt = endOf(record.requests) + (offence === 'stopped' ? 0 : 2 * DAY)
     if (!last(record.requests, isPage) || !SEEDS[offence](record, dice)) continue
     seeded++
-    const report = judge(record, offence === 'pace-group' ? '{}' : undefined)
+    const report = judge(record, { stoppedAt, paceGroups: offence === 'pace-group' ? '{}' : undefined })
     expect(report.violations[offence], `SEED=${seed + n}: ${JSON.stringify(found(report))}`).toBeGreaterThan(0)
   }
   expect(seeded).toBeGreaterThan(100)

@@ -12,12 +12,21 @@ test('all the commands are there', () => {
     'check',
     'enqueue',
     'outcomes',
+    'why',
+    'cancel',
+    'readers',
     'origin',
+    'sitemaps',
     'partitions',
+    'config',
+    'stop',
+    'fleet',
+    'status',
     'audit',
     'gateway',
     'fetcher',
     'console',
+    'permits',
   ])
 })
 

@@ -2,7 +2,7 @@
 
 import type { Look } from '@decorum/console/inside'
 import { headline, totalsOf } from '@decorum/console/inside'
-import type { Member, PartitionView } from '@decorum/ledger'
+import type { Member, PartitionView, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
@@ -16,8 +16,15 @@ function part(over: Partial<PartitionView> = {}): PartitionView {
   return { tag: '{decorum:0}', now, lanes: 0, due: 0, inFlight: 0, waiting: 0, unread: 0, counts: {}, ...over }
 }
 
-function at(partitions: PartitionView[], members = fleet, perMinute?: number, limit = 1_000_000, away = 0) {
-  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members }
+function at(
+  partitions: PartitionView[],
+  members = fleet,
+  perMinute?: number,
+  limit = 1_000_000,
+  away = 0,
+  readers: Reader[] = [],
+) {
+  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 
@@ -97,6 +104,30 @@ test('a partition full of unread outcomes is said before everything but a hold',
     tone: 'polite',
     title: 'Holding back',
     sentence: expect.stringContaining('another 55 s'),
+  })
+})
+
+test('a group that nobody reads any more and that stops the crawl is named, with the command that forgets it', () => {
+  const full = [part({ waiting: 9, lanes: 9, unread: 10 })]
+  const silent = {
+    ...{ crawl: 'default', group: 'old', lag: 7, lagIsLeast: false, pending: 3, consumers: [], consumerCount: 1 },
+    ...{ idleMs: 7_200_000, oldest: { entry: '1-0', id: 'a', ageMs: 7_200_000 } },
+  }
+  const say = (reader: Reader) => at(full, fleet, undefined, 10, 0, [reader])
+  expect(say(silent)).toEqual({
+    tone: 'trouble',
+    title: "Nobody reads as 'old' any more",
+    sentence:
+      "The reader 'old' was last heard of 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum readers forget old.",
+  })
+  const { idleMs: _, ...without } = silent
+  expect(say(without).sentence).toMatch(/^The reader 'old' has no consumer and is 2 h behind, and/)
+  expect(say({ ...silent, group: "a' b", crawl: 'news' }).sentence).toContain(
+    "decorum readers forget 'a'\\'' b' --crawl news.",
+  )
+  expect(say({ ...silent, idleMs: 100 })).toMatchObject({
+    title: 'A reader is behind',
+    sentence: "Dispatch has paused until the reader 'old' has worked through 10 outcomes that it has not acknowledged.",
   })
 })
 

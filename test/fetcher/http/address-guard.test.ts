@@ -1,12 +1,6 @@
 import { createConnection } from 'node:net'
-import {
-  type Address,
-  addressGuard,
-  BlockedAddressError,
-  BlockedPortError,
-  failureOf,
-  NoContactError,
-} from '@decorum/fetcher/testing'
+import { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
+import { type Address, failureOf } from '@decorum/fetcher/testing'
 import { readUrl } from '@decorum/protocol'
 import { describe, expect, test } from 'vitest'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'

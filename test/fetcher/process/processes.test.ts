@@ -15,6 +15,10 @@ import { afterAll, expect, test } from 'vitest'
 import { redisForTest } from '../../support/redis.ts'
 
 const redis = await redisForTest()
+/** Fleets of their own, because a fleet agrees on one sink and on one set of deadlines. */
+const [blockedFleet, orphanedFleet, sinklessFleet, emptyFleet] = (
+  await Promise.all(Array.from({ length: 4 }, () => redisForTest()))
+).map(({ url }) => ({ REDIS_URL: url }))
 const ledger = await openLedger({ redis: redis.url, partitions: 1 })
 afterAll(() => ledger.close())
 const settings = {
@@ -49,9 +53,7 @@ const slots = async () =>
     .map((member) => member.slots)
     .toSorted((a, b) => a - b)
 
-test('children share the slots; figures are sums; a frozen one is killed after five silent seconds and started again', {
-  timeout: 90_000,
-}, async () => {
+test('children share the slots; figures are sums; a frozen one is killed after five silent seconds and started again', async () => {
   const { fetching, lines, said } = await family()
   expect(fetching.isReady()).toBe(true)
   await expect.poll(slots).toEqual([50, 51])
@@ -59,24 +61,24 @@ test('children share the slots; figures are sums; a frozen one is killed after f
   const [first = 0, second = 0] = fetching.pids()
 
   process.kill(first, 'SIGSTOP')
-  await expect.poll(() => isAlive(first), { timeout: 90_000 }).toBe(false)
+  await expect.poll(() => isAlive(first)).toBe(false)
   const { silentMs } = lines.find(({ msg }) => msg.endsWith('silent: killed')) ?? {}
   expect(silentMs).toBeGreaterThanOrEqual(5_000) // rounded
   expect(said()).toContain('a fetching process is silent: killed')
   await expect.poll(() => fetching.pids().includes(first)).toBe(false)
-  await expect.poll(() => fetching.isReady(), { timeout: 90_000 }).toBe(true)
+  await expect.poll(() => fetching.isReady()).toBe(true)
   expect(fetching.pids()).toContain(second)
 
   process.kill(second, 'SIGKILL')
   await expect.poll(() => fetching.pids().includes(second)).toBe(false)
-  await expect.poll(() => fetching.isReady(), { timeout: 90_000 }).toBe(true)
+  await expect.poll(() => fetching.isReady()).toBe(true)
   expect(await fetching.registry.metrics()).toMatch(/decorum_fetcher_restarts_total 2\n/)
 
   const last = fetching.pids()
   await fetching.stop()
   expect(last.map(isAlive)).toEqual([false, false])
   // the killed ones are forgotten after a while, the others have said goodbye
-  await expect.poll(slots, { timeout: 90_000 }).toEqual([])
+  await expect.poll(slots).toEqual([])
 })
 
 /** A sink stands in for whatever might block: half a second after the start the loop never turns again. */
@@ -92,15 +94,13 @@ async function blockingSink(): Promise<string> {
   return path
 }
 
-test('a loop that is blocked counts as silence', { timeout: 90_000 }, async () => {
-  const { fetching } = await family({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
+test('a loop that is blocked counts as silence', async () => {
+  const { fetching } = await family({ ...blockedFleet, FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
   const [blocked = 0] = fetching.pids()
-  await expect.poll(() => isAlive(blocked), { timeout: 90_000 }).toBe(false)
+  await expect.poll(() => isAlive(blocked)).toBe(false)
 })
 
-test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', {
-  timeout: 90_000,
-}, async () => {
+test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', async () => {
   const orphansOf = async (over: Record<string, string>): Promise<number[]> => {
     const parent = fork(new URL('../support/parent.ts', import.meta.url).pathname, { env: { ...settings, ...over } })
     const [pids] = (await once(parent, 'message')) as [number[]]
@@ -110,10 +110,10 @@ test('children whose parent is killed do not outlive it: at once when they turn,
   }
   const [turning, blocked] = await Promise.all([
     orphansOf({}),
-    orphansOf({ FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
+    orphansOf({ ...orphanedFleet, FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
   ])
-  await expect.poll(() => turning.some(isAlive), { timeout: 90_000 }).toBe(false)
-  await expect.poll(() => blocked.some(isAlive), { timeout: 90_000 }).toBe(false)
+  await expect.poll(() => turning.some(isAlive)).toBe(false)
+  await expect.poll(() => blocked.some(isAlive)).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {
@@ -122,7 +122,7 @@ test('what stops the first start of a child stops the parent, in the same words'
     name: 'LedgerUnavailableError',
     code: 'LEDGER_UNAVAILABLE',
   })
-  const sink = { ...settings, PAGE_SINK: './no-such-module.mjs' }
+  const sink = { ...settings, ...sinklessFleet, PAGE_SINK: './no-such-module.mjs' }
   await expect(superviseFetching(readConfig(sink), sink, pino({ level: 'silent' }))).rejects.toMatchObject({
     name: 'SettingsError',
     message: expect.stringContaining('PAGE_SINK'),
@@ -147,7 +147,7 @@ test('wrong settings stop the start before any child', async () => {
     [{ DECORUM_AGENTS: '[{"name":"a b"}]' }, 'DECORUM_AGENTS'],
     [{ REDIS_URL: '' }, 'REDIS_URL'],
   ] as const) {
-    await expect(main({ ...settings, ...wrong })).rejects.toMatchObject({
+    await expect(main({ ...settings, ...emptyFleet, ...wrong })).rejects.toMatchObject({
       code: 'SETTINGS',
       message: expect.stringContaining(word),
     })

@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { type Address, addressGuard, freshForMs, openConnections } from '@decorum/fetcher/testing'
+import { addressGuard } from '@decorum/admission'
+import { type Address, freshForMs, openConnections } from '@decorum/fetcher/testing'
 import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
 import { leaseOf, NOW, robots } from '../support/orders.ts'
@@ -180,7 +181,7 @@ describe('redirects', () => {
         return {
           fence: 7,
           isShared: false,
-          wrongAddress: () => undefined,
+          lastCheck: () => undefined,
           confirm,
           complete: async () => {},
           release: async () => {},

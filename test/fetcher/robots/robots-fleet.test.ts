@@ -53,7 +53,7 @@ const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candid
 /** By its id, or by the beginning of one that a redirect's target was given. */
 const kindOf = async (id: string) =>
   (await outcomes.all()).find((one) => one.id === id || one.id.startsWith(`${id}~`))?.kind
-const ends = (id: string, kind: string) => expect.poll(() => kindOf(id), { timeout: 90_000 }).toBe(kind)
+const ends = (id: string, kind: string) => expect.poll(() => kindOf(id)).toBe(kind)
 
 type Exchange = { path: string; start: number; end: number }
 let hosts = 0
@@ -134,9 +134,9 @@ test.for([429, 503])(
     const busy = await site(() => answerOf(status, { 'retry-after': '2' }))
     const leading = await site(movedTo(`${busy.origin}/robots.txt`))
     await enqueue({ id: `led-${status}`, url: `${leading.origin}/1` })
-    await expect.poll(() => busy.heard[0]?.end ?? Infinity, { timeout: 10_000 }).toBeLessThan(Infinity)
+    await expect.poll(() => busy.heard[0]?.end ?? Infinity).toBeLessThan(Infinity)
     await enqueue({ id: `busy-${status}`, url: `${busy.origin}/1` })
-    await expect.poll(() => busy.heard.length, { timeout: 15_000 }).toBeGreaterThan(1)
+    await expect.poll(() => busy.heard.length).toBeGreaterThan(1)
     expect(shortest(busy.heard)).toBeGreaterThanOrEqual(2_000)
   },
 )
@@ -151,7 +151,7 @@ test('a delay by hand is owed between a robots.txt and its redirect, and to all 
     [],
   )
   await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
-  await expect.poll(() => first.heard.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => first.heard.length).toBe(2)
   await enqueue({ id: 'other-port', url: `${second.origin}/1` })
   await ends('by-hand', 'fetched')
   await ends('other-port', 'fetched')

@@ -15,7 +15,6 @@ import { type Answering, answerOf, type RawOrigin, rawOrigin } from '../support/
 const redis = await redisForTest()
 const PROFILES = Object.keys(policies) as ProfileName[]
 /** All sites are ports of one host, and take turns at its clock: the first row is done about when the last one is. */
-const PATIENCE_MS = 60_000
 const settings = {
   REDIS_URL: redis.url,
   DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
@@ -122,7 +121,7 @@ const waits = async (row: string, profile: ProfileName) => {
 }
 
 describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
-  test.each(PROFILES)('%s', { timeout: 2 * PATIENCE_MS }, async (profile) => {
+  test.each(PROFILES)('%s', async (profile) => {
     const effect = ROWS[row]?.effects[profile]
     const pages = () =>
       sites[row]?.asked
@@ -133,15 +132,13 @@ describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
         .map(({ path }) => path)
     if (effect === 'park') {
       await expect
-        .poll(() => waits(row, profile), { timeout: 90_000 })
+        .poll(() => waits(row, profile))
         .toEqual([{ waiting: 2, heldBy: 'robots-unreachable', state: 'waiting' }])
       expect(pages()).toEqual([])
       return
     }
-    await expect.poll(() => kindOf(`${row} ${profile} /open`), { timeout: 90_000 }).toBe('fetched')
-    await expect
-      .poll(() => kindOf(`${row} ${profile} /shut`), { timeout: 90_000 })
-      .toBe(effect === 'obey' ? 'disallowed' : 'fetched')
+    await expect.poll(() => kindOf(`${row} ${profile} /open`)).toBe('fetched')
+    await expect.poll(() => kindOf(`${row} ${profile} /shut`)).toBe(effect === 'obey' ? 'disallowed' : 'fetched')
     expect(pages()?.toSorted()).toEqual(effect === 'obey' ? ['/open'] : ['/open', '/shut'])
   })
 })

@@ -92,7 +92,7 @@ test('twelve pages that unpack to 48 MiB each, all at once, never lie in memory 
   expect((await readFile(join(dir, refs[11]?.file ?? ''))).equals(unpacked)).toBe(true)
   expect(most, 'of 576 MiB that come out').toBeLessThan(256 * 1024 * 1024)
   await Promise.all(answers.map(({ body: one }) => one.discard()))
-}, 120_000)
+})
 
 test('a sink of one’s own: the module in the README does what it says', async () => {
   const readme = await readFile(new URL('../../../services/fetcher/README.md', import.meta.url), 'utf8')

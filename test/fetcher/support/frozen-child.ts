@@ -1,5 +1,6 @@
 /** One exchange whose look-up waits for the parent's word, so that the parent may freeze this process meanwhile. */
-import { addressGuard, exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
+import { addressGuard } from '@decorum/admission'
+import { exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 

@@ -58,6 +58,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
       return words.map(() => 'completed' as const)
     },
     partitionOf: () => 0,
+    stops: { why: () => undefined, hasAddresses: () => false },
     now: () => NOW,
     wall: () => NOW,
     ...script,
@@ -80,6 +81,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     log,
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
+    honourNoarchive: false,
     fetchDeadlineMs: 5_000,
     leaseMs: 45_000,
     isStopping: () => false,

@@ -51,6 +51,7 @@ export function page(
     sink: noSink,
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
+    honourNoarchive: false,
     stats: {
       sinkFailed: (error) => {
         throw error
@@ -65,7 +66,7 @@ export function page(
 const dueLane: HopLane = {
   fence: 1,
   isShared: false,
-  wrongAddress: () => undefined,
+  lastCheck: () => undefined,
   confirm: () => undefined,
   complete: async () => {},
   release: async () => {},

@@ -1,16 +1,10 @@
 /** What the fetcher's parts need, with loopback opened and everything else as in production. */
 
 import { readFileSync } from 'node:fs'
+import { addressGuard } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
-import {
-  type Ask,
-  addressGuard,
-  type Exchange,
-  exchange,
-  type Lookup,
-  openConnections,
-  openLookup,
-} from '@decorum/fetcher/testing'
+import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/fetcher/testing'
+import type { Ledger } from '@decorum/ledger'
 import { afterAll } from 'vitest'
 import { agentsOf } from './agents.ts'
 
@@ -22,11 +16,22 @@ export const [polite] = agentsOf().list as [Agent]
 export const [nameless] = agentsOf({}).list as [Agent]
 
 export function testConnections(
-  options: { allow?: string[]; ports?: string[]; lookup?: Lookup; trust?: boolean } = {},
+  options: {
+    allow?: string[]
+    ports?: string[]
+    lookup?: Lookup
+    trust?: boolean
+    stops?: Pick<Ledger['stops'], 'why'>
+  } = {},
 ) {
   const guard = addressGuard(options.allow ?? ['127.0.0.0/8', '::1/128'], options.ports ?? [])
   const lookup = options.lookup === undefined ? openLookup() : openLookup([], options.lookup)
-  const connections = openConnections({ guard, lookup, ...(options.trust ? { tls: { ca: testCa } } : {}) })
+  const connections = openConnections({
+    guard,
+    lookup,
+    stops: options.stops,
+    ...(options.trust ? { tls: { ca: testCa } } : {}),
+  })
   afterAll(() => connections.close())
   return connections
 }

@@ -119,6 +119,10 @@ const instant = mostly(
 /** A member that is left out once in so many times. */
 const maybe = <T>(once: number, arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: once })
 
+/** A member that makes a candidate rare. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
+
 const nearlyRight = fc
   .record({
     url: maybe(30, url),
@@ -130,6 +134,9 @@ const nearlyRight = fc
     priority: maybe(2, mostly(fc.constantFrom('"high"', '"normal"'), fc.constantFrom('"urgent"', 'null'))),
     expiresAt: maybe(2, instant),
     meta: maybe(2, meta),
+    method: seldom(mostly(fc.constantFrom('"GET"', '"HEAD"'), oddValue)),
+    headers: seldom(mostly(fc.constantFrom('{"accept-language":"de"}', '{}'), fc.oneof(meta, oddValue))),
+    maxBytes: seldom(mostly(fc.constantFrom('1', '1e6'), oddNumber)),
     hops: maybe(2, mostly(fc.constantFrom('0', '1', '10', '-0'), fc.constantFrom('11', '1.5', '"1"'))),
     // A member that does not exist: seldom, because it makes the candidate invalid before anything else is looked at
     more: fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.tuple(oddText, oddValue) }),

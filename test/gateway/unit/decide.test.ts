@@ -61,13 +61,28 @@ test('an allowed head becomes a page order with the delay that the rules owe', (
   expect(order).toMatchObject({ kind: 'page', path: '/a', delayMs: 2_500, attempt: 1 })
 })
 
+test('a page is asked for as its candidate wants it, its robots.txt is not', () => {
+  const heads = [head('/a', { request: { method: 'HEAD', maxBytes: 9 } })]
+  const known = decided(lane(served(unknownOrigin, 200), { heads }))
+  expect(known.order).toMatchObject({ kind: 'page', request: { method: 'HEAD', maxBytes: 9 } })
+  const cold = decided(lane(unknownOrigin, { heads }))
+  expect(cold.order).toMatchObject({ kind: 'robots' })
+  expect(cold.order).not.toHaveProperty('request')
+})
+
 test('the delay that is known is owed while the rules are out of force, by a robots order as by a page', () => {
   const known = { delayMs: 3_000 }
   expect(decided(lane(unknownOrigin, known)).order).toMatchObject({ kind: 'robots', delayMs: 3_000 })
-  expect(decided(lane(served(unknownOrigin, 404), known)).order).toMatchObject({ kind: 'page', delayMs: 3_000 })
   expect(decided(lane(unknownOrigin, { ...known, refetch: true })).order).toMatchObject({ delayMs: 3_000 })
   const longer = decided(lane(served(unknownOrigin, 200), known), 'user-agent: *\ncrawl-delay: 5')
   expect(longer.order).toMatchObject({ delayMs: 5_000 })
+})
+
+test('what was recorded under a longer least delay of the agent does not outlive that: the rules at hand decide', () => {
+  const known = { delayMs: 3_000 }
+  expect(decided(lane(served(unknownOrigin, 404), known)).order).toMatchObject({ kind: 'page', delayMs: 1_000 })
+  const slow = 'user-agent: *\ncrawl-delay: 2'
+  expect(decided(lane(served(unknownOrigin, 200), known), slow).order).toMatchObject({ delayMs: 2_000 })
 })
 
 test('a crawl-delay above the cap is clamped to it', () => {

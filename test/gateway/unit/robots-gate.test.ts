@@ -1,7 +1,7 @@
 /** What the gate says of lost rules, and of a robots.txt that somebody wants as a page. */
 
+import { robotsGate } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import { robotsGate } from '@decorum/gateway/testing'
 import type { Ledger } from '@decorum/ledger'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'

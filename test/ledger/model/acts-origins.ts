@@ -1,4 +1,5 @@
-/** Robots answers, reaping, the operator's hand: done by the real ledger and by the model. */
+/** Robots answers, reaping, the operator's hand, the configuration's least delays: done by the real ledger and by the model. */
+import { EVERYTHING } from '@decorum/ledger'
 import { laneName, readLaneName } from '@decorum/ledger/testing'
 import { type Act, caller, DELAYS, type Holder, holderOf, isAsking, isFetched, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
@@ -77,4 +78,43 @@ export const operate: Act = async (play, dice) => {
   const operation = action === 'delay' ? { ...who, action, delayMs, until } : { ...who, action, until }
   await process.verbs.operate(operation, [...rules.AGENTS])
   rules.operate(play.model, call, { origin, action, delayMs, until })
+}
+
+/** Stops of another version, now and then of an older one: of everything, of one host, or of all; most end soon. */
+export const stops: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const known = play.model.stops?.version ?? 0
+  const version = Math.max(1, known + dice.pick([1, 1, 1, 0, -1]))
+  const expected = dice(4) === 3 ? known - dice(2) : undefined
+  const end = (): number =>
+    dice(12) === 11 ? Number.POSITIVE_INFINITY : Math.round(play.world.clock.now) + dice.pick([2_000, 10_000, 40_000])
+  const everything = dice(8) === 7 ? end() : 0
+  const names = ['one.test', 'two.test', 'test']
+    .filter(() => dice(6) === 5)
+    .map((name): [string, number] => [name, end()])
+  const listed = [...names, ...(everything === 0 ? [] : [[EVERYTHING, everything] as [string, number]])]
+  const record = {
+    version,
+    stops: listed.map(([name, until]) => ({
+      ...{ name, at: 0, by: 'someone', reason: 'some' },
+      ...(Number.isFinite(until) ? { until } : {}),
+    })),
+  }
+  const real = await unlessInDoubt(process.verbs.stops(record, 0, expected))
+  const told = real === 'doubt' ? real : `${real.kind} ${real.version}`
+  same('stops', told, rules.stops(play.model, call, { version, expected, everything, names }))
+}
+
+/** The least delays of another version of the configuration, now and then of an older one, and not always of every agent. */
+export const leastDelays: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const version = (play.model.leastDelays?.version ?? 1) + dice.pick([1, 0, 1, -1])
+  const told = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [
+    agent,
+    dice.pick([1_000, 4_000, 15_000, 2_000]),
+  ])
+  const list = told.map(([agent, delayMs]) => ({ agent, delayMs }))
+  const real = await unlessInDoubt(process.verbs['least-delays'](version, list))
+  same('leastDelays', real, rules.leastDelays(play.model, call, version, told))
+  if (real === version) for (const [agent, delayMs] of told) play.site.least(agent, delayMs)
 }

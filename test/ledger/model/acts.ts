@@ -102,7 +102,8 @@ export const startOrders: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const orders = holders.map((holder): rules.Beginning => {
-    const kind = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
+    const drawn = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
+    const kind = holder.isClaimed === true ? 'robots' : drawn
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
     const clock = dice(3) < 2 && clockOf(holder.lane) !== holder.lane ? clockOf(holder.lane) : undefined
     return { lane: holder.lane, fence: holder.fence, kind, version, delayMs: dice.pick(DELAYS), clock }
@@ -149,7 +150,7 @@ export const startOrders: Act = async (play, dice) => {
 }
 
 /** Somebody holds a lane by a visit. */
-function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number, asks = false): void {
+export function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number, asks = false): void {
   play.site.fence(lane, fence)
   play.site.visit(lane, kind, fence, play.latest, asks)
   play.holders.push({ lane, fence, version: 0, heads: [], kind, asks, state: 'started', startedAt: play.latest })
@@ -228,7 +229,8 @@ export const complete: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
-    const entered = holder.kind === 'hop' || holder.kind === 'clock'
+    // A fetcher ends the order of a claimed lane like a secondary lease: no URL of the lane was asked for.
+    const entered = holder.kind === 'hop' || holder.kind === 'clock' || holder.isClaimed === true
     const [id] = holder.heads
     const stays = entered || id === undefined || dice(3) === 2
     const load = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'no-answer'] as const)

@@ -22,6 +22,8 @@ export type Holder = {
   /** its URL is a robots.txt; `over`: its exchange has ended */
   asks?: boolean
   over?: boolean
+  /** reserved for a robots fetch */
+  isClaimed?: true
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
   state: 'taken' | 'started' | 'done'
   startedAt?: number

@@ -1,5 +1,6 @@
 /** The rules of park and take. */
 import { isAssigned } from '@decorum/protocol'
+import { everythingStopped, stoppedUntil } from './rules-stops.ts'
 import {
   type Call,
   giveBack,
@@ -102,6 +103,8 @@ export function reserve(
 ): Taken {
   const { now, held } = open(m, call)
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
+  const everything = everythingStopped(m, now)
+  if (everything > now) return { why: 'stopped', waitMs: everything - now }
   if (m.outcomes.length >= outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
@@ -119,7 +122,9 @@ export function reserve(
       continue
     }
     const origin = originAt(m, originOf(name))
-    const shut = Math.max(origin.closedUntil, origin.pausedUntil)
+    const stop = stoppedUntil(m, originOf(name), now)
+    const gated = Math.max(origin.closedUntil, origin.pausedUntil)
+    const shut = Math.max(gated, stop)
     const expires = Math.ceil(head.expiresAt / 1_000) * 1_000 + m.shift
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
@@ -127,7 +132,7 @@ export function reserve(
         lane,
         lane.clock ?? opens,
         Math.min(shut, expires),
-        origin.pausedUntil >= origin.closedUntil ? 'paused' : 'back-off',
+        stop > gated ? 'stopped' : origin.pausedUntil >= origin.closedUntil ? 'paused' : 'back-off',
       )
       continue
     }

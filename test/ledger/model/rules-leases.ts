@@ -1,4 +1,6 @@
 /** The rules of begin, enter, settle and resolve. */
+import { leastOf, raised, raiseOver } from './rules-least-delays.ts'
+import { stoppedUntil } from './rules-stops.ts'
 import {
   agentOf,
   type Call,
@@ -47,6 +49,11 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
       giveBack(lane, lease.notBefore, held, 'lane-busy')
       return { kind: 'startup-hold' }
     }
+    const stop = stoppedUntil(m, originOf(name), now)
+    if (stop > now) {
+      giveBack(lane, lease.notBefore, stop, 'stopped')
+      return { kind: 'stopped' }
+    }
     if (shut > now) {
       giveBack(lane, lease.notBefore, shut, paused >= origin.closedUntil ? 'paused' : 'back-off')
       return { kind: 'back-off' }
@@ -60,6 +67,10 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
       return { kind: 'robots-in-flight' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
+    if (raised(m, name, lease.notBefore) > now) {
+      giveBack(lane, lease.notBefore, raiseOver(m, name), 'pace-group')
+      return { kind: 'paced' }
+    }
     const least = demanded(origin, now)
     const asked = { kind: 'clock' as const, delayMs: Math.max(delayMs, least), by: name }
     const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
@@ -89,6 +100,7 @@ export function confirm(
   for (const { lane, fence, version } of held) {
     const lease = m.lanes.get(lane)?.lease
     if (lease?.started === undefined || lease.fence !== fence) return 'stale'
+    if (stoppedUntil(m, originOf(lane), now) > now) return 'stopped'
     const origin = originAt(m, originOf(lane))
     const block = lease.started.kind === 'clock' ? 0 : origin.blockedUntil
     if (Math.max(origin.closedUntil, origin.pausedUntil, block) > now) return 'back-off'
@@ -102,7 +114,14 @@ export function confirm(
 const demanded = ({ override }: Origin, now: number): number =>
   override !== undefined && override.until > now ? override.delayMs : 0
 
-export type Visiting = { lanes: string[]; kind: 'hop' | 'clock'; delayMs: number; by: string | undefined }
+export type Visiting = {
+  lanes: string[]
+  kind: 'hop' | 'clock'
+  delayMs: number
+  by: string | undefined
+  /** that of the settings where it is not given */
+  leaseMs?: number
+}
 
 export function acquire(
   m: Model,
@@ -125,19 +144,25 @@ export function acquire(
 }
 
 /** A visit that no URL of the lane asked for: to the first of these lanes that is open, and that nobody waits for who came before. */
-function visit(
+export function visit(
   m: Model,
   now: number,
   held: number,
-  { lanes, kind, delayMs, by }: Visiting,
+  { lanes, kind, delayMs, by, leaseMs: lastsMs = leaseMs }: Visiting,
 ): { until: number } | { lane: string; clock: { fence: number; delayMs: number } } {
   const step = Math.max(delayMs, 50)
   let best: { name: string; opens: number; clock: number; own: boolean; queue: Queue } | undefined
   for (const name of lanes) {
     const lane = m.lanes.get(name)
     const origin = originAt(m, originOf(name))
-    const shut = Math.max(held, origin.closedUntil, origin.pausedUntil, kind === 'hop' ? origin.blockedUntil : 0)
-    const clock = lane?.clock ?? lane?.due ?? 0
+    const shut = Math.max(
+      held,
+      origin.closedUntil,
+      origin.pausedUntil,
+      kind === 'hop' ? origin.blockedUntil : 0,
+      stoppedUntil(m, originOf(name), now),
+    )
+    const clock = raised(m, name, lane?.clock ?? lane?.due ?? now)
     const own = ownWaits(lane)
     const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
     const place = placeIn(queue, by)
@@ -162,7 +187,7 @@ function visit(
       const least = demanded(origin, now)
       const owed = ms(Math.max(delayMs, origin.delays.get(agentOf(name)) ?? 0, least))
       const started = { at: ms(now), delayMs: owed, kind, wasFailing: false, least }
-      const ends = ms(now + SETTINGS.leaseMs)
+      const ends = ms(now + lastsMs)
       const ownPlace = placeIn(queue, name)
       const before = ownPlace < queue.waiting.length ? ownPlace : undefined
       entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, started, before }
@@ -272,9 +297,9 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     if (end.outcome === undefined && !end.entered) {
       lane.tries++
       lane.triedList = lease.list
-    } else if (!end.entered) delete lane.why
+    } else if (!isVisit(lease)) delete lane.why
     const ended = now - Math.min(end.elapsedMs, now - started.at)
-    const owed = Math.max(end.delayMs, started.least)
+    const owed = Math.max(end.delayMs, started.least, leastOf(m, end.lane, started.kind))
     lane.due = ended + owed
     const origin = originAt(m, originOf(end.lane))
     if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
@@ -340,7 +365,8 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') giveBack(lane, lease.notBefore)
     else if (next.kind === 'unused') {
-      const owed = Math.max(lease.started?.delayMs ?? 0, lease.started?.least ?? 0)
+      const { delayMs = 0, least = 0, kind = 'page' } = lease.started ?? {}
+      const owed = Math.max(delayMs, least, leastOf(m, name, kind))
       giveBack(lane, Math.max(lease.notBefore, now + owed))
     } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it

@@ -1,4 +1,5 @@
 /** The rules of learn, reap and the operator's hand. */
+import { leastOf } from './rules-least-delays.ts'
 import {
   AGENTS,
   agentOf,
@@ -43,7 +44,8 @@ export function record(m: Model, call: Call, word: Teaching): string {
     const recorded = word.delays.find(([one]) => one === agent)?.[1] ?? 0
     const own = Math.max(recorded, origin.delays.get(agent) ?? 0)
     delete asker.lease
-    asker.due = now - Math.min(word.elapsedMs, now - started.at) + Math.max(word.delayMs, own, started.least)
+    const owed = Math.max(word.delayMs, own, started.least, leastOf(m, word.lane, 'robots'))
+    asker.due = now - Math.min(word.elapsedMs, now - started.at) + owed
   }
   for (const [agent, delayMs] of word.delays) {
     const before = origin.delays.get(agent)
@@ -99,7 +101,8 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
       continue
     }
     result.started++
-    lane.due = now + Math.max(lease.started.delayMs, lease.started.least) + quarantineMs
+    const { delayMs, least, kind } = lease.started
+    lane.due = now + Math.max(delayMs, least, leastOf(m, name, kind)) + quarantineMs
     const origin = originAt(m, originOf(name))
     if (lease.started.kind === 'page' || lease.started.kind === 'robots-page') {
       lane.tries++

@@ -11,10 +11,10 @@ import { runModel } from './run.ts'
 import { defineWorldCommands } from './world.ts'
 
 const redis = await redisForTest()
-const STEPS = Number(process.env.DECORUM_STEPS ?? 300_000)
+const STEPS = Number(process.env.DECORUM_STEPS ?? 150_000)
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000_000)
 
-test(`${STEPS} steps: ledger and model agree, and no site sees a rude request`, { timeout: 600_000 }, async () => {
+test(`${STEPS} steps: ledger and model agree, and no site sees a rude request`, async () => {
   const connection = new Redis(redis.url, { enableAutoPipelining: true })
   defineVerbs(connection)
   defineWorldCommands(connection)

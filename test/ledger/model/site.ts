@@ -4,7 +4,17 @@
  */
 import { SETTINGS } from './rules.ts'
 
-type Visit = { startedAt: number; endedAt?: number; owedMs: number; fence: number; before?: Visit | undefined }
+type Visit = {
+  startedAt: number
+  until: number
+  endedAt?: number
+  owedMs: number
+  fence: number
+  before?: Visit | undefined
+  /** the least delay of its agent binds it: it was known when the exchange ended, and the exchange was not another lane's */
+  bound?: boolean
+  isOthers: boolean
+}
 
 export type Site = {
   /** a lane was taken or entered under this fence */
@@ -13,6 +23,8 @@ export type Site = {
   visit(lane: string, kind: string, fence: number, now: number, asks: boolean): void
   /** the bytes leave only now, after the permit was asked for again */
   sent(lane: string, fence: number, now: number): void
+  /** the lease lasts until then, unless its holder ends it before */
+  lasts(lane: string, fence: number, until: number): void
   /** the exchange ended well known to the ledger */
   end(lane: string, fence: number, endedAt: number, owedMs: number): void
   /** nothing was sent after all */
@@ -21,6 +33,8 @@ export type Site = {
   shut(origin: string, until: number): void
   /** new rules ask this delay of an agent's lane: longer counts at once, for a silence that is running */
   delay(lane: string, delayMs: number, now: number): void
+  /** the fleet's configuration has this least delay of an agent: longer counts at once, for a delay that is running */
+  least(agent: string, delayMs: number): void
   /** Redis lost what it had not written down: back-off and delays that it forgot are the residual risk of docs/promises.md */
   /** @param byAll  and nobody is alive who knew: fences begin anew, and nobody holds an old one */
   lost(byAll?: boolean): void
@@ -39,12 +53,13 @@ export function openSite(): Site {
   const questions = new Map<string, Visit>()
   const silences = new Map<string, number>()
   const delays = new Map<string, number>()
+  const leasts = new Map<string, number>()
   const rude = (what: string): never => {
     throw new RudeError(what)
   }
   /** When that exchange was over at the latest: a holder who says nothing ends with its lease. */
-  const overAt = ({ startedAt, endedAt, owedMs }: Visit): number =>
-    endedAt === undefined ? startedAt + SETTINGS.leaseMs : endedAt + owedMs
+  const leastOf = (lane: string): number | undefined => leasts.get(lane.slice(0, lane.indexOf(' ')))
+  const overAt = ({ until, endedAt, owedMs }: Visit): number => (endedAt === undefined ? until : endedAt + owedMs)
   const site: Site = {
     granted: 0,
     fence(lane, fence) {
@@ -59,9 +74,20 @@ export function openSite(): Site {
         rude(
           `${kind} of ${lane} at ${now}: ${before.endedAt === undefined ? 'overlaps' : 'too early after'} ${JSON.stringify(before)}`,
         )
+      const least = leastOf(lane) ?? 0
+      if (before?.bound === true && now < (before.endedAt ?? 0) + least - 0.0015)
+        rude(`${kind} of ${lane} at ${now}: the least delay is ${least} after ${JSON.stringify(before)}`)
       const closedUntil = silences.get(originOf(lane)) ?? 0
       if (now < closedUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${closedUntil}`)
-      const visit: Visit = { startedAt: now, owedMs: 0, fence, before: before && { ...before, before: undefined } }
+      const until = now + SETTINGS.leaseMs
+      const visit: Visit = {
+        startedAt: now,
+        until,
+        owedMs: 0,
+        fence,
+        before: before && { ...before, before: undefined },
+        isOthers: kind === 'clock',
+      }
       visits.set(lane, visit)
       if (!asks) return
       const asked = questions.get(originOf(lane))
@@ -75,9 +101,14 @@ export function openSite(): Site {
       const closedUntil = silences.get(originOf(lane)) ?? 0
       if (now < closedUntil - 0.0015) rude(`${lane} sends at ${now}: the site is shut until ${closedUntil}`)
     },
+    lasts(lane, fence, until) {
+      const visit = visits.get(lane)
+      if (visit?.fence === fence) visit.until = until
+    },
     end(lane, fence, endedAt, owedMs) {
       const visit = visits.get(lane)
-      if (visit?.fence === fence) Object.assign(visit, { endedAt, owedMs })
+      if (visit?.fence !== fence) return
+      Object.assign(visit, { endedAt, owedMs, bound: !visit.isOthers && leastOf(lane) !== undefined })
     },
     unused(lane, fence) {
       const visit = visits.get(lane)
@@ -93,10 +124,13 @@ export function openSite(): Site {
       if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
       visit.owedMs += Math.max(0, delayMs - before)
     },
+    least: (agent, delayMs) => void leasts.set(agent, delayMs),
     lost(byAll = false) {
       if (byAll) fences.clear()
       silences.clear()
       delays.clear()
+      leasts.clear()
+      for (const visit of visits.values()) visit.bound = false
     },
   }
   return site

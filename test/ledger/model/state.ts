@@ -69,6 +69,8 @@ export type Origin = {
   delays: Map<string, number>
 }
 export type Queue = { last: number; waiting: { name: string; at: number }[] }
+/** The least delay of an agent, the least one that may still run from before it was raised, and when that was. */
+export type LeastDelay = { least: number; from: number; raisedAt: number }
 export type Model = {
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
@@ -76,6 +78,9 @@ export type Model = {
   /** time that Redis's clock claims and that nobody has seen pass */
   doubt?: { delay: number; since: number; denied: boolean }
   planned: boolean
+  /** emergency stops: of everything, and by name, each until when on the ledger's time */
+  stops?: { version: number; everything: number; names: Map<string, number> }
+  leastDelays?: { version: number; agents: Map<string, LeastDelay> }
   fence: number
   lanes: Map<string, Lane>
   /** lane → who waits to visit it, in order, and when each was told to come */

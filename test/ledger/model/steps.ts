@@ -1,12 +1,13 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
 import { acquire, complete, confirm, park, release, reserve, resolve, startOrders } from './acts.ts'
-import { endRobotsFetch, operate, reap, record } from './acts-origins.ts'
+import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
+import { claim, extend, grant } from './acts-permits.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
 import * as rules from './rules.ts'
 
-/** How often each act comes, of a thousand. */
+/** How often each act comes. */
 const ACTS: [number, Act][] = [
   [140, park],
   [190, reserve],
@@ -16,15 +17,20 @@ const ACTS: [number, Act][] = [
   [50, record],
   [20, endRobotsFetch],
   [25, acquire],
+  [30, grant],
+  [15, extend],
+  [12, claim],
   [15, release],
-  [15, confirm],
+  [60, confirm],
   [50, reap],
   [130, pass],
   [12, view],
   [8, look],
   [12, drain],
   [6, loseHolder],
-  [14, operate],
+  [40, operate],
+  [30, leastDelays],
+  [15, stops],
   [3, job],
   [2, snapshot],
   [2, crash],

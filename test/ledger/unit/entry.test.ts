@@ -1,7 +1,7 @@
 /** How a URL lies in its lane's list, and where an id is remembered. */
 
 import { decodeEntry, encodeEntry, idSlot, laneName, readLaneName } from '@decorum/ledger/testing'
-import { LAST_INSTANT } from '@decorum/protocol'
+import { LAST_INSTANT, type RequestShape } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -16,6 +16,10 @@ test('what goes in comes out, whatever the id and meta are made of', () => {
       hops: fc.nat(10),
       priority: fc.constantFrom('high' as const, 'normal' as const),
       meta: fc.dictionary(fc.string(), fc.jsonValue()),
+      request: fc.constantFrom<RequestShape[]>(
+        { method: 'HEAD' },
+        { headers: { 'x-note': 'a b' }, accept: ['text/html'], maxBytes: 9 },
+      ),
     },
     { requiredKeys: ['id', 'path', 'expiresAt', 'hops', 'priority'], noNullPrototype: true },
   )

@@ -8,6 +8,7 @@ import { BackOffJudge } from './judge-back-off.ts'
 import { GroupJudge } from './judge-groups.ts'
 import { judgeInLane, LaneEnds, type LaneJudge } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
+import { StopJudge } from './judge-stops.ts'
 import type { Judged, JudgeOptions } from './judged.ts'
 import { type Asking, Knowledge } from './knowledge.ts'
 import { Lanes } from './lanes.ts'
@@ -69,7 +70,13 @@ export function judgeRecord({ requests, bodies, robotsByOrigin }: Evidence, opti
 
 function judgeAll(judged: Judged): Report {
   const { exchanges, lanes, bodies, options, clockSteps } = judged
-  const { ruleChangeMs: graceMs = RULE_CHANGE_MS, examples = EXAMPLES, meter = { steps: 0 }, paceGroups } = options
+  const {
+    ruleChangeMs: graceMs = RULE_CHANGE_MS,
+    examples = EXAMPLES,
+    meter = { steps: 0 },
+    paceGroups,
+    stops,
+  } = options
   const order = exchanges.inOrder()
   const chains = findChains(order, { exchanges, lanes, meter })
   const knowledge = new Knowledge({ chains, exchanges, bodies, lanes, graceMs, meter })
@@ -77,6 +84,7 @@ function judgeAll(judged: Judged): Report {
   const ends = new LaneEnds(lanes.length)
   const backOff = new BackOffJudge({ exchanges, lanes, findings, graceMs, meter })
   const groups = paceGroups && new GroupJudge({ exchanges, lanes, knowledge, findings, groups: paceGroups, meter })
+  const stopJudge = stops && new StopJudge({ exchanges, lanes, findings, stops })
   if (groups !== undefined) for (const row of order) groups.note(row)
 
   let noRules = 0
@@ -122,6 +130,7 @@ function judgeAll(judged: Judged): Report {
     judgeInLane(row, asking, judge)
     backOff.judge(row, asking)
     groups?.judge(row, asking)
+    stopJudge?.judge(row, asking)
   }
   const { fetches } = knowledge
   const robots = { exchanges, chains, bodies, fetches, findings, lanes, retryMs: options.robotsRetryMs, meter }
@@ -136,6 +145,7 @@ function judgeAll(judged: Judged): Report {
     hops: { requests: hops, elsewhere },
     broken,
     ...(groups === undefined ? {} : { paceGroups: groups.shared }),
+    ...(stops === undefined ? {} : { stops: stops.length }),
     graceMs,
   })
 }

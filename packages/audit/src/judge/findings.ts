@@ -24,6 +24,7 @@ const WORST_SHOWN = 5
 const WORST_ALIKE = 2
 /** How kinds compare: what a site feels most comes first. */
 const WEIGHTS: Record<Offence, number> = {
+  stopped: 10,
   overlap: 9,
   'in-back-off': 8,
   disallowed: 7,

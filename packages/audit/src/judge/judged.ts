@@ -1,6 +1,6 @@
 /** What one judgement is given: the options, and the exchanges as they have been read. */
 import type { AgentFinder } from '../agents.ts'
-import type { ClockStep, RobotsByOrigin } from '../record.ts'
+import type { ClockStep, RobotsByOrigin, StopLine } from '../record.ts'
 import type { Bodies } from './answers.ts'
 import type { Exchanges } from './columns.ts'
 import type { PaceGroups } from './judge-groups.ts'
@@ -15,6 +15,8 @@ export type JudgeOptions = {
   robotsRetryMs?: number
   /** lanes that share a delay; absent: each lane is judged by itself alone */
   paceGroups?: PaceGroups
+  /** emergency stops of the fleet; absent: none is known */
+  stops?: readonly StopLine[]
   /** examples kept of each offence (20) */
   examples?: number
   /** the record goes on where an older one ended: rules may be known from there for a day */

@@ -26,6 +26,7 @@ export type Sums = {
   /** body → line → how often it disallowed a request */
   broken: Map<number, Map<number, number>>
   paceGroups?: number
+  stops?: number
   graceMs: number
 }
 
@@ -67,6 +68,7 @@ export function summary(judged: Judged, sums: Sums): Report {
     robotsFetches: fetchesIn(judged, sums),
     hops,
     ...(sums.paceGroups === undefined ? {} : { paceGroups: sums.paceGroups }),
+    ...(sums.stops === undefined ? {} : { stops: sums.stops }),
     statuses,
     ...(slack === undefined ? {} : { smallestSlackMs: slack }),
     tolerance: { delayMs: 0, afterCutMs: AFTER_CUT_MS, ruleChangeMs: graceMs },

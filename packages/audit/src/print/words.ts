@@ -31,7 +31,11 @@ export function mannersOf({ requests, violations }: AgentReport): string {
 }
 
 export const promises = (report: Report): { promise: string; broken: number; offence: Offence }[] =>
-  OFFENCE_NAMES.filter((offence) => offence !== 'pace-group' || report.paceGroups !== undefined).map((offence) => ({
+  OFFENCE_NAMES.filter(
+    (offence) =>
+      (offence !== 'pace-group' || report.paceGroups !== undefined) &&
+      (offence !== 'stopped' || report.stops !== undefined),
+  ).map((offence) => ({
     offence,
     promise: OFFENCES[offence].promise,
     broken: report.violations[offence],

@@ -8,6 +8,7 @@ import {
   htmlReport,
   printableJson,
   readRobotsFolder,
+  readStopsFile,
   reportSchema,
   textReport,
   UnreadableLogError,
@@ -43,6 +44,8 @@ export type AuditOptions = {
   robotsRetryMs?: string | number
   /** PACE_GROUPS of the fleet, path or inline JSON: delays that several lanes share; absent: none */
   paceGroups?: string
+  /** emergency stops of the fleet: what `decorum stop list --ended --json` printed; absent: none */
+  stops?: string
   /** how many lanes are listed (10) and drawn (20) */
   lanes?: string | number
   /** where the report goes as an HTML page; '-': standard output */
@@ -76,7 +79,7 @@ export async function auditCommand(
   const retryMs =
     options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
   const paceGroups = options.paceGroups === undefined ? undefined : readPaceGroups(options.paceGroups)
-  const { robots, origin, html, continues = false } = options
+  const { robots, origin, html, stops, continues = false } = options
   const report = await readable(async () =>
     auditLogs(files, {
       agents,
@@ -85,6 +88,7 @@ export async function auditCommand(
       ...(robots === undefined ? {} : { robotsByOrigin: await readRobotsFolder(robots) }),
       ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }),
       ...(paceGroups === undefined ? {} : { paceGroups }),
+      ...(stops === undefined ? {} : { stops: await readStopsFile(stops) }),
       ...(html === undefined ? {} : { timelines: LANES_DRAWN }),
     }),
   )

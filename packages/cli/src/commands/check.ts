@@ -3,22 +3,24 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
-import { differing, fleetAt, OtherFleetError } from '@decorum/local-redis'
+import { fleetAt } from '@decorum/local-redis'
 import { printable, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
 import { type CheckExplanation, explainCheck, printCheck } from '@decorum/robots/check'
+import { agreedEnv } from '../agreed-settings.ts'
 import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
-import { type CliSettings, dataFolder, readCliSettings, sharedSettings } from '../settings.ts'
+import { type CliSettings, dataFolder, readCliSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
 /** @returns DONE whatever the verdict, FAILED when the site gave none */
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
-  const settings = readCliSettings(process.env)
+  const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
+  const settings = readCliSettings(env)
   const at = readUrl(text)
   if ('refused' in at)
     throw new UsageError(`'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}`)
@@ -41,7 +43,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
     say(options.json, explain(await readRobots(options.robots), false, profiles))
     return DONE
   }
-  const found = await findRules(at.origin, profiles, agent.own, settings)
+  const found = await findRules(at.origin, profiles, agent.own, settings, env)
   // Profiles differ on which answers bring rules at all: a 429, a 206, a redirect too many.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
@@ -63,22 +65,26 @@ type Found = {
 const TRIES = 3
 
 /** What the running fleet knows of the origin; else a fetch of its robots.txt, by the fleet or, when none runs, by this command alone. */
-async function findRules(origin: string, profiles: ProfileName[], agent: Agent, settings: CliSettings): Promise<Found> {
-  const fleet = await fleetToAsk(settings)
-  if (fleet === undefined)
-    return asAnswered(await askRobots(origin, { agent, env: process.env, fleet: undefined }), true)
+async function findRules(
+  origin: string,
+  profiles: ProfileName[],
+  agent: Agent,
+  settings: CliSettings,
+  env: NodeJS.ProcessEnv,
+): Promise<Found> {
+  const redis = settings.redisUrl ?? (await fleetAt(dataFolder(env)))?.url
+  if (redis === undefined) return asAnswered(await askRobots(origin, { agent, env, fleet: undefined }), true)
   const { partitions, leaseMs, quarantineMs } = settings
-  const ledger = await openLedger({ redis: fleet.url, partitions, leaseMs, quarantineMs })
+  const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
   try {
     for (let tries = 0; ; tries++) {
       const view = await ledger.viewOrigin(origin, [])
       const known = await knownToFleet(ledger, view, profiles, tries > 0)
       if (known !== undefined) return known
       if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being asked for: try again`)
-      fleet.mayVisit()
       const answer = await askRobots(origin, {
         agent,
-        env: { ...process.env, REDIS_URL: fleet.url },
+        env: { ...env, REDIS_URL: redis },
         fleet: { ledger, version: view.version },
       })
       if (answer !== undefined && answer.event === undefined) return asAnswered(answer, false) // nothing was sent
@@ -103,20 +109,6 @@ async function findRules(origin: string, profiles: ProfileName[], agent: Agent, 
 }
 
 const ALONE = 'No fleet is running here: this request stood alone, and no lane was asked.'
-
-/** @throws OtherFleetError from `mayVisit` when the fleet has other settings: this command would be a second crawler to the site */
-async function fleetToAsk(settings: CliSettings): Promise<{ url: string; mayVisit(): void } | undefined> {
-  if (settings.redisUrl !== undefined) return { url: settings.redisUrl, mayVisit: () => {} }
-  const fleet = await fleetAt(dataFolder(process.env))
-  if (fleet === undefined) return undefined
-  const others = differing(fleet.shared, sharedSettings(process.env, settings))
-  return {
-    url: fleet.url,
-    mayVisit() {
-      if (others.length > 0) throw new OtherFleetError(fleet.dir, others)
-    },
-  }
-}
 
 /** undefined: robots.txt has to be fetched first. */
 async function knownToFleet(

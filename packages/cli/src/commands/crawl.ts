@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { holdName } from '@decorum/local-redis'
 import { printableAll } from '@decorum/protocol'
+import { agreedEnv } from '../agreed-settings.ts'
 import { type Display, displayOn } from '../crawl/display.ts'
 import { type OutFolder, openOutFolder } from '../crawl/out-folder.ts'
 import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
@@ -37,7 +38,7 @@ const WHOLE_LIST = 10_000_000
 
 /** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
 export async function crawl(file: string | undefined, options: CrawlOptions): Promise<ExitCode> {
-  const settings = readCliSettings(process.env)
+  const settings = readCliSettings(await agreedEnv(process.env))
   const { folder, input } = await prepare(file, options, settings)
   const tally = new Tally(folder.note.run)
   const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
@@ -53,7 +54,8 @@ export async function crawl(file: string | undefined, options: CrawlOptions): Pr
       display.voice.say('list-cut-off', LIST_CUT_OFF)
     const started = performance.now()
     const before = tally.fetched
-    const agent = settings.agents.find(folder.note.agent) ?? settings.agents.default
+    const { agents } = local.settings
+    const agent = agents.find(folder.note.agent) ?? agents.default
     const { maxMinutes, maxPages, expireMinutes } = options
     const limits = { minutes: maxMinutes, pages: maxPages, expireMinutes }
     const ending = await runCrawl({
@@ -89,8 +91,8 @@ const LIST_CUT_OFF =
   'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
 
 /** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
-function pagesAreKept({ archive }: CrawlOptions, { redis }: LocalFleet): boolean {
-  return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(process.env.PAGE_SINK || 'warc')
+function pagesAreKept({ archive }: CrawlOptions, { redis, settings }: LocalFleet): boolean {
+  return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink)
 }
 
 /** Everything that can be wrong with what was typed is found here, before anything is started. */
@@ -122,12 +124,9 @@ async function start(
   const tellTrouble = troubleTeller(voice)
   const local = await openLocalFleet({
     settings,
-    env: {
-      // The whole list may be of one origin, and no other frontier shares this Redis.
-      LANE_LIMIT: String(WHOLE_LIST),
-      ...process.env,
-      ARCHIVE_DIR: pages,
-    },
+    env: { ...process.env, ARCHIVE_DIR: pages },
+    // The whole list may be of one origin, and no other frontier shares this Redis.
+    defaults: { LANE_LIMIT: String(WHOLE_LIST) },
     dataDir: folder.stored,
     whenTaken: 'join',
     crawl: { run: folder.note.run, out: folder.dir, pages },
@@ -141,7 +140,7 @@ async function start(
   })
   if (local.redis.kind === 'joined')
     voice.say('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
-  for (const line of whatIsOpened(settings)) voice.say('opened', line)
+  for (const line of whatIsOpened(local.settings)) voice.say('opened', line)
   return local
 }
 
@@ -170,7 +169,7 @@ function summarize(
     fetched,
     ms,
     outcomes: place(folder.outcomes),
-    pages: options.archive ? place(folder.pages) : undefined,
+    pages: options.archive && local.settings.pageSink !== 'none' ? place(folder.pages) : undefined,
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder)} --forget`,

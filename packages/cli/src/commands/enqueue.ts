@@ -2,6 +2,7 @@
 import { type Candidate, openFrontier } from '@decorum/client'
 import type { Agents } from '@decorum/config'
 import { readUrl } from '@decorum/protocol'
+import { agreedEnv } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
@@ -17,7 +18,7 @@ const MAX_LINE_CHARS = 128 * 1024
 export type EnqueueOptions = { agent?: string; priority?: 'high' | 'normal'; json?: boolean }
 
 export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
-  const settings = readCliSettings(process.env)
+  const settings = readCliSettings(await agreedEnv(process.env))
   const agent = agentNamed(settings.agents, options.agent)
   const input = await openInput(file)
   const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })

@@ -5,6 +5,7 @@ import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
 import { delayOwed, delaySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
+import { agreedEnv } from '../agreed-settings.ts'
 import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
@@ -17,7 +18,7 @@ export type OriginOptions = ActionOptions & { json?: boolean }
 
 /** Does what is wanted, then shows the site as it is. */
 export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
-  const settings = readCliSettings(process.env)
+  const settings = readCliSettings(await agreedEnv(process.env))
   const at = readUrl(text)
   if ('refused' in at)
     throw new UsageError(`'${printable(text)}' is no origin: ${at.refused}; write http(s)://host[:port]`)

@@ -8,7 +8,7 @@ import { readCliSettings } from '../settings.ts'
 import { standardOutput } from '../standard-output.ts'
 import { jsonLine } from '../terminal.ts'
 
-export type OutcomesCommandOptions = { group: string; follow?: boolean; forget?: boolean }
+export type OutcomesCommandOptions = { group: string; crawl: string; follow?: boolean; forget?: boolean }
 
 /**
  * A line is acknowledged when it is on the disk, or when the pipe or terminal behind stdout has taken it; a reader that ends
@@ -21,12 +21,13 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
   const ending = aborted(interrupt.signal).then(() => frontier.close())
   try {
     if (options.forget) {
-      await frontier.removeGroup(options.group)
+      await frontier.removeGroup(options.group, options.crawl)
       return DONE
     }
     const output = await standardOutput()
     // A name of its own that stays: what was printed and not acknowledged comes again at the next call
     const reading = frontier.outcomes({
+      crawl: options.crawl,
       group: options.group,
       consumer: 'decorum-outcomes',
       wait: options.follow === true,

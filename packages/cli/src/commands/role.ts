@@ -1,4 +1,4 @@
-/** `decorum gateway|fetcher|console`: one role in this process, until a signal or until its parent is gone. */
+/** `decorum gateway|fetcher|console|permits`: one role in this process, until a signal or until its parent is gone. */
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { cacheFolder } from '@decorum/local-redis'
@@ -7,10 +7,9 @@ import type { Role, StartedLine } from '../role-process.ts'
 
 /** Time to complete leases and to close; a fetcher also waits for requests in flight. */
 const CLOSE_MS = 10_000
-const FETCH_DEADLINE_MS = 30_000 // as the setting's default
 
 /** What a service's main() answers. */
-type RunningService = { port: number; stop(): Promise<void> }
+type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
 
 /**
  * Resolves when the service has drained and stopped. A second signal ends it at once: leases in flight then
@@ -26,7 +25,9 @@ export async function runRole(role: Role): Promise<ExitCode> {
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
   // The parent started this process with an IPC channel: when that closes, the parent has ended, and so does this process.
-  if (process.connected) process.once('disconnect', () => asked.resolve())
+  // Without a channel `connected` is undefined; false means that the parent ended while the modules of this process were loaded.
+  if (process.connected === false) return FAILED
+  process.once('disconnect', () => asked.resolve())
 
   // A killed role should be back at once: stripped types and compiled code are kept, 440 → 270 ms of CPU
   const cache = await cacheFolder()
@@ -43,15 +44,10 @@ export async function runRole(role: Role): Promise<ExitCode> {
   }
   await asked.promise
   // Redis may be gone, together with the parent or before: stopping must end all the same
-  setTimeout(() => process.exit(FAILED), longestStopMs(role)).unref()
+  setTimeout(() => process.exit(FAILED), CLOSE_MS + (service.drainMs ?? 0)).unref()
   await service.stop()
   if (process.connected) process.disconnect() // the channel would keep this process alive
   return DONE
-}
-
-function longestStopMs(role: Role): number {
-  if (role !== 'fetcher') return CLOSE_MS
-  return CLOSE_MS + (Number(process.env.FETCH_DEADLINE_MS) || FETCH_DEADLINE_MS)
 }
 
 async function start(role: Role): Promise<RunningService> {
@@ -62,6 +58,8 @@ async function start(role: Role): Promise<RunningService> {
       return (await import('@decorum/fetcher')).main()
     case 'console':
       return (await import('@decorum/console')).main()
+    case 'permits':
+      return (await import('@decorum/permits')).main()
     default:
       return role satisfies never
   }

@@ -1,10 +1,12 @@
 /** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { isLoopback } from '@decorum/config'
 import { privateFolder } from '@decorum/local-redis'
+import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
-import type { RoleEvent } from '../fleet.ts'
+import type { PortWish, RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleTeller, type Voice, voiceOf } from '../say.ts'
@@ -14,29 +16,38 @@ export type UpOptions = { data?: string; port?: number; gateways: number; fetche
 
 /** Where the console is looked for first; any free port when somebody else is there. */
 const USUAL_PORT = 7_070
+/** The same for permits. */
+const PERMITS_PORT = 7_071
 
 export async function up(options: UpOptions): Promise<ExitCode> {
   const { env } = process
-  const settings = readCliSettings(env)
+  const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
   const voice = voiceOf(options.json === true)
   const dataDir = resolve(options.data ?? dataFolder(env))
   let local: LocalFleet | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
     const login = await loginIn(dataDir, env)
+    const pages = pagesIn(dataDir, env, settings)
     local = await openLocalFleet({
       settings,
-      env: { ...env, CONSOLE_PASSWORD: login.password },
+      env: {
+        ...env,
+        ARCHIVE_DIR: pages,
+        ARCHIVE_MAX_BYTES: env.ARCHIVE_MAX_BYTES || USUAL_MAX_BYTES,
+        CONSOLE_PASSWORD: login.password,
+      },
       dataDir: join(dataDir, 'redis'),
       whenTaken: 'refuse',
-      crawl: { run: 'default', out: dataDir, pages: settings.archiveDir ?? '' },
+      crawl: { run: 'default', out: dataDir, pages },
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
+      ...(mayGivePermits(env) ? { permits: await usually(PERMITS_PORT) } : {}),
       onEvent: listener(voice),
       log: (line) => voice.say('redis', line),
     })
-    introduce(voice, local, settings, dataDir, login)
+    introduce(voice, local, local.settings, { dataDir, pages }, login)
     await aborted(interrupt.signal)
     voice.say('stopping', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
     await local.finish()
@@ -50,6 +61,14 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   }
 }
 
+/** Bound of the pages that the fleet keeps, unless ARCHIVE_MAX_BYTES is set: 20 GB. */
+const USUAL_MAX_BYTES = '20000000000'
+
+/** Where they are kept. '': they are not, or a sink of the operator's own decides. */
+function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir }: CliSettings): string {
+  return archiveDir ?? ((PAGE_SINK || 'warc') === 'warc' ? join(dataDir, 'pages') : '')
+}
+
 function listener(voice: Voice): (event: RoleEvent) => void {
   const tellTrouble = troubleTeller(voice)
   return (event) => {
@@ -57,6 +76,10 @@ function listener(voice: Voice): (event: RoleEvent) => void {
     else tellTrouble(event)
   }
 }
+
+/** Beyond loopback permits are given to holders of tokens only. */
+const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
+  !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
 async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<ConsoleLogin> {
   try {
@@ -71,10 +94,12 @@ function introduce(
   voice: Voice,
   { redis, fleet }: LocalFleet,
   settings: CliSettings,
-  dataDir: string,
+  { dataDir, pages }: { dataDir: string; pages: string },
   { user, password, file }: ConsoleLogin,
 ): void {
   const [board] = fleet.of('console')
+  const [permits] = fleet.of('permits')
+  const permitsUrl = permits === undefined ? undefined : `http://127.0.0.1:${permits.port}/`
   const consoleUrl = `http://127.0.0.1:${board?.port ?? 0}/`
   const decorum = called(process.env)
   const embedded = redis.kind === 'embedded'
@@ -85,14 +110,17 @@ function introduce(
   const lines = [
     'Decorum is up.',
     `  console   ${consoleUrl}   user ${user}, password ${file === undefined ? 'as CONSOLE_PASSWORD says' : secret}`,
+    ...(permitsUrl === undefined ? [] : [`  permits   ${permitsUrl}   for crawlers that fetch by themselves`]),
     `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}, its password in ${join(redis.dir ?? dataDir, 'redis.json')}` : ''}`,
     `  fleet     ${count('gateway')}, ${count('fetcher')}; more: ${embedded ? '' : `REDIS_URL=${redis.place} `}${decorum} fetcher`,
     `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
+    ...(pages === '' ? [] : [`  pages     kept in ${pages} (ARCHIVE_MAX_BYTES); PAGE_SINK=none keeps none`]),
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]
   voice.say('up', lines.join('\n'), {
     console: consoleUrl,
+    ...(permitsUrl === undefined ? {} : { permits: permitsUrl }),
     consoleUser: user,
     ...(file === undefined ? {} : { consolePasswordFile: file }),
     redis: redis.place,
@@ -105,13 +133,14 @@ function introduce(
  * A port that was asked for, or the usual one when it is free, or any (0).
  * @throws CommandError when the port that was asked for is taken
  */
-async function consolePort(asked: number | undefined): Promise<number> {
-  if (asked === 0) return 0
-  const port = asked ?? USUAL_PORT
-  if (await isFree(port)) return port
-  if (asked === undefined) return 0
-  throw new CommandError(`port ${port} is in use: give --port another number, or 0 for any free one`)
+async function consolePort(asked: number | undefined): Promise<PortWish> {
+  if (asked === undefined) return usually(USUAL_PORT)
+  if (asked === 0 || (await isFree(asked))) return asked
+  throw new CommandError(`port ${asked} is in use: give --port another number, or 0 for any free one`)
 }
+
+/** It is looked at first, because a start that fails costs a second. */
+const usually = async (port: number): Promise<PortWish> => ((await isFree(port)) ? { usual: port } : 0)
 
 function isFree(port: number): Promise<boolean> {
   const server = createServer()

@@ -14,8 +14,9 @@ export type Leftovers = {
   targets: readonly WaitingTarget[]
 }
 
-const NOTHING: Leftovers = { has: () => false, targets: [] }
+export const NO_LEFTOVERS: Leftovers = { has: () => false, targets: [] }
 const LOOK_MS = 100
+/** Ids that the ledger is asked for at a time; it has no bound of its own. */
 const BATCH = 1_000
 
 /**
@@ -31,7 +32,6 @@ export async function leftoversOf(
   stop: AbortSignal,
   patienceMs = 60_000,
 ): Promise<Leftovers> {
-  if (!folder.resumed) return NOTHING
   const end = performance.now() + patienceMs
   while (!stop.aborted) {
     try {
@@ -42,7 +42,7 @@ export async function leftoversOf(
     }
     await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => undefined)
   }
-  return NOTHING
+  return NO_LEFTOVERS
 }
 
 async function storedOf(folder: OutFolder, tally: Tally, ledger: Ledger): Promise<Leftovers> {

@@ -11,7 +11,7 @@ import { aborted } from '../interrupt.ts'
 import type { LocalFleet } from '../local-fleet.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
-import { type Leftovers, leftoversOf } from './leftovers.ts'
+import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
 import { lookAround } from './look.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { OutcomeFile } from './outcome-file.ts'
@@ -144,11 +144,12 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
  */
 async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: AbortSignal): Promise<Leftovers> {
   const { folder, tally, local } = crawl
+  if (!folder.resumed) return NO_LEFTOVERS
   const read = (): Promise<void> =>
     collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl)).catch(unlessAway)
-  if (folder.resumed) await read()
+  await read()
   const leftovers = await leftoversOf(folder, tally, local.ledger, stop)
-  if (folder.resumed) await read()
+  await read()
   return leftovers
 }
 

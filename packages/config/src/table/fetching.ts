@@ -3,6 +3,12 @@ import { z } from 'zod'
 import { dnsServers } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 
+function contentAddress(text: string): void {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+    throw new Error('an address such as http://crawler-1:9000 is needed, without a path or a password')
+}
+
 export const fetching = {
   FETCH_CONCURRENCY: {
     schema: wholeNumber(1, 10_000).default(100),
@@ -33,17 +39,60 @@ export const fetching = {
   },
   PAGE_SINK: {
     schema: z.string().default('warc'),
-    means: 'What becomes of pages: `warc`, `folder`, `none`, or the path of a module (services/fetcher/README.md).',
+    means:
+      'Whether and how the fleet keeps pages: `warc`, `s3` (WARC files in an S3-compatible store), `folder`, `none`, or the path of a module (services/fetcher/README.md). Where each fetcher puts them is its own ARCHIVE_DIR.',
     reason: 'WARC is what archives and their tools read.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'command'],
     scope: 'fleet',
     change: 'restart',
   },
   ARCHIVE_DIR: {
     schema: z.string().default(''),
-    means: 'Folder in which this fetcher keeps pages; empty: pages are not kept.',
-    reason: 'Nothing is written to a disk that nobody named.',
-    roles: ['fetcher', 'command'],
+    means:
+      'Folder in which this fetcher keeps pages, in the form that the fleet has agreed on (PAGE_SINK); empty: `warc` keeps nothing here, and `folder` does not start. A console on the same machine answers pages from it.',
+    reason: 'Nothing is written to a disk that nobody named; `decorum up` names a folder in its data folder.',
+    roles: ['fetcher', 'console', 'command'],
+    scope: 'process',
+    change: 'restart',
+  },
+  ARCHIVE_MAX_BYTES: {
+    schema: wholeNumber(0).default(0),
+    unit: 'bytes',
+    means:
+      'Bound of ARCHIVE_DIR; beyond it the oldest files are removed, but none that an unacknowledged outcome names (docs/content.md). 0: no bound.',
+    reason: 'Nothing is removed unless somebody sets a bound; `decorum up` sets 20 GB.',
+    roles: ['fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
+  HONOUR_NOARCHIVE: {
+    schema: z.enum(['yes', 'no'], 'yes or no is needed').default('no'),
+    means:
+      'Whether pages are left out of what the fleet keeps when the site says `noarchive` of them (X-Robots-Tag, meta robots); their outcomes then have no `archive`.',
+    reason: 'It asks search engines not to show a copy; a frontier that reads pages needs them once.',
+    roles: ['fetcher'],
+    scope: 'fleet',
+    change: 'live',
+  },
+  CONTENT_URL: {
+    schema: textThat(contentAddress).default(''),
+    means:
+      'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN.',
+    reason: 'Most machines are known to the others by their host name.',
+    roles: ['fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
+  CONTENT_TOKEN: {
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]{8,256}$/, '8 to 256 printable characters without blanks are needed')
+      .optional(),
+    means:
+      'Secret, the same for the whole fleet: whoever sends it may read the pages that its fetchers keep. Without it a fetcher answers programs of its own machine alone.',
+    reason:
+      'Pages are for those who had them fetched. A secret is not kept in the shared configuration, which every console shows.',
+    roles: ['fetcher', 'console'],
     scope: 'process',
     change: 'restart',
   },
@@ -51,8 +100,8 @@ export const fetching = {
     schema: z.string().default(''),
     means:
       'Folder of notes about where the pages of which crawl are kept; set by `decorum up` and `decorum crawl`, not by people.',
-    reason: 'Only a fetcher that one of these commands started has such a folder.',
-    roles: ['fetcher'],
+    reason: 'Only processes that one of these commands started have such a folder.',
+    roles: ['fetcher', 'console'],
     scope: 'process',
     change: 'restart',
   },

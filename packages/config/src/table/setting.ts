@@ -1,20 +1,20 @@
 /** What is known of one setting, and the kinds of value that settings have. */
 import { z } from 'zod'
 
-/** Who reads it: the three kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
-export const ROLES = ['gateway', 'fetcher', 'console', 'command'] as const
+/** Who reads it: the four kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
+export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'command'] as const
 export type Role = (typeof ROLES)[number]
 
 export type Setting = {
   /** reads the text of the environment; its default is the setting's default */
   schema: z.ZodType
-  unit?: 'ms' | 'bytes' | 'URLs' | 'outcomes' | 'requests' | 'processes' | 'jobs' | 'partitions'
+  unit?: 'ms' | 'bytes' | 'URLs' | 'outcomes' | 'requests' | 'processes' | 'jobs' | 'partitions' | 'callers'
   /** one sentence */
   means: string
   /** why the default is what it is, in one sentence */
   reason: string
   roles: readonly Role[]
-  /** `fleet`: all processes of a fleet must be told the same; `process`: each process has its own */
+  /** `fleet`: one value for all processes, which the fleet's document holds; `process`: each process has its own */
   scope: 'fleet' | 'process'
   /**
    * How a running fleet can take over another value. `live`: it concerns only what is decided from then on. `restart`: each

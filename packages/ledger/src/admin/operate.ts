@@ -47,7 +47,9 @@ export async function listOperations(
 }
 
 function operationOf(fields: string[]): OperationRecord {
-  const text = (name: string): string => fields[fields.indexOf(name) + 1] ?? ''
+  const values = new Map<string, string>()
+  for (let at = 0; at < fields.length; at += 2) values.set(fields[at] ?? '', fields[at + 1] ?? '')
+  const text = (name: string): string => values.get(name) ?? ''
   return {
     at: Number(text(OPERATION.at)),
     by: text(OPERATION.by),
@@ -56,5 +58,6 @@ function operationOf(fields: string[]): OperationRecord {
     value: text(OPERATION.value),
     until: Number(text(OPERATION.till)),
     reason: text(OPERATION.reason),
+    ...(values.has(OPERATION.group) ? { crawl: text(OPERATION.crawl), group: text(OPERATION.group) } : {}),
   }
 }

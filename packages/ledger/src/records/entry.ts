@@ -1,14 +1,17 @@
 /**
- * A URL as its lane's list holds it: `path expiry hops id [meta]`, once and without its origin. About 20 bytes beside the path
- * (measured: `bench/lanes.bench.ts`). The expiry is in seconds by the clock of Redis, base 36, rounded up.
+ * A URL as its lane's list holds it: `path expiry hops id [more]`, once and without its origin. About 20 bytes beside the path
+ * (measured: `bench/lanes.bench.ts`). The expiry is in seconds by the clock of Redis, base 36, rounded up. `more` is JSON: the
+ * object `meta`, or `[request, meta]` of a candidate that shapes its request.
  */
 import { hash } from 'node:crypto'
-import { LAST_INSTANT } from '@decorum/protocol'
+import { LAST_INSTANT, type RequestShape } from '@decorum/protocol'
 import type { Parked } from '../types.ts'
 
 export function encodeEntry(parked: Parked): string {
   const head = `${parked.path} ${Math.ceil(parked.expiresAt / 1_000).toString(36)} ${parked.hops.toString(36)} ${escapeId(parked.id)}`
-  return parked.meta === undefined ? head : `${head} ${JSON.stringify(parked.meta)}`
+  const { meta, request } = parked
+  if (request !== undefined) return `${head} ${JSON.stringify(meta === undefined ? [request] : [request, meta])}`
+  return meta === undefined ? head : `${head} ${JSON.stringify(meta)}`
 }
 
 /** The other way round; entries are only ever written by `encodeEntry`. */
@@ -24,8 +27,16 @@ export function decodeEntry(entry: string, priority: Parked['priority']): Parked
     hops: Number.parseInt(entry.slice(b + 1, c), 36),
     id: unescapeId(d < 0 ? entry.slice(c + 1) : entry.slice(c + 1, d)),
     priority,
-    ...(d < 0 ? {} : { meta: JSON.parse(entry.slice(d + 1)) as Record<string, unknown> }),
+    ...(d < 0 ? {} : moreOf(JSON.parse(entry.slice(d + 1)) as Meta | [RequestShape, Meta?])),
   }
+}
+
+type Meta = Record<string, unknown>
+
+function moreOf(more: Meta | [RequestShape, Meta?]): Pick<Parked, 'meta' | 'request'> {
+  if (!Array.isArray(more)) return { meta: more }
+  const [request, meta] = more
+  return meta === undefined ? { request } : { request, meta }
 }
 
 /** Ids are the user's text: anything that could end a field is escaped. */

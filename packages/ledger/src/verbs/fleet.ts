@@ -1,7 +1,20 @@
 /** fleet: which processes run, and how many leases there are. */
 import type { Scripts } from '../scripts.ts'
 
-export type Member = { id: string; role: string; slots: number }
+export type Member = { id: string; role: string; slots: number; about?: About }
+/** What a process says of itself to people. */
+export type About = {
+  host: string
+  pid: number
+  /** of the software */
+  version: string
+  /** version of the fleet's configuration that it goes by */
+  config: number
+  /** settings that it takes over when it is started again */
+  pending: string[]
+  /** whether it keeps pages */
+  keepsPages?: boolean
+}
 export type Roll = { leases: number; members: string[] }
 
 /** Announces a process for `lifeMs`; 0 says goodbye. Without one, only reads. */
@@ -12,9 +25,20 @@ export async function fleet(scripts: Scripts, announced?: { member: Member; life
   return { leases: Number(leases), members }
 }
 
-const memberText = ({ role, id, slots }: Member): string => `${role} ${id} ${slots}`
+function memberText({ role, id, slots, about }: Member): string {
+  const member = `${role} ${id} ${slots}`
+  return about === undefined ? member : `${member} ${encodeURIComponent(JSON.stringify(about))}`
+}
 
-export function readMember(text: string): Member {
-  const [role = '', id = '', slots] = text.split(' ')
-  return { role, id, slots: Number(slots) }
+/** The members in these texts, each once: what a process said before its latest announcement is there for some seconds more. */
+export function readMembers(texts: Iterable<string>): Member[] {
+  const members = new Map<string, Member>()
+  for (const text of texts) {
+    const [role = '', id = '', slots, told] = text.split(' ')
+    const about = told === undefined ? undefined : (JSON.parse(decodeURIComponent(told)) as About)
+    const before = members.get(id)?.about
+    if (before !== undefined && (about === undefined || about.config < before.config)) continue
+    members.set(id, { role, id, slots: Number(slots), ...(about === undefined ? {} : { about }) })
+  }
+  return [...members.values()]
 }

@@ -5,8 +5,8 @@
  * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isLoopback } from '@decorum/config'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isLoopback } from '../config.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
 import { type Access, refusePage } from './route-access.ts'
 

@@ -104,20 +104,21 @@ export async function listOperations(ledger: Ledger, most: number, origin?: stri
 const AMONG = 1_000
 const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 
-function told({ at, origin, action: written, by, reason, until, value }: OperationRecord): Operation[] {
+function told({ at, origin, action: written, by, reason, until, value, crawl, group }: OperationRecord): Operation[] {
   const word = written === 'delay' && value === '0' ? 'restore-delay' : written
   const action = OPERATIONS.find((one) => one === word)
   if (action === undefined) return [] // of a newer ledger than this console
   return [
     {
       at,
-      origin,
+      ...(origin === '' ? {} : { origin }),
       action,
       by,
       reason,
       ...(ENDS.has(action) && !isForever(until) ? { until } : {}),
       ...(action === 'delay' ? { delayMs: Number(value) } : {}),
       ...(action === 'drop' ? { dropped: Number(value) } : {}),
+      ...(crawl === undefined || group === undefined ? {} : { crawl, group, unread: Number(value) }),
     },
   ]
 }

@@ -1,5 +1,5 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
-import { FOREVER, GATES } from '@decorum/protocol'
+import { FOREVER, GATES, OrderedShape } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 
@@ -15,7 +15,7 @@ export const ProblemAnswer = z
   })
   .meta({ id: 'Problem' })
 
-const Why = z
+export const Why = z
   .strictObject({
     state: z.enum(WAIT_STATES),
     sentence: z.string(),
@@ -52,6 +52,7 @@ const Lane = z
         hops: z.number().int(),
         priority: z.enum(['high', 'normal']),
         meta: meta.optional(),
+        request: OrderedShape.optional(),
       })
       .optional(),
     why: Why,
@@ -100,6 +101,10 @@ export const OriginAnswer = z
     version: z.number().int().meta({ description: 'of the robots state: rises with each answer' }),
     state: RobotsState,
     robots: z.string().meta({ description: 'the state in a word or two' }),
+    sitemaps: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'of its robots.txt, as written, at most 1,000; of one origin alone, not in lists' }),
     backOff: z.strictObject({ until: instant, incidents: z.number().int() }).optional(),
     paused: byHand.optional(),
     blocked: byHand.optional(),
@@ -119,17 +124,21 @@ export const ListAnswer = z.strictObject({
   complete: z.boolean().meta({ description: 'false: there are lanes that were not looked at' }),
 })
 
-export const OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
+const ORIGIN_OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
+export const OPERATIONS = [...ORIGIN_OPERATIONS, 'forget-reader'] as const
 const Operation = z
   .strictObject({
     at: instant,
-    origin: z.string(),
+    origin: z.string().optional().meta({ description: 'absent: it concerned no origin' }),
     action: z.enum(OPERATIONS),
     by: z.string(),
     reason: z.string(),
     until: instant.optional(),
     delayMs: z.number().optional(),
     dropped: z.number().int().optional(),
+    crawl: z.string().optional(),
+    group: z.string().optional(),
+    unread: z.number().int().optional().meta({ description: 'outcomes that a forgotten reader had not acknowledged' }),
   })
   .meta({ id: 'Operation' })
 export type Operation = z.output<typeof Operation>
@@ -185,6 +194,7 @@ export const PartitionsAnswer = z.array(
     tag: z.string(),
     now: instant,
     holdUntil: instant.optional(),
+    stopped: z.string().optional().meta({ description: 'everything is stopped: the reason given' }),
     lanes: z.number().int(),
     due: z.number().int(),
     inFlight: z.number().int(),
@@ -195,4 +205,60 @@ export const PartitionsAnswer = z.array(
   }),
 )
 
+export const BytesAnswer = z.string().meta({ description: 'bytes' })
 export const StoredAnswer = z.strictObject({ count: z.number().int().meta({ description: 'candidates stored' }) })
+
+const Stop = z
+  .strictObject({
+    name: z.string().meta({ description: 'a host or address, with every name below it; `*`: everything' }),
+    at: instant,
+    by: z.string(),
+    reason: z.string(),
+    until: instant.optional().meta({ description: 'absent: until it is lifted' }),
+    lifted: z.strictObject({ at: instant, by: z.string(), reason: z.string() }).optional(),
+  })
+  .meta({ id: 'Stop' })
+export const StopsAnswer = z.strictObject({
+  version: z.number().int(),
+  stops: z.array(Stop),
+  unreached: z
+    .number()
+    .int()
+    .optional()
+    .meta({ description: 'partitions that did not answer; each is told when it does' }),
+})
+
+const ReaderAnswer = z
+  .strictObject({
+    crawl: z.string(),
+    group: z.string(),
+    lag: z.number().int().meta({ description: 'outcomes that it has not been handed' }),
+    lagIsLeast: z.boolean().meta({ description: 'true: there are more, but Redis does not know how many' }),
+    pending: z.number().int().meta({ description: 'handed out and not acknowledged' }),
+    oldest: z
+      .strictObject({
+        entry: z.string().meta({ description: 'in the stream' }),
+        id: z.string().optional().meta({ description: 'of its candidate' }),
+        ageMs: z.number(),
+      })
+      .optional()
+      .meta({ description: 'the oldest outcome that it has not acknowledged' }),
+    idleMs: z.number().optional().meta({ description: 'since the last sign of life; absent: it has no consumer' }),
+    consumers: z
+      .array(z.strictObject({ name: z.string(), idleMs: z.number(), pending: z.number().int() }))
+      .meta({ description: 'those that hold most, first' }),
+    consumerCount: z.number().int(),
+    isRead: z.boolean().meta({ description: 'a consumer has given a sign of life within the last minute' }),
+    pausesCrawl: z.boolean().meta({ description: 'OUTCOMES_LIMIT is reached, and this group has most to read' }),
+  })
+  .meta({ id: 'Reader' })
+export type ReaderAnswer = z.output<typeof ReaderAnswer>
+export const ReadersAnswer = z.strictObject({ readers: z.array(ReaderAnswer) })
+export const ForgottenAnswer = z.strictObject({
+  crawl: z.string(),
+  group: z.string(),
+  unread: z.number().int().meta({ description: 'outcomes that it had not acknowledged' }),
+})
+export const AcknowledgedAnswer = z.strictObject({
+  acknowledged: z.number().int().meta({ description: 'that had not been acknowledged before' }),
+})

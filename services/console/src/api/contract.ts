@@ -5,12 +5,12 @@
 import type { z } from 'zod'
 import type { Access } from '../access/route-access.ts'
 import * as answers from './answers.ts'
-import { OutcomeEvent } from './outcome-event.ts'
+import { CancelledAnswer, CandidateAnswer, OutcomeEvent, OutcomesAnswer } from './outcome-event.ts'
 import * as ask from './questions.ts'
 
 type Answer = { description: string; content: Record<string, { schema: z.ZodType }> }
 type Operation = {
-  method: 'GET' | 'POST' | 'PATCH'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   url: `/${string}`
   config: { access: Access }
   exposeHeadRoute?: boolean
@@ -57,6 +57,48 @@ export const routes = {
         400: problem('a line cannot be read; nothing of the body was stored'),
         415: problem('a content-type is needed'),
         503: problem('Redis does not answer, or other large bodies are coming in: ask again'),
+      },
+    },
+  },
+  viewCandidate: {
+    method: 'GET',
+    url: '/v1/candidates/:id',
+    config: READ,
+    schema: {
+      operationId: 'viewCandidate',
+      tags: ['for frontiers'],
+      summary: 'Where one candidate is, and why it waits',
+      description:
+        'Nothing stored leads from an id to its lane: with `url` the lane is looked through (20,000 URLs of it at most), ' +
+        'without it only lanes that are due next. Jobs and outcomes are looked through as well, a bounded number. The ' +
+        'message of a 404 says what was not looked at.',
+      params: ask.CandidatePath,
+      querystring: ask.CandidateQuery,
+      response: {
+        200: answer('where it is', CandidateAnswer),
+        400: wrong,
+        404: problem('it was not found; the message says what was not looked at'),
+        503: away,
+      },
+    },
+  },
+  cancelCandidate: {
+    method: 'DELETE',
+    url: '/v1/candidates/:id',
+    config: WRITE,
+    schema: {
+      operationId: 'cancelCandidate',
+      tags: ['for frontiers'],
+      summary: 'Cancel one candidate: it ends as refused: cancelled',
+      description: 'One that is pending or reserved; what is in flight has its own outcome. Give its `url` as well.',
+      params: ask.CandidatePath,
+      querystring: ask.CandidateQuery,
+      response: {
+        200: answer('its outcome, which its readers are handed as well', CancelledAnswer),
+        400: wrong,
+        404: problem('it was not found'),
+        409: problem('it was not cancelled: in flight, ended, not taken in yet, or its lane is not known'),
+        503: away,
       },
     },
   },
@@ -129,29 +171,141 @@ export const routes = {
       response: { 200: answer('operations', answers.OperationsAnswer), 400: wrong, 503: away },
     },
   },
-  streamOutcomes: {
+  readOutcomes: {
     method: 'GET',
     url: '/v1/outcomes',
-    config: WRITE, // what a group has been sent it is not sent again
+    config: WRITE, // what a consumer has been handed no other one is handed
     exposeHeadRoute: false, // a HEAD would read outcomes and send them to nobody
     schema: {
-      operationId: 'streamOutcomes',
+      operationId: 'readOutcomes',
       tags: ['for frontiers'],
-      summary: 'What became of candidates, as server-sent events',
+      summary: 'What became of candidates, in one answer or as server-sent events',
       description:
-        'Events `outcome` with JSON data, through a consumer group. One counts as read once it is written to the ' +
-        'connection: what gets lost behind that is not sent again (@decorum/client acknowledges by hand). A slow reader ' +
-        'slows this stream alone. Before it ends there is one event `end` whose data says why: done, stopping, taken-over. ' +
-        'The group is created and stays: outcomes are kept until every group has read them ' +
-        '(`decorum outcomes --group G --forget` removes one). A browser may not simply open this address: programs that ' +
+        'Through a consumer group. What is not acknowledged comes again: to the same consumer with its next request, before ' +
+        'anything new, and to another one when this one has given no sign of life for a minute. One answer: `Accept: ' +
+        'application/json`, or a `waitMs`. A stream: `Accept: text/event-stream`, or neither. The `id` of an event is what ' +
+        'POST /v1/outcomes/ack wants; a header Last-Event-ID acknowledges nothing. A slow reader slows its own stream ' +
+        'alone. Before a stream ends there is one event `end` whose data says why: done, stopping, taken-over. ' +
+        'The group is created and stays: outcomes are kept until every group has acknowledged them (DELETE ' +
+        '/v1/readers/{group} forgets one). A browser may not simply open this address: programs that ' +
         'call themselves Mozilla send the header X-Requested-With.',
       querystring: ask.OutcomesQuery,
       response: {
-        200: answer('events', OutcomeEvent, 'text/event-stream'),
+        200: {
+          description: 'outcomes with the ids that acknowledge them',
+          content: {
+            'application/json': { schema: OutcomesAnswer },
+            'text/event-stream': { schema: OutcomeEvent },
+          },
+        },
         400: wrong,
         403: problem('asked by a page of another site, or opened in a browser'),
         429: problem('too many readers of this address or group'),
         503: problem('Redis does not answer, or too many readers in all'),
+      },
+    },
+  },
+  acknowledgeOutcomes: {
+    method: 'POST',
+    url: '/v1/outcomes/ack',
+    config: WRITE,
+    schema: {
+      operationId: 'acknowledgeOutcomes',
+      tags: ['for frontiers'],
+      summary: 'Acknowledge outcomes: they are dealt with and do not come again',
+      description: 'By the ids that came with them, from any process. Doing it again is safe.',
+      body: ask.AcknowledgeBody,
+      response: {
+        200: answer('how many', answers.AcknowledgedAnswer),
+        400: problem('something is no id of an outcome; none was acknowledged'),
+        503: away,
+      },
+    },
+  },
+  listReaders: {
+    method: 'GET',
+    url: '/v1/readers',
+    config: READ,
+    schema: {
+      operationId: 'listReaders',
+      tags: ['for operators'],
+      summary: 'Who reads outcomes: each consumer group, what it has not acknowledged and for how long',
+      description: 'Those with most to read first, at most 100.',
+      querystring: ask.ReadersQuery,
+      response: { 200: answer('readers', answers.ReadersAnswer), 400: wrong, 503: away },
+    },
+  },
+  forgetReader: {
+    method: 'DELETE',
+    url: '/v1/readers/:group',
+    config: WRITE,
+    schema: {
+      operationId: 'forgetReader',
+      tags: ['for operators'],
+      summary: 'Forget a consumer group: outcomes are no longer kept for it',
+      description: 'Recorded in /v1/operations.',
+      params: ask.ReaderPath,
+      querystring: ask.ForgetQuery,
+      response: {
+        200: answer('what it had not acknowledged', answers.ForgottenAnswer),
+        400: wrong,
+        404: problem('no such group'),
+        409: problem('somebody reads under this name at present; nothing was done'),
+        503: away,
+      },
+    },
+  },
+  getContent: {
+    method: 'GET',
+    url: '/v1/content',
+    config: READ,
+    schema: {
+      operationId: 'getContent',
+      tags: ['for frontiers'],
+      summary: 'What is kept of a page: one WARC record, gzip',
+      description:
+        'By the `archive.ref` of its outcome, from whichever machine keeps it. Ranges, HEAD and If-None-Match are answered; ' +
+        'what was written never changes. `@decorum/client` reads text and links from it (docs/content.md).',
+      querystring: ask.ContentQuery,
+      response: {
+        200: answer('the gzip member of the `response` record', answers.BytesAnswer, 'application/gzip'),
+        206: answer('a range of it', answers.BytesAnswer, 'application/gzip'),
+        400: problem('not a reference that a fetcher writes'),
+        404: problem('kept on another machine, which serves nothing: set CONTENT_TOKEN and HOST there'),
+        410: problem('no longer kept: removed, in a folder that is not the archive any more, or damaged'),
+        416: problem('the record is shorter'),
+        503: problem('the fetcher that keeps it, or Redis, does not answer: ask again'),
+      },
+    },
+  },
+  listStops: {
+    method: 'GET',
+    url: '/v1/stops',
+    config: READ,
+    schema: {
+      operationId: 'listStops',
+      tags: ['for operators'],
+      summary: 'Emergency stops: what is stopped, by whom, when and why',
+      querystring: ask.StopsQuery,
+      response: { 200: answer('stops, oldest first', answers.StopsAnswer), 400: wrong, 503: away },
+    },
+  },
+  changeStops: {
+    method: 'POST',
+    url: '/v1/stops',
+    config: WRITE,
+    schema: {
+      operationId: 'changeStops',
+      tags: ['for operators'],
+      summary: 'Emergency stop of everything, or of domains, hosts and addresses; and its end',
+      description:
+        'Within a second nothing that is named is started any more, by any process. What is in flight ends. Without an end it holds until it is lifted.',
+      body: ask.StopBody,
+      response: {
+        200: answer('what is stopped afterwards', answers.StopsAnswer),
+        400: wrong,
+        409: problem('it cannot be done: too many stops, or what is to be lifted is not stopped; nothing was changed'),
+        503: away,
       },
     },
   },

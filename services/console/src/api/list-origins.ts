@@ -18,6 +18,7 @@ const FOUND: { [state in WaitState]?: LaneList['order'] } = {
   'back-off': 'latest',
   robots: 'latest',
   paused: 'latest',
+  stopped: 'latest',
 }
 
 export async function listOrigins(ledger: Ledger, agents: Agents, asked: ListWish): Promise<OriginList> {

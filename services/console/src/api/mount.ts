@@ -1,24 +1,31 @@
 /** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
+
+import { sitemapsOf } from '@decorum/ledger'
 import type { FastifyInstance } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { ConsoleConfig } from '../config.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
+import { cancel, tellCandidate } from './candidates.ts'
 import { check } from './check.ts'
+import { contentHandler } from './content.ts'
 import { routes } from './contract.ts'
 import { describeOrigin, type ToldOrigin } from './describe-origin.ts'
 import { listOrigins } from './list-origins.ts'
 import { addIntake } from './mount-intake.ts'
+import { addOutcomes } from './mount-outcomes.ts'
 import { describeApi } from './openapi.ts'
-import { outcomeStreams } from './outcomes-stream.ts'
 import type { ApiParts } from './parts.ts'
+import { forget, listReaders } from './readers.ts'
 import { Refusal, readBySchemas } from './route.ts'
+import { changeStops, listStops } from './stops.ts'
 
 export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<void> {
   await server.register(async (scope) => {
     readBySchemas(scope)
     await describeApi(scope, parts.version)
     addOperations(scope, parts)
-    addStream(scope, parts)
+    addOutcomes(scope, parts)
+    addContent(scope, parts)
     await scope.register(async (intake) => addIntake(intake, parts))
   })
 }
@@ -30,7 +37,8 @@ export async function tellOrigin({ ledger, config }: ApiParts, origin: string): 
     ledger.viewOrigin(origin, agents),
     ledger.viewPartition(ledger.partitionOf(origin)),
   ])
-  return describeOrigin(view, part, config.agents)
+  const sitemaps = await sitemapsOf(ledger, view)
+  return { ...describeOrigin(view, part, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
 /** Who acts when nobody is named: the login, if there is one. */
@@ -44,6 +52,8 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
     ...routes.viewPartitions,
     handler: () => Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
   })
+  api.route({ ...routes.listStops, handler: ({ query }) => listStops(ledger, query.ended) })
+  api.route({ ...routes.changeStops, handler: ({ body }) => changeStops(ledger, body, defaultBy(config)) })
   api.route({ ...routes.viewOrigin, handler: ({ params }) => tellOrigin(parts, params.origin) })
   api.route({ ...routes.listOrigins, handler: ({ query }) => listOrigins(ledger, agents, query) })
   api.route({
@@ -51,6 +61,24 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
     async handler({ query }) {
       return { operations: await listOperations(ledger, query.limit, query.origin) }
     },
+  })
+  api.route({
+    ...routes.viewCandidate,
+    handler: ({ params, query }) => tellCandidate(ledger, agents, { ...query, ...params }),
+  })
+  api.route({
+    ...routes.cancelCandidate,
+    handler: ({ params, query }) => cancel(ledger, agents, { ...query, ...params }),
+  })
+  api.route({
+    ...routes.listReaders,
+    async handler({ query }) {
+      return { readers: await listReaders(ledger, query.crawl, config.outcomesLimit) }
+    },
+  })
+  api.route({
+    ...routes.forgetReader,
+    handler: ({ params, query }) => forget(ledger, { ...query, ...params, by: query.by ?? defaultBy(config) }),
   })
   api.route({
     ...routes.check,
@@ -68,25 +96,17 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
 }
 
-/**
- * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response can take more, and an
- * outcome is acknowledged only when the operating system has taken its bytes.
- */
-function addStream(scope: FastifyInstance, { config }: ApiParts): void {
-  const streams = outcomeStreams(config.redisUrl, config.heartbeatMs)
-  scope.addHook('preClose', () => streams.close())
+/** The record is written to the socket as it comes: as large as a page may be, in ranges, and not JSON. */
+function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void {
+  const send = contentHandler(config.content, ledger)
   scope.withTypeProvider<ZodTypeProvider>().route({
-    ...routes.streamOutcomes,
+    ...routes.getContent,
     async handler(request, reply) {
-      const refusal = await streams.serve({ ...request.query, client: request.ip }, reply.raw, () => {
-        reply.hijack()
-        reply.raw.writeHead(200, {
-          ...(reply.getHeaders() as Record<string, string>),
-          'content-type': 'text/event-stream; charset=utf-8',
-          'x-accel-buffering': 'no', // nginx would gather events
-        })
-      })
-      return refusal ?? reply
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value)
+      reply.hijack()
+      await send(request.query.ref, request.raw, reply.raw)
+      return reply
     },
   })
 }

@@ -1,7 +1,8 @@
 /** An outcome as OpenAPI describes it: `data:` of an event `outcome` (docs/spec/design.md §5). */
 import { FAILURE_REASONS, GATES, INVALID_REASONS, type Outcome, REFUSED_REASONS } from '@decorum/protocol'
 import { z } from 'zod'
-import { instant, meta } from './answers.ts'
+import { CANDIDATE_STATES } from '../candidate-status.ts'
+import { instant, meta, Why } from './answers.ts'
 
 const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.strictObject({
@@ -21,7 +22,7 @@ export const OutcomeEvent = z
       headers: z.array(z.tuple([z.string(), z.string()])),
       bytes: z.number().int(),
       decodedBytes: z.number().int().optional(),
-      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect'])]),
+      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]),
       digest: z.string(),
       startedAt: instant,
       ms: z.number(),
@@ -37,7 +38,25 @@ export const OutcomeEvent = z
         .optional(),
       protocol: z.string().optional(),
       tls: z.string().optional(),
-      archive: z.strictObject({ file: z.string(), offset: z.number().int(), length: z.number().int() }).optional(),
+      archive: z
+        .strictObject({
+          file: z.string(),
+          offset: z.number().int(),
+          length: z.number().int(),
+          ref: z.string().optional().meta({ description: 'for GET /v1/content?ref=' }),
+        })
+        .optional(),
+      says: z
+        .strictObject({
+          robots: z.array(z.string()).optional(),
+          canonical: z.string().optional(),
+          language: z.string().optional(),
+          charset: z.string().optional(),
+        })
+        .optional()
+        .meta({ description: 'what the site says about the page, in headers and in the head of HTML' }),
+      unchanged: z.literal(true).optional().meta({ description: '304 to the validators of the candidate' }),
+      to: z.string().optional().meta({ description: 'target of a redirect that was to be reported' }),
     }),
     outcome('redirected', { status: z.number().int(), to: z.string(), candidate: z.string() }),
     outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
@@ -47,6 +66,34 @@ export const OutcomeEvent = z
     outcome('refused', { reason: z.enum(REFUSED_REASONS) }),
   ])
   .meta({ id: 'Outcome' })
+
+/** Outcomes in one answer. */
+export const OutcomesAnswer = z.strictObject({
+  outcomes: z.array(
+    z.strictObject({ id: z.string().meta({ description: 'for POST /v1/outcomes/ack' }), outcome: OutcomeEvent }),
+  ),
+})
+
+export const CandidateAnswer = z
+  .strictObject({
+    state: z.enum(CANDIDATE_STATES).meta({
+      description:
+        'not-taken-in: in a job that no gateway has read; reserved: its order is on its way to a fetcher; in-flight: at a ' +
+        'fetcher; stored: in a lane, but where is not known',
+    }),
+    sentence: z.string(),
+    id: z.string().optional(),
+    url: z.string().optional(),
+    agent: z.string().optional(),
+    priority: z.enum(['high', 'normal']).optional(),
+    expiresAt: instant.optional(),
+    before: z.number().int().optional().meta({ description: 'URLs of its lane that come before it' }),
+    attempts: z.number().int().optional(),
+    why: Why.optional(),
+    outcome: OutcomeEvent.optional(),
+  })
+  .meta({ id: 'CandidateStatus' })
+export const CancelledAnswer = z.strictObject({ outcome: OutcomeEvent })
 
 type Keys<T> = T extends unknown ? keyof T : never
 type Untold = Exclude<Keys<Outcome>, Keys<z.output<typeof OutcomeEvent>>>

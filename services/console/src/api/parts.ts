@@ -1,4 +1,5 @@
 /** What the API works with. */
+import type { Frontier } from '@decorum/client'
 import type { Ledger } from '@decorum/ledger'
 import type { Queue } from 'bullmq'
 import type { ConsoleConfig } from '../config.ts'
@@ -11,4 +12,6 @@ export type ApiParts = {
   /** whether Redis answers right now; never throws, bounded in time */
   redisAnswers: () => Promise<boolean>
   version: string
+  /** for tests, whose readers count as dead sooner */
+  frontier?: () => Promise<Frontier>
 }

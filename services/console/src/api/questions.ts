@@ -1,5 +1,16 @@
 /** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
-import { Candidate, FOREVER, MAX_URL_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { readReference } from '@decorum/content/server'
+import { MOST_STOPS, readStopName } from '@decorum/ledger'
+import {
+  Candidate,
+  CrawlName,
+  DEFAULT_CRAWL,
+  FOREVER,
+  MAX_ID_CHARS,
+  MAX_URL_CHARS,
+  printableUrl,
+  readUrl,
+} from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 import { complain } from './route.ts'
@@ -57,15 +68,73 @@ export const ListQuery = z.strictObject({
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
 
 const streamName = z.string().regex(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without blanks')
+const Crawl = CrawlName.default(DEFAULT_CRAWL).meta({ description: 'whose outcomes: the name of a crawl' })
+const Group = streamName.meta({
+  description: 'who reads: each group is handed every outcome, and continues where it stopped',
+})
 export const OutcomesQuery = z.strictObject({
-  group: streamName.meta({
-    description: 'who reads: each group is told every outcome, and continues where it stopped',
-  }),
+  crawl: Crawl,
+  group: Group,
   consumer: streamName
     .default('http')
-    .meta({ description: 'a reader of that group; a second connection under the same name takes over from the first' }),
+    .meta({ description: 'a reader of that group; a second request under the same name ends the first' }),
   from: z.enum(['start', 'now']).default('start').meta({ description: 'where a new group begins' }),
-  follow: z.stringbool().default(true).meta({ description: 'false: end when nothing is left to read' }),
+  max: z.coerce.number().int().min(1).max(1_000).optional().meta({
+    description:
+      'most outcomes of one answer (default 100); of a stream, most that are not acknowledged (default 1,000)',
+  }),
+  waitMs: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(30_000)
+    .optional()
+    .meta({ description: 'one answer: how long it may wait for the first outcome' }),
+  follow: z
+    .stringbool()
+    .default(true)
+    .meta({ description: 'a stream; false: it ends when nothing is left to read, or at `max`' }),
+  ack: z
+    .enum(['explicit', 'sent'])
+    .default('explicit')
+    .meta({ description: 'a stream; sent: outcomes count as acknowledged once they are written to the connection' }),
+})
+export const AcknowledgeBody = z.strictObject({
+  crawl: Crawl,
+  group: Group,
+  consumer: streamName.optional().meta({ description: 'whose sign of life this is, too' }),
+  ids: z
+    .array(z.string().regex(/^\d{1,20}-\d{1,20}@\d{1,4}(-\d{1,9})?$/, 'an id that came with an outcome is needed'))
+    .max(1_000)
+    .meta({ description: 'that came with the outcomes; none: only a sign of life' }),
+})
+export const ReadersQuery = z.strictObject({ crawl: Crawl })
+export const ReaderPath = z.strictObject({ group: z.string().min(1).max(512) })
+export const ForgetQuery = z.strictObject({
+  crawl: Crawl,
+  reason: z.string().trim().max(512).default('').meta({ description: 'why; written down' }),
+  by: z.string().trim().min(1).max(512).optional().meta({ description: 'who; default: the login, else "console"' }),
+  force: z.stringbool().default(false).meta({ description: 'also a group that somebody reads at present' }),
+})
+
+export const ContentQuery = z.strictObject({
+  ref: z
+    .string()
+    .meta({ description: '`archive.ref` of an outcome, percent-encoded' })
+    .transform((text, context) => {
+      try {
+        return readReference(text)
+      } catch (error) {
+        return complain(context, 'bad-reference', (error as Error).message)
+      }
+    }),
+})
+
+export const CandidatePath = z.strictObject({ id: z.string().min(1).max(MAX_ID_CHARS) })
+export const CandidateQuery = z.strictObject({
+  url: CrawlUrl.optional().meta({ description: 'its URL: without it the lane of an id is not known' }),
+  agent: AgentName.optional().meta({ description: 'only the lane of this agent; default: all' }),
+  crawl: Crawl,
 })
 
 export const IntakeQuery = z.strictObject({ agent: AgentName.optional() })
@@ -132,3 +201,41 @@ export const ActionBody = z
       complain(context, 'bad-request', 'a delay by hand needs its end: forMs or until')
   })
 export type Action = z.output<typeof ActionBody>
+
+const StopName = z
+  .string()
+  .max(MAX_URL_CHARS)
+  .meta({ description: 'a domain or host, with all names below it; an address; or any URL of a host' })
+  .transform((text, context) => {
+    try {
+      return readStopName(text)
+    } catch (error) {
+      return complain(context, 'bad-name', (error as Error).message)
+    }
+  })
+const Stopped = {
+  everything: z.literal(true).optional(),
+  names: z.array(StopName).min(1).max(MOST_STOPS).optional(),
+}
+export const StopsQuery = z.strictObject({
+  ended: z.stringbool().default(false).meta({ description: 'those that have ended as well' }),
+})
+export const StopBody = z
+  .discriminatedUnion('action', [
+    z.strictObject({
+      action: z.literal('stop'),
+      ...Stopped,
+      until: Until.optional(),
+      forMs: For.optional(),
+      reason: Reason,
+      by: By,
+    }),
+    z.strictObject({ action: z.literal('lift'), ...Stopped, reason: text.default(''), by: By }),
+  ])
+  .superRefine((body, context) => {
+    if ((body.everything === undefined) === (body.names === undefined))
+      complain(context, 'bad-request', 'everything or names: one of them is needed')
+    if (body.action === 'stop' && body.until !== undefined && body.forMs !== undefined)
+      complain(context, 'bad-request', 'until or forMs, not both: they could disagree')
+  })
+export type StopRequest = z.output<typeof StopBody>

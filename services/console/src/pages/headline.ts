@@ -1,5 +1,6 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import type { Member, PartitionView } from '@decorum/ledger'
+import { isRead, type Member, type PartitionView, type Reader, readerInTheWay } from '@decorum/ledger'
+import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
 import { LATE_MS } from '../why.ts'
 import { length, some } from '../words.ts'
@@ -64,6 +65,11 @@ export function headline(
       sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
     }
   }
+  const stop = look.partitions.find((part) => part.stopped !== undefined)?.stopped
+  if (stop !== undefined) {
+    const sentence = `An emergency stop is in force: ${stop}. Nothing is sent until it is lifted.`
+    return { tone: 'trouble', title: 'Everything is stopped', sentence }
+  }
   if (totals.heldForMs > 0) {
     const held = look.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
     const all = look.partitions.length
@@ -74,10 +80,7 @@ export function headline(
     const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
     return { tone: 'polite', title: 'Holding back', sentence }
   }
-  if (look.partitions.some((part) => part.unread >= outcomesLimit)) {
-    const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
-    return { tone: 'trouble', title: 'Nobody reads the outcomes', sentence }
-  }
+  if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0) {
     return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
   }
@@ -102,6 +105,39 @@ export function headline(
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
   const sentence = `${waits(totals)}, each for its delay.${next}${rate}`
   return { tone: 'polite', title: 'Polite, not stalled', sentence }
+}
+
+type Seen = Extract<Look, { kind: 'seen' }>
+
+function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesLimit: number): Headline {
+  const unread = partitions.map((part) => part.unread)
+  const reader = readerInTheWay(readers, unread, outcomesLimit)
+  if (reader === undefined) {
+    const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
+    return { tone: 'trouble', title: 'Nobody reads the outcomes', sentence }
+  }
+  const group = printable(reader.group)
+  const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
+  if (isRead(reader)) {
+    const sentence = `Dispatch has paused until the reader '${group}' has worked through ${left}.`
+    return { tone: 'trouble', title: 'A reader is behind', sentence }
+  }
+  const sentence = `${silence(reader)}, and dispatch has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
+  return { tone: 'trouble', title: `Nobody reads as '${group}' any more`, sentence }
+}
+
+function silence({ group, idleMs, oldest }: Reader): string {
+  const name = `The reader '${printable(group)}'`
+  if (idleMs !== undefined) return `${name} was last heard of ${length(idleMs)} ago`
+  return oldest === undefined
+    ? `${name} has no consumer`
+    : `${name} has no consumer and is ${length(oldest.ageMs)} behind`
+}
+
+/** As a shell takes it. */
+export function forgetCommand({ group, crawl }: Reader): string {
+  const name = /^[\w.:-]+$/.test(group) ? group : `'${printable(group).replaceAll("'", "'\\''")}'`
+  return `decorum readers forget ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
 }
 
 function waits({ waiting, lanes }: Totals, capital = true): string {

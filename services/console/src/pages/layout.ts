@@ -24,7 +24,7 @@ ${reload && html`<noscript><meta http-equiv="refresh" content="5"></noscript>`}
 <script src="/static/console.js" defer></script>
 </head>
 <body>
-<header><a class="name" href="/">Decorum</a><nav><a href="/queues">Queue board</a><a href="/metrics">Metrics</a><a href="/reference">API</a></nav>
+<header><a class="name" href="/">Decorum</a><nav><a href="/stops">Emergency stop</a><a href="/queues">Queue board</a><a href="/metrics">Metrics</a><a href="/reference">API</a></nav>
 <form class="find" action="/origins" method="get" role="search"><input name="origin" type="text" placeholder="https://example.com" aria-label="Origin" required><button>Look up</button></form>
 <span class="live" title="this page follows the fleet">live</span></header>
 ${body}

@@ -12,6 +12,7 @@ export type OriginHeadline = {
 /** What is shown of several lanes: the first of these that one of them has. */
 const RANKED: [state: WaitState, tone: OriginHeadline['tone'], title: string][] = [
   ['startup-hold', 'halted', 'Held'],
+  ['stopped', 'halted', 'Stopped'],
   ['blocked', 'halted', 'Blocked'],
   ['paused', 'halted', 'Paused'],
   ['back-off', 'halted', 'Backing off'],

@@ -1,6 +1,6 @@
 /** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
 
-import type { Member, PartitionView } from '@decorum/ledger'
+import { isRead, type Member, type PartitionView, type Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
@@ -30,6 +30,7 @@ export function overviewMain({ look, pace, outcomesLimit }: PageFacts): Html {
 ${tiles(totals, perMinute, pace.series())}
 ${lanesTable(look.lanes, partitions, totals)}
 <div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
+${readersTable(look.readers)}
 ${partitionsTable(partitions)}`
 }
 
@@ -100,6 +101,28 @@ function processes(list: Member[]): Html {
 <table><thead><tr><th>Role</th><th>Process</th><th class="n">Slots</th></tr></thead><tbody>
 ${list.map((one) => html`<tr><td>${one.role}</td><td><code>${one.id}</code></td><td class="n">${one.slots > 0 ? count(one.slots) : '–'}</td></tr>`)}
 </tbody></table></section>`
+}
+
+/** Rows shown; the API has more. */
+const READERS_SHOWN = 20
+
+function readersTable(readers: Reader[]): Html {
+  if (readers.length === 0)
+    return html`<section><h2>Readers of outcomes</h2><p class="none">No consumer group reads. Outcomes are kept until one does.</p></section>`
+  const shown = readers.slice(0, READERS_SHOWN)
+  const rows = shown.map((reader) => {
+    const { group, lag, lagIsLeast, pending, oldest, idleMs, consumers, consumerCount } = reader
+    const holding = consumers.filter((one) => one.pending > 0).slice(0, 3)
+    const names = holding.map(({ name, pending: n, idleMs: ms }) => `${name}: ${count(n)}, ${length(ms)} ago`)
+    const [state, word] = isRead(reader)
+      ? ['due', 'reading']
+      : lag + pending === 0
+        ? ['idle', 'has read all']
+        : ['late', 'nobody reads']
+    return html`<tr><td>${group}<small>${names.join(' · ')}</small></td><td><span class="chip ${state}">${word}</span></td><td class="n">${lagIsLeast ? 'over ' : ''}${count(lag)}</td><td class="n">${count(pending)}</td><td class="n">${oldest === undefined ? '–' : length(oldest.ageMs)}<small>${oldest?.id ?? ''}</small></td><td class="n">${count(consumerCount)}</td><td class="n">${idleMs === undefined ? '–' : `${length(idleMs)} ago`}</td></tr>`
+  })
+  return html`<section><h2>Readers of outcomes<small>${some(shown.length, 'group')}${readers.length > shown.length ? ' with most to read' : ''}</small></h2>
+<table class="lanes"><thead><tr><th>Group</th><th>State</th><th class="n">Not handed out</th><th class="n">Not acknowledged</th><th class="n">Oldest</th><th class="n">Consumers</th><th class="n">Heard of</th></tr></thead><tbody>${rows}</tbody></table></section>`
 }
 
 function partitionsTable(partitions: PartitionView[]): Html {

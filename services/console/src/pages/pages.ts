@@ -7,13 +7,15 @@ import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
 import { defaultBy, tellOrigin } from '../api/mount.ts'
 import type { ApiParts } from '../api/parts.ts'
-import { ActionBody, OriginPath } from '../api/questions.ts'
+import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
 import { Refusal, read, refuse } from '../api/route.ts'
+import { changeStops, listStops } from '../api/stops.ts'
 import type { Look } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
+import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
 export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace }
 
@@ -31,6 +33,7 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
   )
   addOverview(scope, parts)
   addStatic(scope)
+  addStops(scope, parts)
   addOrigin(scope, parts)
 }
 
@@ -52,6 +55,23 @@ function addStatic(scope: FastifyInstance): void {
     scope.get(`/static/${name}`, READ, (_request, reply) => reply.type(type).send(body))
   }
 }
+
+function addStops(scope: FastifyInstance, { ledger, config, version }: PageParts): void {
+  const by = defaultBy(config)
+  const show = async (more: Partial<StopsPageFacts> = {}): Promise<string> =>
+    stopsPage({ told: more.told ?? (await listStops(ledger, false)), by, version, ...more })
+  scope.get('/stops', READ, async (_request, reply) => page(reply, await show()))
+  scope.post('/stops', WRITE, async (request, reply) => {
+    const fields = (request.body ?? {}) as StopFields
+    const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
+    const asked = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
+    const told = asked instanceof Refusal ? asked : await changeStops(ledger, asked, by)
+    if (told instanceof Refusal)
+      return page(reply.code(told.status), await show({ problem: { message: told.problem.message, fields } }))
+    return told.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show({ told }))
+  })
+}
+const NOT_CONFIRMED = new Refusal(400, 'not-confirmed', 'a stop has to be confirmed')
 
 type Asking = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
 

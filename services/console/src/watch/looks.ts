@@ -1,5 +1,13 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
-import { type LaneInOrigin, type Ledger, type Member, type PartitionView, thatAnswer } from '@decorum/ledger'
+import {
+  type LaneInOrigin,
+  type Ledger,
+  type Member,
+  type PartitionView,
+  type Reader,
+  thatAnswer,
+} from '@decorum/ledger'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
@@ -8,7 +16,7 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** What the console needs to see: the ledger's views. */
-export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members'>
+export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers'>
 
 export type SoonLane = LaneInOrigin & { partition: number }
 
@@ -22,6 +30,8 @@ export type Look =
       away: number
       lanes: SoonLane[]
       members: Member[]
+      /** of outcomes, those with most to read first */
+      readers: Reader[]
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -41,12 +51,13 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [partitions, lanes, members] = await Promise.all([
+    const [partitions, lanes, members, readers] = await Promise.all([
       thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
+      eyes.readers(DEFAULT_CRAWL),
     ])
-    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members }
+    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members, readers }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }

@@ -1,11 +1,11 @@
 /**
- * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event: never an
- * origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and `decorum_due_lag_seconds`: a deep
+ * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event, and of readers
+ * crawl and group, a bounded number of them: never an origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and `decorum_due_lag_seconds`: a deep
  * backlog of one slow site needs one fetcher, not more.
  */
 
-import type { PartitionView } from '@decorum/ledger'
-import { OUTCOME_KINDS } from '@decorum/protocol'
+import type { PartitionView, Reader } from '@decorum/ledger'
+import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Eyes } from './looks.ts'
 
@@ -22,10 +22,29 @@ const GAUGES: [name: string, help: string, read: Read][] = [
   ['decorum_due_lag_seconds', 'How late the oldest open lane is; 0 when none is open', (part) => lagMs(part) / 1_000],
 ]
 
+/** Groups of a crawl that have metrics of their own: those with most to read. */
+const GROUPS = 50
+const LABEL_CHARS = 128
+const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => number][] = [
+  ['decorum_outcomes_group_lag', 'Outcomes that the group has not been handed', (reader) => reader.lag],
+  ['decorum_outcomes_group_pending', 'Outcomes handed out and not acknowledged', (reader) => reader.pending],
+  ['decorum_outcomes_group_consumers', 'Consumers of the group, silent ones too', (reader) => reader.consumerCount],
+  [
+    'decorum_outcomes_group_oldest_seconds',
+    'Age of the oldest outcome that the group has not acknowledged',
+    (reader) => (reader.oldest?.ageMs ?? 0) / 1_000,
+  ],
+  [
+    'decorum_outcomes_group_idle_seconds',
+    'Since a consumer of the group gave a sign of life; +Inf: it has none',
+    (reader) => (reader.idleMs ?? Number.POSITIVE_INFINITY) / 1_000,
+  ],
+]
+
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 
 /** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
-export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition'>): Registry {
+export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers'>): Registry {
   const register = new Registry()
   collectDefaultMetrics({ register })
   const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
@@ -54,6 +73,10 @@ export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition'>): Regi
     })
   }
   addCounts(register, look)
+  addReaders(
+    register,
+    oncePerTick(() => ledger.readers(DEFAULT_CRAWL).catch(() => [])),
+  )
   return register
 }
 
@@ -84,6 +107,22 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
       }
     },
   })
+}
+
+function addReaders(register: Registry, look: () => Promise<Reader[]>): void {
+  for (const [name, help, read] of READER_GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['crawl', 'group'],
+      registers: [register],
+      async collect() {
+        this.reset()
+        for (const reader of (await look()).slice(0, GROUPS))
+          this.set({ crawl: reader.crawl, group: reader.group.slice(0, LABEL_CHARS) }, read(reader))
+      },
+    })
+  }
 }
 
 function* seen(views: Views): Generator<[partition: string, view: PartitionView]> {

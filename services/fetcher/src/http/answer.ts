@@ -21,7 +21,8 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = [name: string, value: string][]
 
-export type Truncated = false | 'length' | 'time' | 'disconnect'
+/** type: the answer is of a media type that is not wanted, and its body was not read */
+export type Truncated = false | 'length' | 'time' | 'disconnect' | 'type'
 
 export type Answer = Common & {
   kind: 'answered'

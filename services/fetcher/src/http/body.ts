@@ -37,11 +37,15 @@ export class Body {
   #writing: Promise<void> | undefined
   #failed: Error | undefined
   #isDiscarded = false
+  #start: Uint8Array[] = []
+  #startRoom: number
   /** false: only counted and digested */
   readonly isKept: boolean
 
-  constructor(isKept: boolean) {
+  /** @param startBytes  of the start that can be read at once (`start`), whether the body is kept or not */
+  constructor(isKept: boolean, startBytes = 0) {
     this.isKept = isKept
+    this.#startRoom = startBytes
   }
 
   /**
@@ -50,6 +54,7 @@ export class Body {
   write(chunk: Uint8Array): Promise<void> | undefined {
     const isFirst = this.bytes === 0
     this.bytes += chunk.length
+    if (this.#startRoom > 0) this.#copyStart(chunk)
     if (isFirst || chunk.length >= SMALL_BYTES) {
       void this.#gather()
       return this.#take(chunk)
@@ -115,6 +120,17 @@ export class Body {
     await this.#writing
     await this.#file?.close()
     this.#file = undefined
+  }
+
+  /** The first bytes, as far as they came and as many as were wanted. */
+  start(): Uint8Array {
+    return this.#start.length === 1 ? (this.#start[0] as Uint8Array) : Buffer.concat(this.#start)
+  }
+
+  #copyStart(chunk: Uint8Array): void {
+    const copy = Buffer.from(chunk.subarray(0, this.#startRoom)) // the memory of the chunk may be freed
+    this.#start.push(copy)
+    this.#startRoom -= copy.length
   }
 
   #assertThere(): void {

@@ -4,11 +4,12 @@
  */
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import type { AddressGuard } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import { Client, type Dispatcher } from 'undici'
 import { HEADERS_MAX_BYTES, KEEP_ALIVE_MS } from '../limits.ts'
-import type { AddressGuard } from './address-guard.ts'
 import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
 import type { Address, Lookup } from './lookup.ts'
 
@@ -18,6 +19,8 @@ export type Way = {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
   /** the connection in use, or the attempt under way */
   connection(): Connection | undefined
+  /** why nothing may be sent over it: an emergency stop */
+  whyStopped(): string | undefined
   /** ends an attempt to connect, so that no later request waits for it */
   abandon(reason: Error): void
   destroy(): Promise<void>
@@ -26,6 +29,8 @@ export type Way = {
 export type ConnectionSettings = {
   guard: AddressGuard
   lookup: Lookup
+  /** emergency stops, as this process knows them */
+  stops?: Pick<Ledger['stops'], 'why'> | undefined
   /** tests only: trust anchors of their own; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'>
 }
@@ -57,7 +62,7 @@ const SETTINGS = {
   bodyTimeout: LAST_RESORT_MS,
 } as const
 
-export function openConnections({ guard, lookup, tls }: ConnectionSettings): LaneConnections {
+export function openConnections({ guard, lookup, stops, tls }: ConnectionSettings): LaneConnections {
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
   let isClosed = false
@@ -71,7 +76,7 @@ export function openConnections({ guard, lookup, tls }: ConnectionSettings): Lan
     return lanes
   }
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
-    new LaneWay(origin, lanes, (onDial, waiting) =>
+    new LaneWay(origin, lanes, stops, (onDial, waiting) =>
       dialer({
         guard,
         lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
@@ -152,16 +157,21 @@ class AddressPins {
 class LaneWay implements Way {
   waiting: Waiting | undefined
   readonly #client: Client
+  readonly #origin: string
+  readonly #stops: ConnectionSettings['stops']
   #connection: Connection | undefined
 
   constructor(
     origin: string,
     lanes: Map<string, LaneWay>,
+    stops: ConnectionSettings['stops'],
     connectorOf: (
       onDial: (connection: Connection) => void,
       waiting: () => Waiting | undefined,
     ) => ReturnType<typeof dialer>,
   ) {
+    this.#origin = origin
+    this.#stops = stops
     const onDial = (connection: Connection): void => {
       this.#connection = connection
     }
@@ -183,6 +193,10 @@ class LaneWay implements Way {
 
   connection(): Connection | undefined {
     return this.#connection
+  }
+
+  whyStopped(): string | undefined {
+    return this.#stops?.why(this.#origin, this.#connection?.address)
   }
 
   abandon(reason: Error): void {

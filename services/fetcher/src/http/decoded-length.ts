@@ -22,13 +22,20 @@ export function isCoded(headers: Headers): boolean {
 /**
  * Bytes of the body after its content coding; of a cut body, of the part that came. A body without a coding is as long as on
  * the wire. undefined: it does not decode, its coding is unknown, or it grew beyond the limits of decode.ts.
+ * @param take  told each piece of a body that has a coding
  */
-export function decodedLength({ headers, body, truncated }: Answer): number | Promise<number | undefined> | undefined {
+export function decodedLength(
+  { headers, body, truncated }: Answer,
+  take?: (piece: Uint8Array) => void,
+): number | Promise<number | undefined> | undefined {
   const name = coding(headers)
   if (name === undefined) return undefined
   if (name === 'identity') return body.bytes
   const late = AbortSignal.timeout(DECODED_WITHIN_MS)
-  const inTime = (): void => late.throwIfAborted()
+  const inTime = (piece: Uint8Array): void => {
+    late.throwIfAborted()
+    take?.(piece)
+  }
   const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
   return inTurn(() => unpack(body.read(), name, DECODED_MAX_BYTES, truncated === false, inTime), late).then(
     ({ bytes, cut }) => (cut === false ? bytes : undefined),

@@ -4,10 +4,10 @@
  */
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { AddressGuard } from '@decorum/admission'
 import { SECOND } from '@decorum/protocol'
 import { buildConnector } from 'undici'
 import { SEND_WINDOW_MS } from '../limits.ts'
-import type { AddressGuard } from './address-guard.ts'
 import type { Phase } from './answer.ts'
 import type { Lookup } from './lookup.ts'
 

@@ -36,6 +36,8 @@ export type Ask = {
   way: Way
   origin: string
   path: string
+  /** default GET */
+  method?: 'GET' | 'HEAD'
   /** name, value, name, value …; host and connection are undici's */
   headers: string[]
   /** from now to the last byte */
@@ -48,6 +50,10 @@ export type Ask = {
   confirm: Confirm
   /** whether somebody will read the body; otherwise it is only counted and digested */
   keepBody: (headers: Headers) => boolean
+  /** how many bytes of the body's start can be read at once. Default: none */
+  startBytes?: (headers: Headers) => number
+  /** whether the body of an answer with this head is wanted; otherwise the exchange ends after the head. Default: it is */
+  wantsBody?: (headers: Headers) => boolean
 }
 
 /** The total deadline passed, in the phase named. */
@@ -114,10 +120,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   }
 
   dispatch(): void {
-    const { way, origin, path, headers } = this.#ask
+    const { way, origin, path, headers, method = 'GET' } = this.#ask
     try {
       way.waiting = this
-      way.dispatch({ origin, path, method: 'GET', headers }, this)
+      way.dispatch({ origin, path, method, headers }, this)
     } catch (error) {
       this.onResponseError(undefined, error as Error) // undici refuses a header or a path before any byte is sent
     }
@@ -150,7 +156,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { way, lastCheck, deadlineMs } = this.#ask
     this.#connection = way.connection()
-    const why = this.#done ? 'the exchange is over' : lastCheck(this.#connection?.address)
+    const why = this.#done ? 'the exchange is over' : (way.whyStopped() ?? lastCheck(this.#connection?.address))
     if (why !== undefined) {
       this.#end({ kind: 'not-sent', why })
       controller.abort(new NotSentError(why))
@@ -186,8 +192,13 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#status = status
     this.#statusText = statusText ?? ''
     this.#headers = readHeaders(controller.rawHeaders)
-    this.#body = new Body(this.#ask.keepBody(this.#headers))
+    this.#body = new Body(this.#ask.keepBody(this.#headers), this.#ask.startBytes?.(this.#headers))
     crashPoint('answer.head')
+    const { method, wantsBody } = this.#ask
+    if (wantsBody === undefined || method === 'HEAD' || status === 204 || status === 304 || wantsBody(this.#headers))
+      return
+    this.#answered('type')
+    controller.abort(new Error('the body is of a type that is not wanted'))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -1,9 +1,10 @@
 /** What an answer or its absence means: status or failure → what it says about the URL and about the site. */
+
+import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
 import type { SiteLoad } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import { errors } from 'undici'
-import { BlockedAddressError, BlockedPortError, NoContactError } from './address-guard.ts'
 import { type Answer, type Phase, single } from './answer.ts'
 import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'

@@ -8,6 +8,7 @@ import {
   type Order,
   printableUrl,
   readUrl,
+  shapeOfTarget,
 } from '@decorum/protocol'
 import { single } from './answer.ts'
 
@@ -46,5 +47,6 @@ export function candidateOf(order: Order, agent: string, url: string): Candidate
     priority: order.priority,
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
     ...(order.meta === undefined ? {} : { meta: order.meta }),
+    ...shapeOfTarget(order.request),
   }
 }

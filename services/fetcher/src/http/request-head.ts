@@ -1,4 +1,4 @@
-/** The request headers: few, the same every time, without cookies or a referrer. */
+/** The request headers: few, the same every time, without cookies or a referrer. What a frontier asks for besides: page/shaped-ask.ts. */
 import type { Agent } from '@decorum/config'
 
 /** The codings that decode.ts reads. */
@@ -16,7 +16,7 @@ export function headersOf(agent: Agent): string[] {
   return list
 }
 
-/** The head as undici writes it to the socket (undici/lib/dispatcher/client-h1.js, writeH1), for the archive. */
+/** The head of a GET as undici writes it to the socket (undici/lib/dispatcher/client-h1.js, writeH1), for the archive. */
 export function requestHead(origin: string, path: string, headers: readonly string[]): string {
   const host = origin.slice(origin.indexOf('//') + 2)
   let head = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`

@@ -1,21 +1,13 @@
-/**
- * A lease as this process holds it: since when, how long it lasts, and whether it may still be used. Two clocks are read,
- * because a suspended machine stops the monotonic one; the longer of both durations counts.
- */
+/** A lease as this process holds it: since when, how long it lasts, and whether it may still be used. */
 import type { HeldLane, LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
-import { crashPoint, pause } from '@decorum/runtime'
+import { crashPoint, passed, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Confirm } from '../http/exchange.ts'
-import { FRESH_LEASE_MS, LEASE_MARGIN_MS, SEND_WINDOW_MS } from '../limits.ts'
+import { FRESH_LEASE_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
 
-/** An instant on both clocks. */
-export type Since = { monotonic: number; wall: number }
-export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
-const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)
-
-/** How old the ledger's last word on a lease is, ms, and how to ask for a newer one. */
-export type Confirmed = { age(): number; confirm: Confirm }
+/** The ledger's last word on a lease: whether it is too old to send anything under it, and how to ask for a newer one. */
+export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
 
 /**
  * @param since  when the lease was asked for
@@ -37,7 +29,11 @@ export function confirmedBy(ledger: Pick<Ledger, 'confirm'>, since: Since, held:
     }
   }
   const age = (): number => passed(lastWord)
-  return { age, confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()) }
+  return {
+    confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()),
+    tooOld: () =>
+      age() > LAST_WORD_MS ? `the ledger's last word on the lease is older than ${LAST_WORD_MS} ms` : undefined,
+  }
 }
 
 export type Lease = {
@@ -61,12 +57,7 @@ export type Durations = { fetchDeadlineMs: number; leaseMs: number }
  * @param leaseMs   as the ledger granted it
  * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
  */
-export function heldLease(
-  since: Since,
-  { age: wordAge, confirm }: Confirmed,
-  leaseMs: number,
-  settings: Durations,
-): Lease {
+export function heldLease(since: Since, { tooOld, confirm }: Confirmed, leaseMs: number, settings: Durations): Lease {
   const spareMs = settings.leaseMs - settings.fetchDeadlineMs
   const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
   const age = (): number => passed(since)
@@ -77,10 +68,7 @@ export function heldLease(
     confirm,
     stillHeld,
     deadlineMs: () => Math.min(settings.fetchDeadlineMs, usableMs - age()),
-    lastCheck: () =>
-      wordAge() > SEND_WINDOW_MS
-        ? `the ledger's last word on the lease is older than ${SEND_WINDOW_MS} ms`
-        : stillHeld(),
+    lastCheck: () => tooOld() ?? stillHeld(),
   }
 }
 

@@ -18,6 +18,8 @@ export type OrdersInOptions = {
   connection: ConnectionOptions
   slots: Slots
   stats: Stats
+  /** undefined, or when more pages can be kept: no job is begun before */
+  room?: () => Promise<void> | undefined
   /** never rejects */
   carryOut: (order: Order) => Promise<void>
   /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
@@ -32,7 +34,8 @@ export type OrdersInOptions = {
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
 export function openOrdersIn(options: OrdersInOptions): OrdersIn {
-  const { tags, connection, slots, stats, carryOut, endUnreadable, log } = options
+  const { tags, connection, slots, stats, carryOut, endUnreadable, log, room } = options
+  const stopping = Promise.withResolvers<void>()
   const workers = tags.map((tag) => {
     const worker = new Worker(
       ORDERS,
@@ -43,6 +46,8 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
           throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
         }
         crashPoint('orders.received')
+        const wait = room?.()
+        if (wait !== undefined) await Promise.race([wait, stopping.promise])
         worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
         const placed = orders.map((read) => {
           if (read.ok) return slots.place(() => carryOut(read.order))
@@ -77,6 +82,7 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
   })
   return {
     async stop() {
+      stopping.resolve()
       await closeWithin(workers.map((worker) => worker.close()))
       await slots.empty()
     },

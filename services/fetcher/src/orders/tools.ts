@@ -22,7 +22,7 @@ export type OrdersLedger = Pick<
   | 'partitionOf'
   | 'now'
   | 'wall'
->
+> & { stops: Pick<Ledger['stops'], 'why' | 'hasAddresses'> }
 
 export type Log = { warn(fields: object, message: string): void; error(fields: object, message: string): void }
 
@@ -41,6 +41,8 @@ export type Tools = ExchangeTools & {
   pace: Pace
   pageMaxBytes: number
   maxAttempts: number
+  /** pages that say noarchive are not kept */
+  honourNoarchive: boolean
   fetchDeadlineMs: number
   leaseMs: number
   /** true once the process is asked to stop: no lease is started any more */

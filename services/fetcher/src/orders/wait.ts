@@ -10,6 +10,9 @@ import type { Tools } from './tools.ts'
 /** The longest wait in a slot. A gateway sends orders milliseconds ahead, so only a wrong order reaches it. */
 const LONGEST_WAIT_MS = 60_000
 
+/** An origin at a stopped address is looked up again after so long, as lib/stops.lua does with stopped hosts. */
+const STOPPED_WAIT_MS = 30_000
+
 /** @returns the order's agent and pace groups; undefined when its turn does not come now and the lane has been given back */
 export async function waitForTurn(
   order: Order,
@@ -28,11 +31,18 @@ export async function waitForTurn(
   const waitMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_AHEAD_MS / 2
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
   if (isStopping()) return await giveBack(order, tools, 'stopping')
+  if (await isStoppedThere(order.origin, agent, tools)) return await giveBack(order, tools, 'stopped', STOPPED_WAIT_MS)
   const acquired = pace.acquire(agent, order.origin, order.delayMs)
   const groups = acquired instanceof Promise ? await acquired : acquired
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
   if ('waitMs' in groups) return await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS)
   return { agent, groups }
+}
+
+/** The ledger knows stopped hosts; which address a host is at is known here alone. Nothing is connected to at a stopped one. */
+async function isStoppedThere(origin: string, agent: Agent, { ledger, connections }: Tools): Promise<boolean> {
+  if (!ledger.stops.hasAddresses()) return false
+  return ledger.stops.why(origin, await connections.addressOf(agent, origin)) !== undefined
 }
 
 /** Agent names that have been reported once; their orders come again and again. */

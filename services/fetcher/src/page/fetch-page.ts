@@ -1,19 +1,21 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 import type { Agent } from '@decorum/config'
-import { type Order, orderUrl } from '@decorum/protocol'
+import { isConditional, type Order, orderUrl } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
 import { decodedLength, isCoded } from '../http/decoded-length.ts'
 import { exchange } from '../http/exchange.ts'
 import { meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
-import { headersOf, requestHead } from '../http/request-head.ts'
+import { requestHead } from '../http/request-head.ts'
 import type { Fetched, Held } from '../orders/complete.ts'
 import type { Tools } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page } from '../sink/sink.ts'
+import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
 import { readAskedForLess, readFailure, readPage, readRedirect } from './read-page.ts'
+import { shapedAsk } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
-  Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts'> & {
+  Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts' | 'honourNoarchive'> & {
     ledger: Pick<Tools['ledger'], 'wall' | 'partitionOf'>
   }
 
@@ -30,17 +32,17 @@ export async function fetchPage(
   tools: PageTools,
 ): Promise<Fetched> {
   const { connections, sink, ledger, siteAnswers, maxAttempts } = tools
-  const { origin, path } = order
+  const { origin, path, request } = order
+  const asked = shapedAsk(agent, request, { deadlineMs: lease.deadlineMs(), maxBytes: tools.pageMaxBytes })
   const result = await exchange({
     way: connections.lane(agent, origin),
     origin,
     path,
-    headers: headersOf(agent),
-    deadlineMs: lease.deadlineMs(),
-    maxBytes: tools.pageMaxBytes,
+    ...asked,
     lastCheck: (address) => lease.lastCheck() ?? groups.wrongAddress(address),
     confirm: () => lease.confirm(),
     keepBody: (headers) => sink.keepsBodies || isCoded(headers),
+    startBytes: startBytesFor,
   })
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const about = { order, agent, maxAttempts, now: () => ledger.wall(ledger.partitionOf(origin)) }
@@ -48,15 +50,24 @@ export async function fetchPage(
   const { body } = result
   try {
     if (meaningOf(result.status) === 'asked-for-less') return readAskedForLess(result, about)
-    const archive = sink.keepsBodies ? await keep(pageOf(order, agent, result), tools) : undefined
+    const isKept = sink.keepsBodies && hasBody(order, result)
+    const archived = () => (isKept ? keep(pageOf(order, agent, asked.headers, result), tools) : undefined)
     const redirect = readRedirect(result, about)
-    if (redirect !== undefined) return redirect
+    if (redirect !== undefined) {
+      await archived()
+      return redirect
+    }
+    const start = new DecodedStart(result.headers)
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
-    const [digest, decoded] = [body.digest(), decodedLength(result)]
+    const [digest, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const decodedBytes = decoded instanceof Promise ? await decoded : decoded
+    const says = saysOf(orderUrl(order), result, agent, start)
+    const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const fetched = readPage(result, about, {
       digest: digest instanceof Promise ? await digest : digest,
-      decodedBytes: decoded instanceof Promise ? await decoded : decoded,
-      archive,
+      decodedBytes,
+      archive: mayKeep ? await archived() : undefined,
+      says,
     })
     siteAnswers.heard(origin, result.status, fetched.outcome.at)
     return fetched
@@ -65,9 +76,13 @@ export async function fetchPage(
   }
 }
 
-function pageOf(order: Order, agent: Agent, answer: Answer): Page {
+/** The answer to a HEAD and a 304 to validators have none: all that they say is in the outcome. */
+const hasBody = ({ request }: Order, { status }: Answer): boolean =>
+  request?.method !== 'HEAD' && !(status === 304 && isConditional(request))
+
+function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): Page {
   const { origin, path, id, meta } = order
-  const head = requestHead(origin, path, headersOf(agent))
+  const head = requestHead(origin, path, headers)
   const page: Page = { kind: 'page', url: orderUrl(order), agent: agent.name, requestHead: head, answer, id }
   if (meta !== undefined) page.meta = meta
   return page

@@ -1,6 +1,15 @@
 /** What an answer to a page, or its absence, says about the candidate and about the load of the site. Pure. */
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, type Order, type Outcome, type OutcomeBody, orderUrl, outcomeOf } from '@decorum/protocol'
+import {
+  type ArchiveRef,
+  isConditional,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  orderUrl,
+  outcomeOf,
+  type PageSays,
+} from '@decorum/protocol'
 import type { Answer, NoAnswer } from '../http/answer.ts'
 import { base32 } from '../http/digest.ts'
 import { failureOf, isFinal, loadOf, meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
@@ -38,10 +47,10 @@ export function readAskedForLess(answer: Answer, about: About): Fetched {
   return { ...done, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
 }
 
-/** undefined: the answer is no redirect, or one without a target, which is a page like any other. */
+/** undefined: the answer is no redirect, or one without a target or to be reported, which is a page like any other. */
 export function readRedirect(answer: Answer, about: About): Fetched | undefined {
-  if (meaningOf(answer.status) !== 'redirect') return undefined
   const { order, agent } = about
+  if (meaningOf(answer.status) !== 'redirect' || order.request?.redirects === 'report') return undefined
   const target = targetOf(answer.headers, orderUrl(order))
   if (target.kind === 'none') return undefined
   const { status } = answer
@@ -61,7 +70,12 @@ export function readRedirect(answer: Answer, about: About): Fetched | undefined 
 export function readPage(
   answer: Answer,
   about: About,
-  made: { digest: Uint8Array; decodedBytes: number | undefined; archive: ArchiveRef | undefined },
+  made: {
+    digest: Uint8Array
+    decodedBytes: number | undefined
+    archive: ArchiveRef | undefined
+    says: PageSays | undefined
+  },
 ): Fetched & { outcome: Outcome } {
   const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
   const told: Extract<OutcomeBody, { kind: 'fetched' }> = {
@@ -79,7 +93,14 @@ export function readPage(
   }
   if (made.decodedBytes !== undefined) told.decodedBytes = made.decodedBytes
   if (made.archive !== undefined) told.archive = made.archive
+  if (made.says !== undefined) told.says = made.says
   if (tls !== undefined) told.tls = tls
+  const { request } = about.order
+  if (status === 304 && isConditional(request)) told.unchanged = true
+  if (request?.redirects === 'report' && meaningOf(status) === 'redirect') {
+    const target = targetOf(headers, orderUrl(about.order))
+    if (target.kind === 'target') told.to = target.url
+  }
   return { ...doneBy(answer), what: 'fetched', outcome: outcome(about, told) }
 }
 

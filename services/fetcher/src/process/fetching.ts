@@ -1,10 +1,12 @@
 /** The work of one fetching process: ledger, connections, slots, sink, orders. */
 import { randomUUID } from 'node:crypto'
-import { linkTo, openLedger } from '@decorum/ledger'
+import { storeSettings, takeOverDelays } from '@decorum/config'
+import { aboutThisProcess, type Joined } from '@decorum/fleet-config'
+import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, queueConnection, type Role } from '@decorum/runtime'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
+import { type Config, contentUrlOf } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
 import { openLookup } from '../http/lookup.ts'
 import { START_AHEAD_MS } from '../limits.ts'
@@ -17,13 +19,16 @@ import type { Tools } from '../orders/tools.ts'
 import { siteAnswers } from '../robots/site-answers.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
-import type { Sink } from '../sink/sink.ts'
+import { keepWithin } from '../sink/retention.ts'
+import type { Sink, SinkOptions } from '../sink/sink.ts'
 import { openStats } from './stats.ts'
 
 /** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
-export async function startFetching(config: Config, log: Logger): Promise<Role> {
+export async function startFetching(joined: Joined<Config>, log: Logger): Promise<Role> {
+  const { config } = joined
   const { agents, guard } = config
-  const sink = await sinkOf(config, log)
+  const contentUrl = contentUrlOf(config)
+  const sink = await sinkOf(config, contentUrl, log)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -35,9 +40,10 @@ export async function startFetching(config: Config, log: Logger): Promise<Role> 
     onNotice: (sentence) => log.warn(sentence),
   })
   for (const warning of ledger.warnings) log.warn(warning)
-  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers) })
+  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers), stops: ledger.stops })
   const slots = openSlots(config.FETCH_CONCURRENCY)
   const stats = openStats(slots)
+  const stopRetention = boundArchive(config, ledger, log)
   let stopping = false
   const tools: Tools = {
     ledger,
@@ -50,14 +56,40 @@ export async function startFetching(config: Config, log: Logger): Promise<Role> 
     log,
     pageMaxBytes: config.PAGE_MAX_BYTES,
     maxAttempts: config.MAX_ATTEMPTS,
+    honourNoarchive: config.HONOUR_NOARCHIVE === 'yes',
     fetchDeadlineMs: config.FETCH_DEADLINE_MS,
     leaseMs: config.LEASE_MS,
     isStopping: () => stopping,
   }
 
-  const member = { id: randomUUID(), role: 'fetcher', slots: config.FETCH_CONCURRENCY }
+  const following = joined.follow({
+    log,
+    onUnfit: (error) => endIfUnfit(error, log),
+    apply(next) {
+      takeOverDelays(agents, next.agents)
+      tools.pageMaxBytes = next.PAGE_MAX_BYTES
+      tools.maxAttempts = next.MAX_ATTEMPTS
+      tools.honourNoarchive = next.HONOUR_NOARCHIVE === 'yes'
+      ledger.setLimits({
+        backOffMs: next.BACK_OFF_MS,
+        bodies: { domainBytes: next.ROBOTS_DOMAIN_MAX_BYTES, allBytes: next.ROBOTS_BODIES_MAX_BYTES },
+      })
+    },
+  })
+
+  const id = randomUUID()
+  const keepsPages = config.PAGE_SINK !== 'none' && (config.PAGE_SINK !== 'warc' || config.ARCHIVE_DIR !== '')
+  const member = () => ({
+    id,
+    role: 'fetcher',
+    slots: config.FETCH_CONCURRENCY,
+    about: aboutThisProcess(following, { keepsPages }),
+  })
   // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
-  const announce = () => void ledger.announce(member).catch((error: unknown) => endIfUnfit(error, log))
+  const announce = () => {
+    ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
+    if (contentUrl !== '') ledger.announceContent(contentUrl).catch(() => {})
+  }
   announce()
   const pulse = setInterval(announce, SECOND)
 
@@ -67,6 +99,7 @@ export async function startFetching(config: Config, log: Logger): Promise<Role> 
     connection,
     slots,
     stats,
+    room: () => sink.room?.(),
     carryOut: (order) => carryOut(order, tools),
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
@@ -76,10 +109,12 @@ export async function startFetching(config: Config, log: Logger): Promise<Role> 
     isReady: () => !stopping && ledger.isReady(),
     async stop() {
       stopping = true
+      following.stop()
       clearInterval(pulse)
-      await ledger.announce(member, 0).catch(() => {})
+      await ledger.announce(member(), 0).catch(() => {})
       await orders.stop()
       await connections.close()
+      await stopRetention()
       await sink.close()
       connection.disconnect()
       await ledger.close()
@@ -88,11 +123,36 @@ export async function startFetching(config: Config, log: Logger): Promise<Role> 
 }
 
 /** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
-async function sinkOf(config: Config, log: Logger): Promise<Sink> {
+async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
   const { agents } = config
-  const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents })
+  const more = { ...fileLimit(config), ...storeOf(config, log) }
+  const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents, contentUrl, ...more })
   const own = await open(config.ARCHIVE_DIR)
   if (config.DECORUM_CRAWLS === '') return own
   const onError = (error: unknown): void => log.error({ err: error }, 'pages of a crawl')
   return openCrawlSinks({ folder: config.DECORUM_CRAWLS, own, ownFolder: config.ARCHIVE_DIR, open, onError })
+}
+
+/** Files of a folder with a bound hold a tenth of it at most, so that removing one does not remove most of what is kept. */
+const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =>
+  most === 0 ? {} : { maxBytes: Math.min(1_000_000_000, Math.max(1_000_000, Math.ceil(most / 10))) }
+
+/** @throws SettingsError when PAGE_SINK=s3 lacks one of its settings */
+const storeOf = (config: Config, log: Logger): Pick<SinkOptions, 's3'> =>
+  config.PAGE_SINK === 's3'
+    ? {
+        s3: {
+          settings: storeSettings(config),
+          fileBytes: config.S3_FILE_MAX_BYTES,
+          maxBytes: config.S3_SPOOL_MAX_BYTES,
+          log,
+        },
+      }
+    : {}
+
+/** Keeps ARCHIVE_DIR within ARCHIVE_MAX_BYTES, where both are set. @returns what stops that */
+function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
+  const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
+  if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
+  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome() })
 }

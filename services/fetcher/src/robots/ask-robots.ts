@@ -103,7 +103,7 @@ export async function askRobots(
       await endHop()
       return stop('blocked-hop', forbidden)
     }
-    const lastCheck: LastCheck = (address) => lease.stillHeld() ?? lane.wrongAddress(address)
+    const lastCheck: LastCheck = (address) => lease.stillHeld() ?? lane.lastCheck(address)
     const { confirm } = lane
     const result = await request(agent, at, tools.connections, origin, {
       headers,

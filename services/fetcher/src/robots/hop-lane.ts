@@ -1,10 +1,10 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
 import type { LaneRef, SiteLoad } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import { crashPoint, pause } from '@decorum/runtime'
+import { crashPoint, pause, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import type { Confirm, LastCheck } from '../http/exchange.ts'
-import { confirmedBy, sinceNow } from '../orders/lease.ts'
+import { confirmedBy } from '../orders/lease.ts'
 import { groupsOf, type HeldGroups } from '../orders/pace.ts'
 import {
   acquireAll,
@@ -30,7 +30,8 @@ export type HopLane = {
   fence: number
   /** the robots fetch holds one of these lanes already: the hop is one more request in it */
   isShared: boolean
-  wrongAddress: LastCheck
+  /** called in the tick in which the bytes leave */
+  lastCheck: LastCheck
   confirm: Confirm
   /** `load`: what the site said by its answer. Never rejects. */
   complete(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>, load?: SiteLoad): Promise<void>
@@ -78,11 +79,12 @@ export const hopLanes =
         return 'late'
       }
       if (missingMs > 0) await pause(missingMs)
+      const confirmed = confirmedBy(ledger, since, byPartition(ledger, leases))
       return {
         fence: leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
         isShared: shared,
-        wrongAddress,
-        confirm: confirmedBy(ledger, since, byPartition(ledger, leases)).confirm,
+        lastCheck: (address) => confirmed.tooOld() ?? wrongAddress(address),
+        confirm: confirmed.confirm,
         async complete({ kind, endedAt, timing }, load) {
           const hopMs = kind === 'not-sent' ? undefined : timing.totalMs
           const end = { endedAt, delayMs: delayAfter(agent, owedMs, hopMs), ...(load && { load }) }

@@ -4,13 +4,13 @@
  */
 import type { Agent } from '@decorum/config'
 import type { Entry, Ledger, OriginView } from '@decorum/ledger'
-import { pause } from '@decorum/runtime'
+import { pause, type Since, sinceNow } from '@decorum/runtime'
 import { type Config, readConfig } from '../config.ts'
 import { type LaneConnections, openConnections } from '../http/connections.ts'
 import type { Confirm } from '../http/exchange.ts'
 import { openLookup } from '../http/lookup.ts'
 import { complete } from '../orders/complete.ts'
-import { type Confirmed, confirmedBy, heldLease, type Lease, type Since, sinceNow } from '../orders/lease.ts'
+import { type Confirmed, confirmedBy, heldLease, type Lease } from '../orders/lease.ts'
 import { type HeldGroups, openPace, type Pace } from '../orders/pace.ts'
 import { openStats } from '../process/stats.ts'
 import { noSink } from '../sink/sink.ts'
@@ -38,7 +38,11 @@ const AGAIN_MS = 250
 /** @returns undefined when the lane was not due in time, or when the fleet has fetched the robots.txt meanwhile */
 export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | undefined> {
   const config = readConfig({ ...visit.env, REDIS_URL: visit.env.REDIS_URL || 'redis://127.0.0.1' }) // not connected to
-  const connections = openConnections({ guard: config.guard, lookup: openLookup(config.dnsServers) })
+  const connections = openConnections({
+    guard: config.guard,
+    lookup: openLookup(config.dnsServers),
+    stops: visit.fleet?.ledger.stops,
+  })
   try {
     return visit.fleet === undefined
       ? await alone(visit, config, connections)
@@ -50,7 +54,7 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
   const confirm: Confirm = () => undefined // there is no ledger to ask
-  const lease = leaseOf(config, sinceNow(), { age: () => 0, confirm })
+  const lease = leaseOf(config, sinceNow(), { tooOld: () => undefined, confirm })
   const answer = await askRobots(origin, ROBOTS, agent, {}, lease, {
     connections,
     wrongAddress: () => undefined,
@@ -60,7 +64,7 @@ async function alone({ origin, agent }: RobotsVisit, config: Config, connections
       return {
         fence: 0,
         isShared: false,
-        wrongAddress: () => undefined,
+        lastCheck: () => undefined,
         confirm,
         complete: async () => {},
         release: async () => {},

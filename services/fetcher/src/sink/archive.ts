@@ -14,7 +14,7 @@ import type { Answer } from '../http/answer.ts'
 import { base32, sha1 } from '../http/digest.ts'
 import { openTurns } from '../http/turns.ts'
 import type { Page, Sink } from './sink.ts'
-import { type IndexEntry, openWarcFiles } from './warc-files.ts'
+import { type IndexEntry, openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
 
 const gzip = promisify(gzipCallback)
 const VERSION = 'WARC/1.1' as const
@@ -24,14 +24,9 @@ const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
 
 /**
  * @param folder  is made when it does not exist
- * @param limits  of one file; then the next one is started
  */
-export async function openArchive(
-  folder: string,
-  agents: Agents,
-  limits?: { maxBytes?: number; maxAgeMs?: number },
-): Promise<Sink> {
-  const files = await openWarcFiles(folder, (file) => warcinfo(file, agents), limits)
+export async function openArchive(folder: string, agents: Agents, options?: WarcFilesOptions): Promise<Sink> {
+  const files = await openWarcFiles(folder, (file) => warcinfo(file, agents), options)
   // A large page is in memory as a whole while it is packed and written, at most about four times: the block, the record, and
   // what gzip makes of it. So only two of them are packed at a time.
   const inTurn = openTurns(LARGE_AT_ONCE)
@@ -91,7 +86,8 @@ async function pack({
     ...spoken,
     ['WARC-Payload-Digest', digest],
   ]
-  if (answer.truncated !== false) responseFields.push(['WARC-Truncated', answer.truncated])
+  if (answer.truncated !== false)
+    responseFields.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
   const block: Uint8Array[] = [responseHead(answer)]
   const kept = answer.body.inMemory()
   block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))

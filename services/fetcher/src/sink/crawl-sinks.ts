@@ -82,6 +82,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
       const sink = await sinkOf(page)
       return sink?.keepsBodies ? sink.store(page, signal) : undefined
     },
+    room: () => own.room?.(),
     async close() {
       clearInterval(timer)
       await looking

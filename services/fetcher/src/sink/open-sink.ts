@@ -2,11 +2,12 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { SettingsError } from '@decorum/config'
+import { SettingsError, wrongSettings } from '@decorum/config'
+import { wrongBucket } from '@decorum/content/server'
 import { noSink, type OpenSink, type Sink, type SinkOptions } from './sink.ts'
 
 /**
- * @param which  `warc` (keeps nothing when there is no folder) · `folder` · `none` · the path of a module
+ * @param which  `warc` (keeps nothing when there is no folder) · `s3` · `folder` · `none` · the path of a module
  * @throws       SettingsError naming what is wrong with PAGE_SINK or ARCHIVE_DIR
  */
 export async function openSink(which: string, options: SinkOptions): Promise<Sink> {
@@ -15,7 +16,16 @@ export async function openSink(which: string, options: SinkOptions): Promise<Sin
     case 'none':
       return noSink
     case 'warc':
-      return options.folder === '' ? noSink : (await import('./archive.ts')).openArchive(options.folder, options.agents)
+      if (options.folder === '') return noSink
+      return (await import('./archive.ts')).openArchive(options.folder, options.agents, options)
+    case 's3': {
+      const { folder, agents, contentUrl = '', s3 } = options
+      if (folder === '') throw wrongSettings('PAGE_SINK: s3 needs ARCHIVE_DIR, for pages on their way to the store')
+      if (s3 === undefined) throw wrongSettings('PAGE_SINK: s3 needs S3_ENDPOINT')
+      const wrong = wrongBucket(s3.settings)
+      if (wrong !== undefined) throw wrongSettings(`S3_BUCKET, S3_PREFIX: ${wrong}`)
+      return (await import('./s3.ts')).openS3(folder, agents, s3, contentUrl)
+    }
     case 'folder':
       if (options.folder === '') throw new SettingsError('wrong settings:\n  PAGE_SINK: folder needs ARCHIVE_DIR')
       return (await import('./folder.ts')).openFolder(options.folder)
@@ -39,7 +49,7 @@ async function ownSink(path: string, options: SinkOptions): Promise<Sink> {
   try {
     module = (await import(pathToFileURL(resolve(path)).href)) as { openSink?: unknown }
   } catch (error) {
-    throw wrong(`neither warc, folder, none, nor a module that loads: ${(error as Error).message}`)
+    throw wrong(`neither warc, s3, folder, none, nor a module that loads: ${(error as Error).message}`)
   }
   if (typeof module.openSink !== 'function') throw wrong('the module exports no function openSink')
   const sink = (await (module.openSink as OpenSink)(options)) as Partial<Sink> | undefined

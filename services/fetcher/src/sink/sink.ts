@@ -2,9 +2,10 @@
  * Where pages are kept: WARC files (archive.ts), plain files (folder.ts), nowhere, or a module of the operator's own
  * (services/fetcher/README.md shows one). Start at open-sink.ts.
  */
-import type { Agents } from '@decorum/config'
+import type { Agents, StoreSettings } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
+import type { SpoolOptions } from './spool.ts'
 
 /** One exchange that ended with an answer. The body's bytes are those of the wire, content coding included. */
 export type Page = {
@@ -33,14 +34,32 @@ export type Sink = {
    * @throws   when it cannot be kept: the outcome then goes without, the error is logged and counted
    */
   store(page: Page, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  /**
+   * Back-pressure: undefined when more pages can be taken. Otherwise no further orders are accepted until it resolves; those that
+   * have been accepted still end, and their pages are stored. Absent: there is always room.
+   */
+  room?(): Promise<void> | undefined
   /** When this resolves, everything that was handed over is stored. */
   close(): Promise<void>
+}
+
+/** Of the store, and of the folder in which pages wait for it. */
+export type S3Options = Pick<SpoolOptions, 'maxBytes' | 'log' | 'lookEveryMs'> & {
+  settings: StoreSettings
+  /** of one file */
+  fileBytes: number
 }
 
 export type SinkOptions = {
   /** ARCHIVE_DIR; '' when it is not set */
   folder: string
   agents: Agents
+  /** the address at which other machines reach what this process keeps; '': there is none */
+  contentUrl?: string
+  /** of one file; then the next one is started */
+  maxBytes?: number
+  /** PAGE_SINK=s3 */
+  s3?: S3Options
 }
 
 /** What a module of the operator's own exports: `export const openSink: OpenSink = async (options) => …` */

@@ -1,7 +1,7 @@
 /** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are complete. */
 import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { type Bucket, thisHost, writeReference } from '@decorum/content/server'
 import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
 import { surt } from './surt.ts'
 
@@ -33,10 +33,20 @@ type Waiting = {
   failed: (error: unknown) => void
 }
 
+export type WarcFilesOptions = {
+  /** of one file; then the next one is started */
+  maxBytes?: number
+  maxAgeMs?: number
+  /** the address at which other machines reach this archive; '': its references name the folder */
+  contentUrl?: string
+  /** where its files go when they are complete, under the same names */
+  store?: Bucket
+}
+
 export async function openWarcFiles(
   folder: string,
   header: (file: string) => Promise<Uint8Array>,
-  { maxBytes = MAX_BYTES, maxAgeMs = MAX_AGE_MS }: { maxBytes?: number; maxAgeMs?: number } = {},
+  { maxBytes = MAX_BYTES, maxAgeMs = MAX_AGE_MS, contentUrl = '', store }: WarcFilesOptions = {},
 ): Promise<WarcFiles> {
   await mkdir(folder, { recursive: true })
   let serial = 0
@@ -48,7 +58,7 @@ export async function openWarcFiles(
 
   const start = async (): Promise<Current> => {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
-    const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${hostname()}-${process.pid}.warc.gz`
+    const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${thisHost()}-${process.pid}.warc.gz`
     const chunk = await header(name)
     const file = await open(join(folder, `${name}.open`), 'wx')
     const next: Current = { file, name, bytes: 0, openedAt: performance.now(), index: [] }
@@ -80,6 +90,12 @@ export async function openWarcFiles(
   const isOld = (): boolean => current !== undefined && performance.now() - current.openedAt >= maxAgeMs
   const clock = setInterval(() => rotate(writing === undefined && isOld()), Math.min(maxAgeMs, MINUTE)).unref()
 
+  const place = contentUrl === '' ? resolve(folder) : contentUrl
+  const referable = (at: ArchiveRef): ArchiveRef => ({
+    ...at,
+    ref: writeReference(place, { name: at.file, ...at }, store),
+  })
+
   const drain = async (): Promise<void> => {
     while (waiting.length > 0) {
       rotate(isFull() || isOld())
@@ -99,7 +115,7 @@ export async function openWarcFiles(
       } while (room > 0)
       try {
         const refs = await writeBatch(current, batch)
-        for (const [at, { done }] of batch.entries()) done(refs[at] as ArchiveRef)
+        for (const [at, { done }] of batch.entries()) done(referable(refs[at] as ArchiveRef))
       } catch (error) {
         for (const { failed } of batch) failed(error)
       }

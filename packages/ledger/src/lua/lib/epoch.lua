@@ -6,6 +6,8 @@
 ]]
 local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
 local epochId
+local leastDelaysText -- least-delay.lua; false before any process has told them
+local stopsText -- stops.lua; false while there has never been a stop
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
 -- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
@@ -31,9 +33,10 @@ local function openEpoch()
     local time, most = string.match(ARGV[ARG.time], '^(.*)/(.*)$')
     now, vouched = tonumber(time), tonumber(most)
   end
-  local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt = unpack(call('HMGET', KEYS[1],
-    EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced,
-    EPOCH.shift, EPOCH.doubt))
+  local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
+    stopsStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
+    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops))
+  leastDelaysText, stopsText = leastDelaysStored, stopsStored
   if layout ~= LAYOUT.version and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end
   local thisRun = currentRun()
@@ -83,7 +86,9 @@ local function openEpoch()
   else
     call('HSET', KEYS[1], EPOCH.now, ms(now))
   end
-  if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end -- scripts.ts takes the shift off again
+  -- scripts.ts takes both off again.
+  if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end
+  if stopsText then epochId = epochId .. '#' .. string.match(stopsText, '^%d+') end
 end
 
 local refused = openEpoch()

@@ -26,6 +26,7 @@
     outcomes     stream of outcomes;  outbox: stream of the candidates that redirects gave;  operations: what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
+    stops        hash   name → when its emergency stop ends (stops.lua)
     wake         channel, told when a lane becomes due before all others
 
   A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), with three decimals.

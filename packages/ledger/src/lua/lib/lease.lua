@@ -1,4 +1,5 @@
 --- @include "lib/writes"
+--- @include "lib/least-delay"
 --[[
   lease: the records in {tag}:leases. A lease is packed, because taking so many fields of text apart costs more than reading them.
   It begins as a reservation: `startedAt` is 0.
@@ -34,7 +35,9 @@ local function endLease(lane, kind)
 end
 
 -- The delay that a lease owes after its request: the delay it was started with, or a longer one demanded since.
-local function owedBy(lease) return math.max(lease[LEASE.delayMs], lease[LEASE.leastDelayMs]) end
+local function owedBy(lane, lease)
+  return math.max(lease[LEASE.delayMs], lease[LEASE.leastDelayMs], --[[rule:a-lost-request-owes-the-least-delay]] leastOf(lane, lease[LEASE.kind]) --[[end]])
+end
 
 local function leaseRecord(lane) return leases[lane] end
 flushes[#flushes + 1] = function()

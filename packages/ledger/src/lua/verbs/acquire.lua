@@ -38,7 +38,8 @@ if lane ~= '' then
     end
     if heldFence ~= '' then
       local lease = leaseOf(lane)
-      local closedUntil = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'))
+      local closedUntil = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'),
+        stoppedUntil(originOf(lane)))
       if not lease or lease[LEASE.fence] ~= heldFence then return answer('wait', ms(LOOK_AGAIN_MS)) end
       if closedUntil > now then return answer('wait', ms(closedUntil - now)) end
       if isRobots and fetchFence ~= heldFence then startRobotsFetch(originOf(lane), heldFence, leaseMs) end

@@ -25,7 +25,7 @@ readLanes(found)
 local function endStarted(lane, lease)
   local fetchFence, version, state, stateEnds = unpack(call('HMGET', originKey(originOf(lane)), FIELD.fetchFence, FIELD.version,
     FIELD.robotsState, FIELD.robotsStateEnds))
-  setDue(lane, now + owedBy(lease) + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]])
+  setDue(lane, now + owedBy(lane, lease) + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]])
   local kind = lease[LEASE.kind]
   if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then countAttempt(lane, lease[LEASE.list])
   elseif --[[rule:robots-leases-alone-are-told]] kind == KIND.robots and --[[end]] fetchFence == lease[LEASE.fence] then

@@ -74,7 +74,8 @@ if lane ~= '' then
   endLease(lane)
   -- The request that brought the rules owes what they ask, and no less than what was known before it.
   local owed = --[[rule:an-override-binds-the-robots-fetch]] math.max(tonumber(ARGV[ARG.delayMs]), lease[LEASE.leastDelayMs]) --[[end]]
-  owed = math.max(owed, --[[rule:the-robots-fetch-owes-the-known-delay]] tonumber(call('HGET', key, FIELD.delayOf .. agent) or '0') --[[end]])
+  owed = math.max(owed, --[[rule:the-robots-fetch-owes-the-known-delay]] tonumber(call('HGET', key, FIELD.delayOf .. agent) or '0') --[[end]],
+    --[[rule:the-robots-fetch-owes-the-least-delay]] leastOf(lane, KIND.robots) --[[end]])
   for i = ARG.items, #ARGV, DELAY_ITEM.size do
     if ARGV[i + DELAY_ITEM.agent] == agent then owed = math.max(owed, tonumber(ARGV[i + DELAY_ITEM.delayMs]) or 0) end
   end

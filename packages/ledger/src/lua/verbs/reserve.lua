@@ -13,6 +13,8 @@
 ]]
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
 if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
+local everything = everythingStopped()
+if --[[rule:nothing-is-reserved-while-all-is-stopped]] everything > now --[[end]] and ARGV[ARG.lane] == '' then return reply('stopped', ms(everything - now)) end
 if call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
 local room = tonumber(ARGV[ARG.inFlightLimit]) - call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
@@ -107,16 +109,19 @@ for i = 1, #lanes do
     end
     version = version or '0'
     local isBlocked = isAhead(blockedUntil)
-    local closedUntil, isPaused = 0, false
+    local closedUntil, gate = 0, GATE.backOff
     if backOffUntil or pausedUntil then
       local backOff, pause = tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0')
-      closedUntil, isPaused = math.max(backOff, pause), pause >= backOff
+      closedUntil = math.max(backOff, pause)
+      if pause >= backOff then gate = GATE.paused end
     end
+    local stop = stopsText and stoppedUntil(originOf(lane)) or 0
+    if --[[rule:reserve-minds-a-stop]] stop > closedUntil --[[end]] then closedUntil, gate = stop, GATE.stopped end
     -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
     local expires = closedUntil > now
       and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
     if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not isBlocked and not isNamed then
-      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, math.min(closedUntil, expires), isPaused and GATE.paused or GATE.backOff)
+      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, math.min(closedUntil, expires), gate)
     else
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)

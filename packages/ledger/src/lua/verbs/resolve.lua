@@ -51,7 +51,7 @@ for n = 1, #lanes do
     if next == 'release' then endLease(lane, kind); giveBack(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
       endLease(lane, kind)
-      giveBack(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lease)) --[[end]])
+      giveBack(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
     elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate]) end
   end
 end

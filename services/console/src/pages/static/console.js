@@ -19,10 +19,10 @@ async function refresh() {
 
 async function follow() {
   await refresh()
-  setTimeout(follow, EVERY_MS)
+  setTimeout(() => void follow(), EVERY_MS)
 }
 
 if (part) {
-  setTimeout(follow, EVERY_MS)
+  setTimeout(() => void follow(), EVERY_MS)
   document.addEventListener('visibilitychange', () => void refresh())
 }

@@ -1,0 +1,127 @@
+/** Permits: how many one process grants and completes in a second, how long each takes, what twenty thousand askers in line cost. */
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startFleet } from '@decorum/cli'
+import { spawnWeb } from '@decorum/synthetic-web'
+import type { BenchSection } from './frame/one.ts'
+import { benchRedis } from './frame/redis.ts'
+
+type Told = { status: number; body: { permit?: string } }
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+
+function call(base: string, method: string, path: string, body?: object): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }
+    const sent = request(new URL(path, base), { method, headers, agent }, (response: IncomingMessage) => {
+      let answer = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        answer += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer || '{}') }))
+    })
+    sent.on('error', reject)
+    sent.end(text)
+  })
+}
+
+/** Each asker in line is an open file of this process and one of the service's. */
+function mostAskers(): number {
+  const limit = /Max open files\s+(\d+)/.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  return Math.min(20_000, Number(limit ?? 4_096) - 1_000)
+}
+
+const rssMb = (pid: number | undefined): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
+
+export async function run({ short }: { short: boolean }): Promise<BenchSection> {
+  const redis = await benchRedis()
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-bench-'))
+  const sites = Array.from({ length: short ? 50 : 400 }, (_, n) => ({ name: `s${n}`, robots: { body: '' } }))
+  const web = await spawnWeb({ sites, record: join(folder, 'visits.ndjson') })
+  const env = {
+    ...process.env,
+    REDIS_URL: redis.url,
+    DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+    DEFAULT_DELAY_MS: '0',
+    LOG_LEVEL: 'error',
+  }
+  const fleet = await startFleet({ env, gateways: 0, fetchers: 1, permits: 1 })
+  try {
+    const [member] = fleet.of('permits')
+    const base = `http://127.0.0.1:${member?.port}`
+    const origins = Object.values(web.origins)
+    const first = await Promise.all(
+      origins.map((origin) => call(base, 'POST', '/v1/permits', { url: `${origin}/`, waitMs: 60_000 })),
+    )
+    await Promise.all(
+      first.map(({ body }) => call(base, 'POST', `/v1/permits/${body.permit}/completion`, { status: 200 })),
+    )
+    const granted: number[] = []
+    const completed: number[] = []
+    const cycle = async (origin: string): Promise<void> => {
+      const start = performance.now()
+      const { status, body } = await call(base, 'POST', '/v1/permits', { url: `${origin}/x`, waitMs: 5_000 })
+      if (status !== 201) return
+      const middle = performance.now()
+      granted.push(middle - start)
+      await call(base, 'POST', `/v1/permits/${body.permit}/completion`, { status: 200 })
+      completed.push(performance.now() - middle)
+    }
+    const seconds = short ? 2 : 15
+    const until = performance.now() + seconds * 1_000
+    await Promise.all(
+      origins.slice(0, short ? 16 : 64).map(async (origin) => {
+        while (performance.now() < until) await cycle(origin)
+      }),
+    )
+    const rate = granted.length / seconds
+    granted.length = 0
+    completed.length = 0
+    for (let n = 0; n < (short ? 100 : 1_000); n++) await cycle(origins[n % origins.length] as string)
+    const median = (list: number[]): string => (list.toSorted((a, b) => a - b)[list.length >> 1] ?? 0).toFixed(2)
+    const [grantMs, completeMs] = [median(granted), median(completed)]
+
+    // all of these wait for lanes that are held
+    const held: Told[] = await Promise.all(
+      origins.map((origin) => call(base, 'POST', '/v1/permits', { url: `${origin}/`, waitMs: 5_000 })),
+    )
+    const before = rssMb(member?.pid)
+    const askers = short ? 500 : mostAskers()
+    const inLine = async (): Promise<number> => {
+      const metrics = await fetch(`${base}/metrics`).then((answer) => answer.text())
+      return Number(/decorum_permits_waiting (\d+)/.exec(metrics)?.[1])
+    }
+    const waiting: Promise<unknown>[] = []
+    let most = 0
+    // No more at once than the service's backlog of connections; a machine that is slow gets so long, and its count is printed.
+    const lastAt = performance.now() + 45_000
+    while (waiting.length < askers && performance.now() < lastAt) {
+      for (let n = 0; n < 400; n++) {
+        const url = `${origins[waiting.length % origins.length]}/${waiting.length}`
+        waiting.push(call(base, 'POST', '/v1/permits', { url, waitMs: 55_000 }).catch(() => undefined))
+      }
+      for (let looks = 0; looks < 50 && most < waiting.length - origins.length; looks++)
+        most = Math.max(most, await inLine())
+    }
+    const during = rssMb(member?.pid)
+    await Promise.all(waiting)
+    await Promise.all(held.map(({ body }) => call(base, 'DELETE', `/v1/permits/${body.permit}`)))
+    const lines = [
+      '| one permits process | |',
+      '|---|---:|',
+      `| granted and completed per second, ${short ? 16 : 64} crawlers at once | ${Math.round(rate)} |`,
+      `| p50 of a grant, of a completion, one crawler | ${grantMs} ms, ${completeMs} ms |`,
+      `| memory with ${most} askers in line; before | ${Math.round(during)} MB; ${Math.round(before)} MB |`,
+    ]
+    return { name: 'Permits over HTTP', lines }
+  } finally {
+    await fleet.stop(5_000)
+    await web.stop()
+    await redis.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Options for a crawler of Crawlee 3, under which no request leaves without a permit of Decorum:
+ * `new HttpCrawler({ ...(await decorum({ url })), requestHandler })`. turns.js is the queue, client.js sends.
+ */
+import { RequestQueue } from '@crawlee/core'
+import { openPermits } from '../undici/permits.js'
+import { PermittedClient } from './client.js'
+import { Turns } from './turns.js'
+
+/**
+ * @param options.url         of the permits service; http://127.0.0.1:7071
+ * @param options.agent       one of DECORUM_AGENTS; absent: the first
+ * @param options.token       where the service asks for one
+ * @param options.queue       a RequestQueue; absent: the default one
+ * @param options.patienceMs  how long a request waits for its turn; 600,000
+ * @param options.onRefused   (request, problem): this URL will never go, and the request is marked as handled
+ * @param options.shadow      nothing waits: the service records what would have waited
+ */
+export async function decorum(options = {}) {
+  const { url = 'http://127.0.0.1:7071', agent, token, queue, shadow = false } = options
+  const permits = openPermits({ url, agent, token, shadow })
+  if (shadow) return { httpClient: new PermittedClient(permits) }
+  const turns = new Turns(queue ?? (await RequestQueue.open()), permits, options)
+  return {
+    requestQueue: turns.queue,
+    httpClient: new PermittedClient(permits, turns),
+    preNavigationHooks: [({ crawler, page }) => turns.wakes(crawler, page)],
+    respectRobotsTxtFile: false, // a fetcher of the fleet asks for robots.txt
+    autoscaledPoolOptions: { maybeRunIntervalSecs: 0.05 }, // until the first request has told which pool to wake
+  }
+}

@@ -1,0 +1,117 @@
+/** The permits API for programs of Node: no dependency, its own connections, nothing goes through the crawler's dispatcher. */
+import http from 'node:http'
+import https from 'node:https'
+
+const WAIT_MS = 30_000
+const AGAIN_MS = 1_000
+const SHADOW_MS = 1_000 // in shadow mode a service that is slow or away holds nobody up
+const UNSEEN = { sendWithinMs: Infinity, leaseMs: Infinity }
+
+/** @param options  url, agent, token, patienceMs, shadow, and waitMs: how long one question waits in line */
+export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = WAIT_MS, shadow = false }) {
+  const base = new URL(url)
+  const client = base.protocol === 'https:' ? https : http
+  const pool = new client.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+  const timeout = shadow ? { timeout: SHADOW_MS } : {}
+  let telling = 0
+  const call = (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const text = body === undefined ? '' : JSON.stringify(body)
+      const headers = {
+        ...(text === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      }
+      const options = { method, headers, agent: pool, ...timeout }
+      const request = client.request(new URL(path, base), options, (response) => {
+        let answer = ''
+        response.setEncoding('utf8').on('data', (part) => (answer += part))
+        response.on('error', reject)
+        response.on('end', () =>
+          resolve({ status: response.statusCode, body: answer === '' ? {} : JSON.parse(answer) }),
+        )
+      })
+      request.on('timeout', () => request.destroy(new Error('the permits service did not answer')))
+      request.on('error', reject)
+      request.end(text)
+    })
+  const quietly = (work) => work.catch(() => ({ status: 0, body: {} })) // what is not told ends by itself
+  const tell = async (method, { permit }, path = '', body) => {
+    if (permit === undefined) return { status: 0 }
+    telling++
+    return quietly(call(method, `/v1/permits/${permit}${path}`, body)).finally(() => telling--)
+  }
+  const held = (body) => ({ ...body, at: performance.now() })
+  /** Nothing waits: the service records what would have. */
+  const shadowed = async (target) => {
+    const { status, body } = await quietly(call('POST', '/v1/permits', { url: target, agent, shadow }))
+    return { permit: status === 201 ? { ...held(body), ...UNSEEN } : { ...UNSEEN } }
+  }
+  const complete = (permit, said) => tell('POST', permit, '/completion', said)
+  return {
+    /** One URL, or the first of several that may go. @returns { permit } or { problem }: this URL will never be granted */
+    async ask(target) {
+      if (shadow) return shadowed(target)
+      const wish = Array.isArray(target) ? { urls: target } : { url: target }
+      const until = performance.now() + patienceMs
+      for (;;) {
+        const leftMs = Math.max(0, Math.floor(until - performance.now()))
+        const { status, body } = await quietly(
+          call('POST', '/v1/permits', { ...wish, agent, waitMs: Math.min(waitMs, leftMs) }),
+        )
+        if (status === 201) return { permit: held(body) }
+        const mayCome = status === 200 || status === 0 || status === 429 || status >= 500
+        if (!mayCome) return { problem: body }
+        if (leftMs === 0) return { problem: { type: 'patience', detail: `no turn within ${patienceMs} ms`, ...body } }
+        const pauseMs = status === 200 ? (body.retryAfterMs ?? AGAIN_MS) : AGAIN_MS
+        await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, leftMs, 5_000)))
+      }
+    },
+    /**
+     * One question about several URLs, in line for at most so long.
+     * @returns refused: [{ index, type, detail … }] will never be granted; permit: for the URL number `index`; pauseMs: until the
+     *          next question is of use
+     */
+    async askOnce(targets, lineMs) {
+      if (shadow) return { ...(await shadowed(targets[0])), index: 0, refused: [], pauseMs: 0 }
+      const { status, body } = await quietly(call('POST', '/v1/permits', { urls: targets, agent, waitMs: lineMs }))
+      if (status === 200 || status === 201) {
+        const { index, refused = [] } = body
+        return { ...(status === 201 ? { permit: held(body), index } : {}), refused, pauseMs: 0 }
+      }
+      const isFinal = status === 400 || status === 403 || status === 409
+      if (isFinal) return { refused: body.refused ?? targets.map((_, index) => ({ ...body, index })), pauseMs: 0 }
+      return { refused: [], pauseMs: AGAIN_MS }
+    },
+    /**
+     * An exchange under a permit: extended while it lasts, and ended once, by the first word of its end.
+     * @param lost  the permit is not held any more: the exchange has to stop
+     */
+    exchange(permit, lost) {
+      let isEnded = false
+      const extend = async () => {
+        const { status } = await tell('PATCH', permit, '', {})
+        if ((status === 410 || status === 404) && !isEnded) lost()
+      }
+      const timer = shadow ? undefined : setInterval(() => void extend(), permit.leaseMs / 2).unref()
+      const once = (work) => {
+        if (isEnded) return
+        isEnded = true
+        clearInterval(timer)
+        void work()
+      }
+      return {
+        end(status, headers = {}, error) {
+          const retryAfter = [headers['retry-after']].flat()[0]
+          const said = { status, retryAfter, ...(error === undefined ? {} : { error: String(error.message ?? error) }) }
+          once(() => complete(permit, said))
+        },
+        unused: () => once(() => tell('DELETE', permit)),
+      }
+    },
+    unused: (permit) => tell('DELETE', permit),
+    isShadow: shadow,
+    /** Has every end been told? */
+    isQuiet: () => telling === 0,
+    close: () => pool.destroy(),
+  }
+}

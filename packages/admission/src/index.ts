@@ -1,0 +1,13 @@
+/**
+ * Whether a URL may be visited, for every service that decides about it. Start at `robotsGate`: what the robots.txt of an origin
+ * says, as the ledger knows it. `addressGuard` says which addresses and ports may be connected to.
+ */
+export {
+  type AddressGuard,
+  addressGuard,
+  BlockedAddressError,
+  BlockedPortError,
+  NoContactError,
+} from './address-guard.ts'
+export { Recent } from './recent.ts'
+export { disallowed, type RobotsGate, type RulesInForce, robotsGate } from './robots-gate.ts'

@@ -1,0 +1,63 @@
+/** `decorum why` and `decorum cancel`: where one candidate is, and ending it before its request. */
+import type { Agents } from '@decorum/config'
+import { type CandidateStatus, cancelCandidate, candidateStatus, type WhichCandidate } from '@decorum/console/status'
+import { printable, readUrl } from '@decorum/protocol'
+import { agreedEnv } from '../agreed-settings.ts'
+import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
+import { readCliSettings } from '../settings.ts'
+import { tell, tellJson } from '../terminal.ts'
+import { agentNamed } from './enqueue.ts'
+
+export type CandidateOptions = { json?: boolean; url?: string; agent?: string; crawl: string }
+
+/** @param text  a URL, or an id */
+export async function why(text: string, options: CandidateOptions): Promise<ExitCode> {
+  const isUrl = /^https?:/i.test(text)
+  if (isUrl && options.url !== undefined) throw new UsageError('the URL is given twice: leave out --url')
+  const which = await whichOf(isUrl ? { ...options, url: text } : options)
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const { found, notKnown } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
+    if (found.length === 0) throw new CommandError(`'${printable(text)}' was not found; ${notKnown}`)
+    if (options.json) tellJson({ candidates: found })
+    else tell(found.map(lineOf).join('\n'))
+    return DONE
+  })
+}
+
+export async function cancel(id: string, options: CandidateOptions): Promise<ExitCode> {
+  const which = await whichOf(options)
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const answer = await cancelCandidate(ledger, { ...which, id })
+    const name = printable(id)
+    if (answer.kind === 'in-flight')
+      throw new CommandError(
+        `'${name}' was not cancelled: its request may have been sent already, its outcome will come`,
+      )
+    if (answer.kind === 'absent')
+      throw new CommandError(
+        answer.status === undefined
+          ? `'${name}' was not found; ${answer.notKnown}`
+          : `'${name}' was not cancelled: ${printable(answer.status.sentence)}`,
+      )
+    if (options.json) tellJson(answer.outcome)
+    else tell(`cancelled: ${printable(answer.outcome.url)}`)
+    return DONE
+  })
+}
+
+async function whichOf({ url, agent, crawl }: CandidateOptions): Promise<WhichCandidate> {
+  const { agents } = readCliSettings(await agreedEnv(process.env))
+  const at = url === undefined ? undefined : readUrl(url)
+  if (at !== undefined && 'refused' in at)
+    throw new UsageError(`'${printable(url ?? '')}' cannot be fetched at all: ${at.refused}`)
+  return { agents: keysOf(agents, agent), crawl, ...(at === undefined ? {} : { at }) }
+}
+
+function keysOf(agents: Agents, name: string | undefined): string[] {
+  const only = agentNamed(agents, name)
+  return only === undefined ? agents.list.map(({ key }) => key) : [agents.find(only)?.key ?? only]
+}
+
+const lineOf = ({ id = '', url = '', agent, sentence }: CandidateStatus): string =>
+  printable(`${[id, url, agent].filter(Boolean).join(' ')}: ${sentence}`)

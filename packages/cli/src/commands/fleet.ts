@@ -1,0 +1,27 @@
+/** `decorum fleet`: which processes run, where, and by which version of the configuration they go. */
+import type { Member } from '@decorum/ledger'
+import { printable } from '@decorum/protocol'
+import { DONE, type ExitCode } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
+import { tell, tellJson } from '../terminal.ts'
+
+export async function fleet({ json }: { json?: boolean }): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger, version }) => {
+    const members = await ledger.members()
+    if (json) tellJson({ config: version, members })
+    else tell([`configuration version ${version}`, ...members.map((member) => lineOf(member, version))].join('\n'))
+    return DONE
+  })
+}
+
+function lineOf({ role, slots, about }: Member, version: number): string {
+  const work = role === 'fetcher' ? `, ${slots} slots` : ''
+  if (about === undefined) return `${printable(role)}${work}: says nothing of itself`
+  const { host, pid, config, pending, keepsPages } = about
+  const behind = config === version ? '' : `, not version ${version} yet`
+  const pages = keepsPages === undefined ? '' : keepsPages ? ', keeps pages' : ', keeps no pages'
+  const waits = pending.length === 0 ? '' : `; takes over when it is started again: ${pending.join(', ')}`
+  return printable(
+    `${role} ${pid} on ${host}, Decorum ${about.version}${work}${pages}, configuration ${config}${behind}${waits}`,
+  )
+}

@@ -1,0 +1,146 @@
+/** `decorum stop`: emergency stops of the whole fleet, of everything or by name; listed and lifted. docs/stops.md is the reader's page. */
+import { connectForConfig, readCurrent } from '@decorum/fleet-config'
+import {
+  EVERYTHING,
+  isInForce,
+  type Ledger,
+  nameForPeople,
+  openLedger,
+  readStopName,
+  readTags,
+  type Stop,
+  StopError,
+  type StopRecord,
+} from '@decorum/ledger'
+import { printable } from '@decorum/protocol'
+import { whoAmI } from '../agreed-settings.ts'
+import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { linesOf, openInput } from '../lines.ts'
+import { runningRedis } from '../running-redis.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
+
+type Named = { all?: boolean; file?: string; reason?: string; by?: string; json?: boolean }
+export type StopOptions = Named & { until?: string /** ms */; for?: number }
+
+export async function stop(names: string[], options: StopOptions): Promise<ExitCode> {
+  const reason = options.reason?.trim() ?? ''
+  if (reason === '') throw new UsageError('a stop needs --reason: it is recorded')
+  if (options.until !== undefined && options.for !== undefined)
+    throw new UsageError('--until or --for, not both: they could disagree')
+  const untilAt = options.until === undefined ? undefined : readInstant(options.until)
+  const wanted = await namesOf(names, options)
+  return withLedger((ledger) => {
+    const until = options.for === undefined ? untilAt : ledger.wall() + options.for
+    const end = until === undefined ? {} : { until }
+    return changed(() => ledger.stop({ names: wanted, by: options.by ?? whoAmI(), reason, ...end }), ledger, options)
+  })
+}
+
+export async function lift(names: string[], options: Named): Promise<ExitCode> {
+  const wanted = await namesOf(names, options)
+  const who = { by: options.by ?? whoAmI(), reason: options.reason ?? '' }
+  return withLedger((ledger) => changed(() => ledger.lift({ names: wanted, ...who }), ledger, options))
+}
+
+/** @param options.ended  those that have ended as well: what `decorum audit --stops` reads, with --json */
+export async function listStops(options: { ended?: boolean; json?: boolean }): Promise<ExitCode> {
+  return withLedger(async (ledger) => {
+    show(await ledger.stops.latest(), ledger.wall(), options)
+    return DONE
+  })
+}
+
+type Change = () => Promise<{ record: StopRecord; unreached: number }>
+
+async function changed(change: Change, ledger: Ledger, options: Named): Promise<ExitCode> {
+  const { record, unreached } = await told(change)
+  show(record, ledger.wall(), options)
+  if (unreached === 0) return DONE
+  warn(
+    `${unreached} of ${ledger.tags.length} partitions do not answer: nothing can start there now, and each is told as soon as it answers, while a process of the fleet runs`,
+  )
+  return FAILED
+}
+
+async function told<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof StopError ? new UsageError(error.message) : error
+  }
+}
+
+function show(
+  record: StopRecord,
+  now: number,
+  { ended = false, json = false }: { ended?: boolean; json?: boolean },
+): void {
+  const stops = record.stops.filter((one) => ended || isInForce(one, now))
+  if (json) tellJson({ version: record.version, stops })
+  else tell(stops.length === 0 ? 'nothing is stopped' : stops.map((one) => lineOf(one, now)).join('\n'))
+}
+
+function lineOf(stop: Stop, now: number): string {
+  const { name, at, by, reason, until, lifted } = stop
+  const end =
+    lifted !== undefined
+      ? `lifted ${instant(lifted.at)} by ${lifted.by}${lifted.reason === '' ? '' : `: ${lifted.reason}`}`
+      : until === undefined
+        ? 'until it is lifted'
+        : `${until > now ? 'until' : 'ended'} ${instant(until)}`
+  return printable(`${nameForPeople(name)}: stopped ${instant(at)} by ${by}: ${reason} (${end})`)
+}
+
+const instant = (at: number): string => new Date(at).toISOString()
+
+function readInstant(text: string): number {
+  const at = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN
+  if (Number.isNaN(at))
+    throw new UsageError(`--until: an instant such as 2026-11-22T18:00Z is needed, not '${printable(text)}'`)
+  return at
+}
+
+/** What the arguments name, each read before anything is done. */
+async function namesOf(typed: string[], { all = false, file }: Named): Promise<string[]> {
+  const names = typed.map((text) => readName(text, ''))
+  if (file !== undefined) {
+    for await (const { number, text } of linesOf(await openInput(file)))
+      names.push(readName(text, `${file}, line ${number}: `))
+    if (names.length === typed.length) throw new UsageError(`${file}: no line of it names anything`)
+  }
+  if (all && names.length > 0) throw new UsageError('--all or names, not both: everything includes them')
+  if (all) return [EVERYTHING]
+  if (names.length === 0) throw new UsageError('name domains, hosts or addresses, or --file, or --all for everything')
+  return names
+}
+
+function readName(text: string, where: string): string {
+  try {
+    return readStopName(text)
+  } catch (error) {
+    throw error instanceof StopError ? new UsageError(where + error.message) : error
+  }
+}
+
+/** Of the environment REDIS_URL alone is read: a stop must not fail because another setting is wrong. */
+async function withLedger(use: (ledger: Ledger) => Promise<ExitCode>): Promise<ExitCode> {
+  const redisUrl = process.env.REDIS_URL?.trim() || undefined
+  const redis = await connectForConfig(await runningRedis({ redisUrl }, process.env))
+  try {
+    const { tags } = await readTags(redis)
+    if (tags.length === 0) throw new CommandError('no fleet has ever run on this Redis')
+    const values = (await readCurrent(redis))?.values
+    const leaseMs = Number(values?.LEASE_MS ?? 45_000)
+    const quarantineMs = Number(values?.QUARANTINE_MS ?? 10_000)
+    const ledger = await openLedger({ redis, partitions: tags.length, leaseMs, quarantineMs })
+    try {
+      return await use(ledger)
+    } finally {
+      await ledger.close()
+    }
+  } finally {
+    redis.disconnect()
+  }
+}

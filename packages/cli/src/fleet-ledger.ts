@@ -1,0 +1,42 @@
+/** The ledger of the fleet that is up, for commands that only look at it or act on it: its settings are the fleet's own. */
+import { connectForConfig, readCurrent } from '@decorum/fleet-config'
+import { type Ledger, openLedger, readTags } from '@decorum/ledger'
+import { CommandError } from './exit.ts'
+import { runningRedis } from './running-redis.ts'
+import { readCliSettings } from './settings.ts'
+
+export type FleetLedger = {
+  ledger: Ledger
+  /** of the fleet's configuration, 0: there is none yet */
+  version: number
+  outcomesLimit: number
+}
+
+/** @throws CommandError when no fleet has ever run there · what Redis throws */
+export async function withFleetLedger<T>(work: (fleet: FleetLedger) => Promise<T>): Promise<T> {
+  const redis = await connectForConfig(await runningRedis(readCliSettings(process.env), process.env))
+  try {
+    const { tags } = await readTags(redis)
+    if (tags.length === 0) throw new CommandError('no fleet has ever run on this Redis')
+    const current = await readCurrent(redis)
+    const number = (name: 'LEASE_MS' | 'QUARANTINE_MS' | 'OUTCOMES_LIMIT', usual: number): number =>
+      Number(current?.values[name] ?? usual)
+    const ledger = await openLedger({
+      redis,
+      partitions: tags.length,
+      leaseMs: number('LEASE_MS', 45_000),
+      quarantineMs: number('QUARANTINE_MS', 10_000),
+    })
+    try {
+      return await work({
+        ledger,
+        version: current?.version ?? 0,
+        outcomesLimit: number('OUTCOMES_LIMIT', 1_000_000),
+      })
+    } finally {
+      await ledger.close()
+    }
+  } finally {
+    redis.disconnect()
+  }
+}

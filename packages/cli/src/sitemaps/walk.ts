@@ -1,0 +1,115 @@
+/**
+ * The sitemaps of an origin and what they name, fetched by the fleet: each is a candidate, with its rules, its lane and its delay,
+ * so no site is asked for them in any other way than for its pages.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Delivery, Frontier } from '@decorum/client'
+import { readSitemap } from '@decorum/content/sitemap'
+import { hostOf, type Outcome, readUrl } from '@decorum/protocol'
+
+export type WalkOptions = {
+  /** scheme://host[:port] */
+  origin: string
+  agent: string | undefined
+  /** URLs at most */
+  most: number
+  /** sitemaps fetched at most */
+  maxSitemaps: number
+  /** those that its robots.txt names now; undefined: it is not known. Asked again when an outcome shows that it has been fetched */
+  named: () => Promise<string[] | undefined>
+  warn: (sentence: string) => void
+}
+
+export type Walked = {
+  sitemaps: number
+  urls: number /** of other hosts */
+  skipped: number /** a bound was reached */
+  cut: boolean
+}
+export type FoundUrl = { url: string; sitemap: string }
+
+/** An index leads to sitemaps; indexes of indexes are not in the protocol, but a few sites have them. */
+const MAX_DEPTH = 3
+
+/**
+ * The URLs of the origin's host, each once per sitemap, as they come.
+ * @returns what was found in all
+ */
+export async function* walkSitemaps(
+  frontier: Frontier,
+  options: WalkOptions,
+): AsyncGenerator<FoundUrl, Walked, undefined> {
+  const { origin, agent, most, maxSitemaps, named, warn } = options
+  const run = `sitemaps-${randomBytes(6).toString('hex')}`
+  const host = hostOf(origin)
+  const seen = new Set<string>()
+  const walked: Walked = { sitemaps: 0, urls: 0, skipped: 0, cut: false }
+  let open = 0
+
+  const add = async (urls: readonly string[], depth: number): Promise<void> => {
+    const fresh = urls.filter((url) => !seen.has(url) && !('refused' in readUrl(url)))
+    const room = fresh.slice(0, maxSitemaps - seen.size)
+    if (room.length < fresh.length) walked.cut = true
+    for (const url of room) seen.add(url)
+    open += room.length
+    const meta = { sitemaps: run, depth }
+    await frontier.enqueue(room.map((url) => ({ url, meta, ...(agent === undefined ? {} : { agent }) })))
+  }
+
+  /** What one fetched sitemap names. */
+  async function* entriesOf({ outcome, content }: Delivery, depth: number): AsyncGenerator<FoundUrl> {
+    if (content === undefined) return warn(`${outcome.url}: its fetcher keeps no pages, so it cannot be read`)
+    walked.sitemaps++
+    const further: string[] = []
+    try {
+      for await (const { kind, url } of readSitemap(content.stream())) {
+        if (kind === 'sitemap') further.push(url)
+        else if (URL.parse(url)?.hostname !== host) walked.skipped++
+        else if (walked.urls >= most) {
+          walked.cut = true
+          return
+        } else {
+          walked.urls++
+          yield { url, sitemap: outcome.url }
+        }
+      }
+    } catch (error) {
+      warn(`${outcome.url}: ${(error as Error).message}`)
+    }
+    if (further.length > 0 && depth >= MAX_DEPTH) walked.cut = true
+    else await add(further, depth + 1)
+  }
+
+  const group = { group: run, consumer: run }
+  try {
+    for await (const { ack } of frontier.outcomes({ ...group, from: 'now', wait: false })) await ack() // the group begins here
+    let known = await named()
+    // Without rules nothing may be fetched, so this first candidate brings the robots.txt as well
+    await add(known === undefined || known.length === 0 ? [`${origin}/sitemap.xml`] : known, 0)
+    if (open === 0) return walked
+    for await (const delivery of frontier.outcomes(group)) {
+      const { outcome, ack } = delivery
+      const { kind, meta } = outcome
+      if (meta?.sitemaps === run && kind !== 'redirected') {
+        const depth = Number(meta.depth)
+        if (kind === 'fetched' && outcome.status === 200) yield* entriesOf(delivery, depth)
+        else if (known !== undefined || kind !== 'fetched') warn(`${outcome.url}: ${whyNot(outcome)}`)
+        if (known === undefined) {
+          known = (await named()) ?? []
+          await add(known, 0)
+        }
+        open--
+      }
+      await ack()
+      if (open === 0 || walked.urls >= most) return walked
+    }
+    return walked
+  } finally {
+    await frontier.removeGroup(run).catch(() => undefined)
+  }
+}
+
+const whyNot = (outcome: Outcome): string =>
+  outcome.kind === 'fetched'
+    ? `status ${outcome.status}`
+    : `${outcome.kind}${'reason' in outcome ? `: ${outcome.reason}` : ''}`

@@ -1,0 +1,142 @@
+/**
+ * `node packages/client/scripts/pack.mjs [FOLDER]`: the tarball that users install, written to FOLDER (default: where one stands).
+ *
+ * One file of JavaScript for Node 20 and later holds the workspace packages and everything that they use, so installing it
+ * installs nothing else; declarations beside it. All of it is made in a folder of its own: the working tree is not touched.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+const repo = resolve(import.meta.dirname, '../../..')
+const root = join(repo, 'packages/client')
+const stage = mkdtempSync(join(tmpdir(), 'decorum-client-'))
+try {
+  await bundle()
+  declare()
+  writeManifest()
+  for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(stage, file))
+  const into = resolve(process.argv[2] ?? '.')
+  mkdirSync(into, { recursive: true })
+  const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', into], stage).trim()
+  console.log(join(into, packed))
+} finally {
+  rmSync(stage, { recursive: true, force: true })
+}
+
+async function bundle() {
+  const { metafile } = await build({
+    entryPoints: [join(root, 'src/index.ts')],
+    outfile: join(stage, 'dist/index.js'),
+    absWorkingDir: repo,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    legalComments: 'none', // THIRD-PARTY has them all
+    logLevel: 'warning',
+    metafile: true,
+    inject: [join(root, 'scripts/older-node.mjs')],
+    define: { 'Promise.withResolvers': 'withResolvers', 'Map.groupBy': 'groupBy', 'URL.parse': 'parseUrl' },
+    // CommonJS packages inside ask for Node's own modules this way
+    banner: {
+      js: "import { createRequire as createRequireOf } from 'node:module'\nconst require = createRequireOf(import.meta.url)",
+    },
+  })
+  const [output] = Object.values(metafile.outputs)
+  writeFileSync(join(stage, 'THIRD-PARTY'), licences(Object.keys(output.inputs)))
+}
+
+/** Name, version and licence text of every package that is inside. */
+function licences(files) {
+  const folders = new Set(
+    files.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]).filter(Boolean),
+  )
+  const parts = [...folders]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((folder) => {
+      const place = join(repo, folder)
+      const { name, version, license } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))
+      const text = readdirSync(place).find((file) => /^licen[cs]e/i.test(file))
+      return `${name} ${version} (${license})\n\n${text === undefined ? '' : readFileSync(join(place, text), 'utf8').trim()}\n`
+    })
+  return `dist/index.js holds these packages.\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`
+}
+
+/** What the public types reach, and nothing else; names of workspace packages become paths. */
+function declare() {
+  const config = {
+    extends: join(repo, 'tsconfig.base.json'),
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      rootDir: join(repo, 'packages'),
+      outDir: join(stage, 'all'),
+      typeRoots: [join(repo, 'node_modules/@types')],
+    },
+    // Those of other packages as well: what is only found through node_modules is not emitted
+    include: ['client', 'content', 'protocol'].map((name) => join(repo, 'packages', name, 'src/**/*.ts')),
+  }
+  writeFileSync(join(stage, 'tsconfig.json'), JSON.stringify(config))
+  run(join(repo, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], stage)
+  const seen = new Set()
+  const take = (file) => {
+    if (seen.has(file)) return
+    seen.add(file)
+    const text = readFileSync(join(stage, 'all', file), 'utf8').replace(
+      /(from|import\()( ?)(['"])([^'"]+)\3/g,
+      (_, word, blank, quote, name) => {
+        if (name.startsWith('node:')) return `${word}${blank}${quote}${name}${quote}`
+        const other = name.startsWith('.') ? join(dirname(file), name.replace(/\.ts$/, '.d.ts')) : workspaceTypes(name)
+        take(other)
+        const path = relative(dirname(file), other).replace(/\.d\.ts$/, '.js')
+        return `${word}${blank}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`
+      },
+    )
+    const target = join(stage, 'dist/types', file)
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, text.replace(/^\/\/# sourceMappingURL=.*$/m, ''))
+  }
+  take('client/src/index.d.ts')
+  rmSync(join(stage, 'all'), { recursive: true })
+  rmSync(join(stage, 'tsconfig.json'))
+}
+
+/** @throws Error for types of another package: users would have to install it */
+function workspaceTypes(name) {
+  const [, folder, path = '.'] = /^@decorum\/([^/]+)(?:\/(.+))?$/.exec(name) ?? []
+  if (folder === undefined) throw new Error(`the public types name ${name}, which is not part of the package`)
+  const { exports } = JSON.parse(readFileSync(join(repo, 'packages', folder, 'package.json'), 'utf8'))
+  return join(folder, exports[path === '.' ? '.' : `./${path}`].replace(/\.ts$/, '.d.ts'))
+}
+
+function writeManifest() {
+  const {
+    private: _,
+    dependencies,
+    devDependencies,
+    exports,
+    ...kept
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const types = './dist/types/client/src/index.d.ts'
+  const published = {
+    ...kept,
+    engines: { node: '>=20' },
+    exports: { '.': { types, default: './dist/index.js' }, './package.json': './package.json' },
+    types,
+    files: ['dist', 'THIRD-PARTY'],
+  }
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
+}
+
+function run(command, args, cwd) {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    shell: process.platform === 'win32',
+  })
+}

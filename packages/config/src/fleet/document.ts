@@ -1,0 +1,65 @@
+/** The fleet's document as a person writes it: setting → value, checked like the environment, with all relations. */
+import { loadAgents } from '../agents.ts'
+import { misspelt } from '../names.ts'
+import { readingSettings, wrongSettings } from '../read-settings.ts'
+import { checkRelations } from '../relations.ts'
+import { FORMER_NAMES, isSetting, type SettingName } from '../settings.ts'
+import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readJsonValue, textOf } from './values.ts'
+
+/**
+ * @param json  what a file held. A setting that it leaves out stays as it is; null is its default.
+ * @param base  what the fleet has decided so far
+ * @throws SettingsError naming everything that is wrong, one line each; nothing has been changed then
+ */
+export function readDocument(json: unknown, base: FleetValues = {}): FleetValues {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw wrongSettings('the document: settings and their values are needed, such as DEFAULT_DELAY_MS: 1000')
+  const wrong: string[] = []
+  const values: FleetValues = Object.fromEntries(
+    FLEET_SETTINGS.map((name) => [name, base[name] ?? defaultValueOf(name)]),
+  )
+  for (const [given, value] of Object.entries(json)) {
+    const name = isOfDocument(given) ? given : FORMER_NAMES.get(given)
+    if (name === undefined || !isOfDocument(name)) {
+      wrong.push(unknownName(given))
+      continue
+    }
+    if (name !== given && name in json) {
+      wrong.push(`${given}: is the older name of ${name}, which is there too: leave it out`)
+      continue
+    }
+    try {
+      values[name] = readJsonValue(name, value)
+    } catch (error) {
+      wrong.push((error as Error).message)
+    }
+  }
+  if (wrong.length > 0) throw wrongSettings(...wrong)
+  checkDocument(values)
+  return values
+}
+
+/** @throws SettingsError naming each relation that does not hold */
+export function checkDocument(values: FleetValues): void {
+  checkRelations(values as Parameters<typeof checkRelations>[0])
+  if (values.DEFAULT_DELAY_MS === undefined) return
+  readingSettings(() =>
+    loadAgents(
+      {
+        agents: textOf(values.DECORUM_AGENTS),
+        contact: textOf(values.DECORUM_CONTACT),
+        defaultDelayMs: Number(values.DEFAULT_DELAY_MS),
+        maxDelayMs: Number(values.MAX_DELAY_MS),
+      },
+      () => {},
+    ),
+  )
+}
+
+const isOfDocument = (name: string): name is SettingName => (FLEET_SETTINGS as string[]).includes(name)
+
+function unknownName(given: string): string {
+  if (given === 'DECORUM_PARTITIONS') return `${given}: 'decorum partitions' changes it, not this document`
+  if (isSetting(given)) return `${given}: each process has its own, in its environment; leave it out here`
+  return misspelt({ [given]: '' })[0] ?? `${given}: there is no such setting`
+}

@@ -1,0 +1,45 @@
+/** A process's environment against the fleet's document: what it takes from it, what it adds to it, where the two contradict. */
+import type { SettingName } from '../settings.ts'
+import { differences, shown } from './differences.ts'
+import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readValue, textOf } from './values.ts'
+
+type Env = Record<string, string | undefined>
+
+/** What the environment says of the fleet's settings. @throws Error with a message for people */
+export function valuesOfEnvironment(env: Env): FleetValues {
+  const given = FLEET_SETTINGS.filter((name) => (env[name] ?? '').trim() !== '')
+  return Object.fromEntries(given.map((name) => [name, readValue(name, env[name] as string)]))
+}
+
+/**
+ * The document with what this process decides: settings that nobody has decided yet, and that it is given or reads.
+ * @param reads  the settings that this process goes by: their defaults are decided when it starts
+ */
+export function settled(document: FleetValues, given: FleetValues, reads: readonly SettingName[]): FleetValues {
+  const values = { ...document }
+  for (const name of FLEET_SETTINGS) {
+    if (values[name] !== undefined) continue
+    if (given[name] !== undefined) values[name] = given[name]
+    else if (reads.includes(name)) values[name] = defaultValueOf(name)
+  }
+  return values
+}
+
+/** One sentence for each value that the environment gives and the document has otherwise. */
+export function contradictions(document: FleetValues, given: FleetValues, version: number): string[] {
+  const names = FLEET_SETTINGS.filter((name) => given[name] !== undefined && document[name] !== undefined)
+  return differences(given, document, names).map(
+    ({ path, setting, from, to }) =>
+      `${path}: it is ${shown(from)} here, but ${shown(to)} in the fleet's configuration (version ${version}): remove ${setting} here, or change the fleet's with 'decorum config apply'`,
+  )
+}
+
+/** The environment with every setting of the fleet as the document has it. */
+export function environmentOf(document: FleetValues, env: Env): Env {
+  const filled = { ...env }
+  for (const name of FLEET_SETTINGS) {
+    const value = document[name]
+    if (value !== undefined) filled[name] = textOf(value)
+  }
+  return filled
+}

@@ -1,0 +1,74 @@
+/** The settings that a fleet shares, as values: what the document in Redis holds, and the text that a variable would have. */
+import { z } from 'zod'
+import { agentEntries } from '../agents.ts'
+import { entriesOf } from '../allow-lists.ts'
+import { readPaceGroups } from '../pace-groups.ts'
+import { SETTINGS, type SettingName, settingsOf } from '../settings.ts'
+import { defaultOf, type Role, type Setting } from '../table/setting.ts'
+import { wrongValues } from '../wrong-value.ts'
+
+/** A JSON value. */
+export type Json = string | number | boolean | null | Json[] | { [member: string]: Json }
+/** Setting → value. null: decided, and there is none. A setting that is absent has not been decided yet. */
+export type FleetValues = { [N in SettingName]?: Json }
+
+/** The number of partitions stands in a list of its own, beside the document: `decorum partitions` changes it. */
+const ELSEWHERE: ReadonlySet<SettingName> = new Set(['DECORUM_PARTITIONS'])
+const isOfFleet = (name: SettingName): boolean => SETTINGS[name].scope === 'fleet' && !ELSEWHERE.has(name)
+
+/** Every setting that the document may hold, in the order of the table. */
+export const FLEET_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter(isOfFleet)
+/** Those of them that a role reads. */
+export const fleetSettingsOf = (role: Role): SettingName[] =>
+  settingsOf(role)
+    .map(([name]) => name)
+    .filter(isOfFleet)
+
+const LISTS: ReadonlySet<SettingName> = new Set(['DECORUM_ALLOW_ADDRESSES', 'DECORUM_ALLOW_PORTS'])
+
+/**
+ * What the text of a variable stands for, in the one form in which two processes compare it.
+ * @throws Error with a message for people, which begins with the name
+ */
+export function readValue(name: SettingName, text: string): Json {
+  if (name === 'DECORUM_AGENTS') return agentEntries(text) as Json
+  if (name === 'PACE_GROUPS') return readPaceGroups(text) as unknown as Json
+  const { schema } = SETTINGS[name] as Setting
+  const parsed = z.object({ [name]: schema as z.ZodType<Json> }).safeParse({ [name]: text })
+  if (!parsed.success) throw new Error(wrongValues(parsed.error, { [name]: text }).join('\n  '))
+  const value = parsed.data[name]
+  return LISTS.has(name) ? entriesOf(text).join(',') : (value ?? null)
+}
+
+/** What the environment would say; '' for nothing. */
+export function textOf(value: Json | undefined): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** What holds where nobody says anything. */
+export function defaultValueOf(name: SettingName): Json {
+  if (name === 'PACE_GROUPS') return readValue(name, '{}')
+  const text = defaultOf(SETTINGS[name])
+  return text === undefined ? null : readValue(name, text)
+}
+
+/** @throws Error as `readValue` does; a list may be written as one, and null means none */
+export function readJsonValue(name: SettingName, json: unknown): Json {
+  if (json === null || json === '') return defaultValueOf(name)
+  if (name === 'DECORUM_AGENTS' || name === 'PACE_GROUPS') {
+    if (typeof json !== 'object')
+      throw new Error(
+        `${name}: ${name === 'PACE_GROUPS' ? 'an object' : 'a list of agents'} is needed, not ${JSON.stringify(json)}`,
+      )
+    if (name === 'DECORUM_AGENTS' && !Array.isArray(json))
+      throw new Error(`${name}: a list of agents is needed, not an object`)
+    if (name === 'PACE_GROUPS' && Array.isArray(json)) throw new Error(`${name}: an object is needed, not a list`)
+    return readValue(name, JSON.stringify(json))
+  }
+  if (Array.isArray(json) && LISTS.has(name))
+    return json.length === 0 ? null : readValue(name, json.map(String).join(','))
+  if (typeof json !== 'string' && typeof json !== 'number')
+    throw new Error(`${name}: a number or a text is needed, not ${JSON.stringify(json)}`)
+  return readValue(name, String(json))
+}

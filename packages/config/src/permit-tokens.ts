@@ -1,0 +1,37 @@
+/** What DECORUM_PERMIT_TOKENS may say: who may ask for permits, for which agents and crawls. */
+import { z } from 'zod'
+import { readJsonSetting } from './json-setting.ts'
+import { wrongValues } from './wrong-value.ts'
+
+const Entry = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, 'a name of small letters, digits and - is needed')
+    .meta({ description: 'names the token in messages; permits of one token are unknown to the others' }),
+  token: z
+    .string()
+    .min(16, 'at least 16 characters are needed')
+    .max(512)
+    .meta({ description: 'sent as Authorization: Bearer …' }),
+  agents: z.array(z.string()).min(1).optional().meta({ description: 'agents of DECORUM_AGENTS; absent: all' }),
+  crawls: z.array(z.string()).min(1).optional().meta({ description: 'names of crawls; absent: any' }),
+  maxWaiting: z.int().min(1).optional().meta({ description: 'callers of this token that wait at once' }),
+})
+export const PermitTokensFile = z.array(Entry).min(1).max(1_000)
+export type PermitToken = z.output<typeof Entry>
+
+const MEMBERS = Object.keys(Entry.shape)
+
+/**
+ * @param text  path of a JSON file, or inline JSON
+ * @throws      Error with a message for people when it cannot be read or does not hold what it should
+ */
+export function readPermitTokens(text: string): PermitToken[] {
+  const given = readJsonSetting('DECORUM_PERMIT_TOKENS', '[', text)
+  const parsed = PermitTokensFile.safeParse(given)
+  if (!parsed.success) throw new Error(wrongValues(parsed.error, given, 'DECORUM_PERMIT_TOKENS', MEMBERS).join('\n  '))
+  for (const member of ['name', 'token'] as const)
+    if (new Set(parsed.data.map((one) => one[member])).size !== parsed.data.length)
+      throw new Error(`DECORUM_PERMIT_TOKENS: two entries have the same ${member}`)
+  return parsed.data
+}

@@ -1,0 +1,87 @@
+/** The S3-compatible store that pages go to with PAGE_SINK=s3. */
+import { z } from 'zod'
+import { type Setting, textThat, wholeNumber } from './setting.ts'
+
+function storeAddress(text: string): void {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+    throw new Error('an address such as https://s3.example.net is needed, without a path or a password')
+}
+const secret = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,256}$/, '1 to 256 printable characters without blanks are needed')
+  .optional()
+
+export const store = {
+  S3_ENDPOINT: {
+    schema: textThat(storeAddress).or(z.literal('')).default(''),
+    means:
+      'Address of the S3-compatible store (path-style requests), such as https://s3.example.net. PAGE_SINK=s3 needs it.',
+    reason: 'Nothing is sent to a store that nobody named.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_REGION: {
+    schema: z
+      .string()
+      .regex(/^[a-z0-9-]{1,64}$/, 'a region such as eu-central-1 is needed')
+      .default('us-east-1'),
+    means: 'Region that requests to the store are signed for.',
+    reason: 'Stores without regions take this one.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_BUCKET: {
+    schema: z.string().default(''),
+    means: 'Bucket that the pages go to; it must exist. PAGE_SINK=s3 needs it.',
+    reason: 'Buckets are made by whoever pays for them.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_PREFIX: {
+    schema: z.string().default(''),
+    means: 'What the names of objects begin with, such as crawl/pages/.',
+    reason: 'A bucket of its own needs none.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_ACCESS_KEY_ID: {
+    schema: secret,
+    means: 'Name of the key that requests to the store are signed with. PAGE_SINK=s3 needs it.',
+    reason: 'A secret is not kept in the shared configuration, which every console shows.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_SECRET_ACCESS_KEY: {
+    schema: secret,
+    means: 'That key. PAGE_SINK=s3 needs it.',
+    reason: 'As above.',
+    roles: ['fetcher', 'console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_FILE_MAX_BYTES: {
+    schema: wholeNumber(1_000, 5_000_000_000).default(64_000_000),
+    unit: 'bytes',
+    means: 'A WARC file of this size is complete and goes to the store; one that is ten minutes old does in any case.',
+    reason: 'An upload that breaks off begins again, so it should not be long.',
+    roles: ['fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
+  S3_SPOOL_MAX_BYTES: {
+    schema: wholeNumber(1_000).default(10_000_000_000),
+    unit: 'bytes',
+    means:
+      'What ARCHIVE_DIR may hold while the store does not take it; beyond that this fetcher starts no more requests until it does.',
+    reason: 'A store that is away for an hour should not stop a crawl, and a disk should not run full.',
+    roles: ['fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
+} as const satisfies Record<string, Setting>

@@ -1,0 +1,6 @@
+/** From the reference in an outcome to what the page says. Start at `openContent`; `@decorum/client` hands out the same. */
+export { Content, type ContentHead } from './content.ts'
+export { ContentError, type ContentErrorCode } from './errors.ts'
+export type { Link } from './links.ts'
+export { type ContentOptions, contentOf, openContent } from './open-content.ts'
+export { writeReference } from './reference.ts'

@@ -1,0 +1,91 @@
+/** The bytes of one gzip member from the process that keeps it, or from the console's API. */
+import { ContentError, type ContentErrorCode } from './errors.ts'
+
+export type Keeper = {
+  /** scheme, host and port */
+  base: string
+  /** the value of an Authorization header, if one is needed */
+  authorization?: string | undefined
+}
+
+/** Where a member is asked for, at a fetcher and at the console alike. */
+export const CONTENT_PATH = '/v1/content'
+const ANSWER_WITHIN_MS = 10_000
+/** A keeper that sends nothing for this long is given up. */
+const SILENT_MS = 30_000
+const MAX_PROBLEM_CHARS = 4_096
+
+/** @throws ContentError as the keeper says, `unavailable` when it says nothing */
+export async function* fetchMember(
+  { base, authorization }: Keeper,
+  reference: string,
+  length: number,
+): AsyncGenerator<Uint8Array> {
+  const giveUp = new AbortController()
+  let timer = setTimeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
+  const unavailable = (error: unknown): ContentError => {
+    const why = giveUp.signal.aborted ? (giveUp.signal.reason as Error) : (error as Error)
+    return new ContentError(
+      'unavailable',
+      `${base} does not give ${reference}: ${(why.cause as Error)?.message ?? why.message}`,
+      error,
+    )
+  }
+  try {
+    const response = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(reference)}`, {
+      headers: authorization === undefined ? {} : { authorization },
+      redirect: 'error', // a token is for nobody else
+      signal: giveUp.signal,
+    }).catch((error: unknown) => {
+      throw unavailable(error)
+    })
+    if (response.status !== 200) throw await problemOf(response, base)
+    let received = 0
+    try {
+      for await (const chunk of response.body ?? []) {
+        clearTimeout(timer)
+        received += chunk.length
+        yield chunk
+        timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
+      }
+    } catch (error) {
+      throw unavailable(error)
+    }
+    if (received !== length)
+      throw new ContentError('unavailable', `${base} sent ${received} of ${length} bytes of ${reference}`)
+  } finally {
+    clearTimeout(timer)
+    giveUp.abort()
+  }
+}
+
+/** What a process of the fleet can answer by itself. */
+const TOLD: readonly unknown[] = [
+  'bad-reference',
+  'gone',
+  'elsewhere',
+  'damaged',
+  'unavailable',
+] satisfies ContentErrorCode[]
+const CODES: Record<number, ContentErrorCode> = {
+  400: 'bad-reference',
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'gone',
+  410: 'gone',
+}
+
+async function problemOf(response: Response, base: string): Promise<ContentError> {
+  const text = (await response.text().catch(() => '')).slice(0, MAX_PROBLEM_CHARS)
+  let problem: { error?: unknown; message?: unknown } = {}
+  try {
+    problem = JSON.parse(text) as typeof problem
+  } catch {
+    // the answer is not from a process of the fleet; only its status is known
+  }
+  const code = TOLD.includes(problem.error)
+    ? (problem.error as ContentErrorCode)
+    : (CODES[response.status] ?? 'unavailable')
+  const said = typeof problem.message === 'string' ? `: ${problem.message}` : ''
+  return new ContentError(code, `${base} answers ${response.status}${said}`)
+}

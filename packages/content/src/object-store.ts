@@ -1,0 +1,130 @@
+/** An S3-compatible store: whole objects in, ranges of them out. Requests are signed by aws4fetch; addresses are path-style. */
+import { AwsClient } from 'aws4fetch'
+import { ContentError } from './errors.ts'
+
+export type StoreAccess = {
+  /** scheme, host and port */
+  endpoint: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+export type ObjectPlace = { bucket: string /** without a leading slash */; key: string }
+
+/** What the store answered when it did not do what it was asked, or that it did not answer. Asking again is safe. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code = 'STORE'
+  /** 0: no answer */
+  readonly status: number
+  constructor(message: string, status: number, cause?: unknown) {
+    super(message, { cause })
+    this.status = status
+  }
+}
+
+export type ObjectStore = {
+  /**
+   * Stores an object as a whole: half of one is never to be seen, and storing the same again changes nothing.
+   * @param body  opened for each try. @param sha256  of all of it, hex: the store refuses what was damaged on the way
+   * @throws StoreError
+   */
+  put(place: ObjectPlace, body: () => ReadableStream, bytes: number, sha256: string, signal: AbortSignal): Promise<void>
+  /** Its length; undefined: there is no such object. @throws StoreError */
+  size(place: ObjectPlace, signal: AbortSignal): Promise<number | undefined>
+  /** A range of it. @throws ContentError `gone` when there is no such object, else `unavailable` */
+  range(place: ObjectPlace, offset: number, length: number): AsyncGenerator<Uint8Array>
+}
+
+const ANSWER_WITHIN_MS = 10_000
+/** A store that sends nothing for this long is given up. */
+const SILENT_MS = 30_000
+const MAX_PROBLEM_CHARS = 300
+
+const stores = new WeakMap<StoreAccess, ObjectStore>()
+
+/** One per access: its signing key is made once a day. */
+export function storeAt(access: StoreAccess): ObjectStore {
+  const store = stores.get(access) ?? openStore(access)
+  stores.set(access, store)
+  return store
+}
+
+function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAccess): ObjectStore {
+  // Whoever calls decides when to try again
+  const aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
+  const base = new URL(endpoint).origin
+  const urlOf = ({ bucket, key }: ObjectPlace): string =>
+    `${base}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`
+  const ask = async (place: ObjectPlace, init: RequestInit & { duplex?: 'half' }): Promise<Response> => {
+    try {
+      const signed = await aws.sign(urlOf(place), { ...init, body: null })
+      const { body, duplex } = init
+      return await fetch(signed, {
+        redirect: 'error',
+        ...(body == null ? {} : { body, duplex }),
+        signal: init.signal ?? null,
+      })
+    } catch (error) {
+      const { cause, message } = error as Error
+      throw new StoreError(`${base} does not answer: ${(cause as Error | undefined)?.message ?? message}`, 0, error)
+    }
+  }
+  return {
+    async put(place, body, bytes, sha256, signal) {
+      const headers = {
+        'content-type': place.key.endsWith('.gz') ? 'application/gzip' : 'text/plain',
+        'content-length': String(bytes),
+        'x-amz-content-sha256': sha256,
+      }
+      const answer = await ask(place, { method: 'PUT', headers, body: body(), duplex: 'half', signal })
+      if (answer.status !== 200) throw await refused(answer, base)
+      await answer.body?.cancel()
+    },
+    async size(place, signal) {
+      const answer = await ask(place, { method: 'HEAD', signal })
+      await answer.body?.cancel()
+      if (answer.status === 404) return undefined
+      if (answer.status !== 200) throw new StoreError(`${base} answers ${answer.status}`, answer.status)
+      return Number(answer.headers.get('content-length'))
+    },
+    async *range(place, offset, length) {
+      const giveUp = new AbortController()
+      let timer = setTimeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
+      const unavailable = (error: unknown): ContentError =>
+        new ContentError('unavailable', `${place.bucket}/${place.key}: ${(error as Error).message}`, error)
+      try {
+        const headers = { range: `bytes=${offset}-${offset + length - 1}` }
+        const answer = await ask(place, { headers, signal: giveUp.signal }).catch((error: unknown) => {
+          throw unavailable(error)
+        })
+        if (answer.status === 404) throw new ContentError('gone', `${place.bucket}/${place.key} is not in the store`)
+        if (answer.status === 416)
+          throw new ContentError('damaged', `${place.bucket}/${place.key} ends before the record`)
+        if (answer.status !== 206) throw unavailable(await refused(answer, base))
+        let received = 0
+        try {
+          for await (const piece of answer.body ?? []) {
+            clearTimeout(timer)
+            received += piece.length
+            yield piece
+            timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
+          }
+        } catch (error) {
+          throw unavailable(error)
+        }
+        if (received !== length) throw unavailable(new Error(`${received} of ${length} bytes came`))
+      } finally {
+        clearTimeout(timer)
+        giveUp.abort()
+      }
+    },
+  }
+}
+
+/** Without anything that was sent: an error of a store may repeat the request, but never its signature's secret. */
+async function refused(answer: Response, base: string): Promise<StoreError> {
+  const text = await answer.text().catch(() => '')
+  const said = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)
+  return new StoreError(`${base} answers ${answer.status}${said === '' ? '' : ` ${said}`}`, answer.status)
+}

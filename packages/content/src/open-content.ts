@@ -1,0 +1,136 @@
+/** From a reference to the page that it names. */
+import { Content, type ContentHead } from './content.ts'
+import { ContentError } from './errors.ts'
+import { type OpenMember, openMember, readMember } from './member-file.ts'
+import { fetchMember, type Keeper } from './member-http.ts'
+import { type StoreAccess, storeAt } from './object-store.ts'
+import { type PageRecord, readLarge, readSmall } from './record.ts'
+import { type Reference, readReference } from './reference.ts'
+
+export type ContentOptions = {
+  /** the console's address, with user and password as in a URL: asked for all that is not in a folder of this machine */
+  via?: string
+  /** CONTENT_TOKEN of the fleet, which its fetchers want to see */
+  token?: string
+  /** the S3-compatible store of the fleet, for `warc+s3:` references; without it they are asked for `via` the console */
+  s3?: StoreAccess
+  /** bytes of a decoded body at most; default 64 MiB */
+  maxBytes?: number
+}
+
+/** Members of this size are read in one call; what is larger, and what a small one unpacks to beyond 1 MiB, is streamed. */
+const SMALL_BYTES = 256 * 1024
+
+/**
+ * The content of a reference alone, e.g. of an outcome that was written to a file.
+ * @throws ContentError · TypeError for wrong options
+ */
+export async function openContent(reference: string, options: ContentOptions = {}): Promise<Content> {
+  const record = await readRecord(reference, options)
+  if ('close' in record) record.close()
+  let first: PageRecord | undefined = 'close' in record ? undefined : record
+  const open = async (): Promise<PageRecord> => {
+    const kept = first
+    first = undefined
+    return kept ?? readRecord(reference, options)
+  }
+  return new Content(record, open, options.maxBytes)
+}
+
+/** The content of an outcome, whose head is known: nothing is opened before it is asked for. */
+export function contentOf(head: ContentHead, reference: string, options: ContentOptions = {}): Content {
+  return new Content(head, () => readRecord(reference, options), options.maxBytes)
+}
+
+async function readRecord(text: string, options: ContentOptions): Promise<PageRecord & { close?(): void }> {
+  const reference = readReference(text)
+  const { via, token } = options
+  const ask = (keeper: Keeper): Promise<PageRecord> =>
+    readFrom(fetchMember(keeper, text, reference.length), reference.length)
+  if (reference.kind === 's3') return readStored(reference, options, ask)
+  if (reference.kind === 'http') return ask(via === undefined ? fetcherAt(reference.base, token) : consoleAt(via))
+  const member = await openMember(reference.folder, reference, { isRead: reference.length <= SMALL_BYTES }).catch(
+    (error: unknown) => {
+      const isElsewhere = error instanceof ContentError && (error.code === 'elsewhere' || error.code === 'gone')
+      if (isElsewhere && via !== undefined) return undefined
+      throw error
+    },
+  )
+  return member === undefined ? ask(consoleAt(via as string)) : readOpened(member)
+}
+
+async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): void }> {
+  const { handle, offset, length } = member
+  if (length > SMALL_BYTES) return readLarge(handle.createReadStream({ start: offset, end: offset + length - 1 }))
+  let bytes: Buffer
+  try {
+    bytes = await readMember(member)
+  } finally {
+    await handle.close()
+  }
+  return readSmall(bytes) ?? readLarge(once(bytes))
+}
+
+/**
+ * A record of a store. Until its object is complete the fetcher has it, so both are asked: the folder, if it is here; the store;
+ * the fetcher; and the store once more, because the object may have been completed between the last two.
+ */
+async function readStored(
+  reference: Extract<Reference, { kind: 's3' }>,
+  { via, token, s3 }: ContentOptions,
+  ask: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
+): Promise<PageRecord & { close?(): void }> {
+  const { bucket, prefix, name, offset, length, until } = reference
+  const place = { bucket, key: prefix + name }
+  const ways: (() => Promise<PageRecord & { close?(): void }>)[] = []
+  if (until.kind === 'file')
+    ways.push(async () => readOpened(await openMember(until.folder, { ...until, name, offset, length })))
+  const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3).range(place, offset, length), length)]
+  ways.push(...stored)
+  if (via !== undefined) ways.push(() => ask(consoleAt(via)))
+  else if (until.kind === 'http') ways.push(() => ask(fetcherAt(until.base, token)))
+  if (ways.length > stored.length) ways.push(...stored)
+  let last: ContentError | undefined
+  for (const way of ways) {
+    try {
+      return await way()
+    } catch (error) {
+      if (!(error instanceof ContentError) || error.code === 'damaged') throw error
+      // One that may have it and does not answer matters more than others that do not have it
+      if (last?.code !== 'unavailable') last = error
+    }
+  }
+  throw (
+    last ??
+    new ContentError(
+      'elsewhere',
+      `${name} is in the store ${bucket}: give its access as \`s3\`, or the console as \`via\``,
+    )
+  )
+}
+
+async function readFrom(source: AsyncGenerator<Uint8Array>, length: number): Promise<PageRecord & { close?(): void }> {
+  if (length > SMALL_BYTES) return readLarge(source)
+  const pieces: Uint8Array[] = []
+  for await (const piece of source) pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
+  return readSmall(bytes) ?? readLarge(once(bytes))
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+const fetcherAt = (base: string, token: string | undefined): Keeper => ({
+  base,
+  authorization: token === undefined ? undefined : `Bearer ${token}`,
+})
+
+/** The token is for fetchers, the login in `via` for the console: neither is sent to the other. */
+function consoleAt(via: string): Keeper {
+  if (!/^https?:/.test(via) || !URL.canParse(via))
+    throw new TypeError('content: via is not an address such as http://127.0.0.1:7070')
+  const { origin, username, password } = new URL(via)
+  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
+  return { base: origin, authorization: username === '' ? undefined : `Basic ${login}` }
+}

@@ -1,0 +1,123 @@
+/**
+ * Where the record of a page lies, as one line of text:
+ *
+ *     warc+file://crawler-1/var/lib/decorum/pages/decorum-….warc.gz?offset=5120&length=2043
+ *     warc+http://crawler-1:9000/decorum-….warc.gz?offset=5120&length=2043
+ *     warc+s3://bucket/prefix/decorum-….warc.gz?offset=5120&length=2043&until=file%3A%2F%2Fcrawler-1%2Fvar%2Flib%2Fdecorum%2Fpages
+ *
+ * Offset and length are those of one gzip member. The name is that of the finished file: while the file is written it has
+ * `.open` behind its name, which whoever reads it tries as well. An object of a store is complete when its file is: `until` then,
+ * its records are in a folder of the fetcher, or come from the fetcher itself.
+ */
+import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { ContentError } from './errors.ts'
+
+/** Where a fetcher keeps records: a folder of a machine, or what it answers over HTTP. */
+export type Kept =
+  | { kind: 'file' /** of the machine that wrote it */; host: string /** absolute */; folder: string }
+  | { kind: 'http' /** scheme, host and port */; base: string }
+export type Bucket = { bucket: string /** '' or ending with a slash */; prefix: string }
+type Place = { name: string; offset: number; length: number }
+export type Reference = (Kept | ({ kind: 's3'; until: Kept } & Bucket)) & Place
+
+/** Names that archives are given; no separators, so that a name never leaves its folder. */
+const NAME = /^[\w-][\w.-]{0,200}\.warc\.gz$/
+export const MAX_REFERENCE_CHARS = 4_096
+/** Characters that may stand in the host part of a URL, in lower case, so that there is one way to write it. */
+export const thisHost = (): string =>
+  hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')
+
+/**
+ * @param archive  a folder of this machine, or the base URL at which its keeper is reached from others
+ * @param store    where the file goes when it is complete
+ */
+export function writeReference(archive: string, { name, offset, length }: Place, store?: Bucket): string {
+  const isFolder = /^https?:/.exec(archive) === null
+  const kept: Kept = isFolder
+    ? { kind: 'file', host: thisHost(), folder: archive }
+    : { kind: 'http', base: new URL(archive).origin }
+  const place = { name, offset, length }
+  return format(store === undefined ? { ...kept, ...place } : { kind: 's3', ...store, until: kept, ...place })
+}
+
+function format(reference: Reference): string {
+  const { name, offset, length } = reference
+  const range = `offset=${offset}&length=${length}`
+  if (reference.kind !== 's3') return `warc+${keptUrl(reference, name)}?${range}`
+  const { bucket, prefix, until } = reference
+  return `warc+s3://${bucket}/${prefix}${name}?${range}&until=${encodeURIComponent(keptUrl(until))}`
+}
+
+/** @param name  of the file; without it, of the folder */
+function keptUrl(kept: Kept, name?: string): string {
+  if (kept.kind === 'http') return name === undefined ? kept.base : `${kept.base}/${name}`
+  const path = name === undefined ? kept.folder : join(kept.folder, name)
+  return pathToFileURL(path).href.replace('file://', `file://${kept.host}`)
+}
+
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+const PREFIX = /^([\w-][\w.-]{0,100}\/){0,8}$/
+
+/** @returns why a store cannot be called so, or undefined */
+export function wrongBucket({ bucket, prefix }: Bucket): string | undefined {
+  if (!BUCKET.test(bucket)) return 'a bucket has 3 to 63 lower-case letters, digits, dots and hyphens'
+  return PREFIX.test(prefix) ? undefined : 'a prefix is made of names that end with a slash each, such as crawl/pages/'
+}
+
+/** @throws ContentError `bad-reference` for anything that `writeReference` would not have written letter by letter */
+export function readReference(text: string): Reference {
+  const reference = parse(text)
+  if (reference === undefined || format(reference) !== text) {
+    const shown = JSON.stringify(String(text).slice(0, 200))
+    throw new ContentError(
+      'bad-reference',
+      `not a reference such as warc+file://host/folder/name.warc.gz?offset=0&length=1: ${shown}`,
+    )
+  }
+  return reference
+}
+
+function parse(text: string): Reference | undefined {
+  if (typeof text !== 'string' || text.length > MAX_REFERENCE_CHARS || !/^warc\+(file|https?|s3):/.test(text))
+    return undefined
+  try {
+    const url = new URL(text.slice('warc+'.length))
+    const [offset, length] = [Number(url.searchParams.get('offset')), Number(url.searchParams.get('length'))]
+    if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || !Number.isSafeInteger(offset + length))
+      return undefined
+    if (offset < 0 || length < 1) return undefined
+    const place = (name: string): Place | undefined => (NAME.test(name) ? { name, offset, length } : undefined)
+    if (url.protocol === 's3:') {
+      const slash = url.pathname.lastIndexOf('/')
+      const store = { bucket: url.host, prefix: url.pathname.slice(1, slash + 1) }
+      const until = parseKept(url.searchParams.get('until') ?? '')
+      const at = place(url.pathname.slice(slash + 1))
+      if (at === undefined || until === undefined || wrongBucket(store) !== undefined) return undefined
+      return { kind: 's3', ...store, until, ...at }
+    }
+    if (url.protocol !== 'file:') {
+      const at = place(url.pathname.slice(1))
+      return at === undefined ? undefined : { kind: 'http', base: url.origin, ...at }
+    }
+    const kept = parseKept(text.slice('warc+'.length).split('?', 1)[0] ?? '')
+    if (kept?.kind !== 'file') return undefined
+    const at = place(basename(kept.folder))
+    return at === undefined ? undefined : { ...kept, folder: dirname(kept.folder), ...at }
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws TypeError for what is no URL */
+function parseKept(text: string): Kept | undefined {
+  if (/^https?:/.test(text)) return { kind: 'http', base: new URL(text).origin }
+  // The host is read from the text: of a `file:` URL the parser drops 'localhost', and fileURLToPath takes none.
+  const host = /^file:\/\/([a-z0-9.-]*)\//.exec(text)?.[1]
+  return host === undefined
+    ? undefined
+    : { kind: 'file', host, folder: fileURLToPath(`file://${new URL(text).pathname}`) }
+}

@@ -1,0 +1,129 @@
+/**
+ * What a site says about a page: in its headers and, of an HTML page, in its head, of which at most the first 64 KiB are read.
+ * Where both say it, the stricter counts of robots rules, the header of a canonical URL, and the page of its language.
+ */
+import type { PageSays } from '@decorum/protocol/outcome'
+import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
+import { decoderOf, encodingOf, SAMPLE_BYTES } from './charset.ts'
+import { absolute, TagReader } from './tags.ts'
+
+/** Decoded bytes of an HTML page that are looked at. */
+export const HEAD_BYTES = 64 * 1024
+/** Read at a time, so that little behind the head is read: the tokenizer takes most of the time. */
+const PIECE_BYTES = 1024
+
+const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
+const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
+const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([\w.:+-]{1,40})/i
+const WANTED: ReadonlySet<string> = new Set(['html', 'base', 'meta', 'link', 'body', 'frameset'])
+
+type Fields = readonly (readonly [string, string])[]
+const valuesOf = (headers: Fields, name: string): string[] =>
+  headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value)
+
+/** Whether the body of an answer with these headers says more than they do. */
+export const isHtml = (headers: Fields): boolean => HTML.test(valuesOf(headers, 'content-type')[0] ?? '')
+
+/**
+ * @param headers  as received
+ * @param names    product tokens of the agent, in lower case: rules for others are left out
+ * @param start    of the body without its content coding; empty when it is no HTML
+ */
+export function readSaid(
+  url: string,
+  headers: Fields,
+  names: readonly string[],
+  start: Uint8Array,
+): PageSays | undefined {
+  const said: PageSays = {}
+  const type = valuesOf(headers, 'content-type')[0] ?? null
+  const rules = parseRobotsMeta(valuesOf(headers, 'x-robots-tag')).filter((one) => isMeant(one.agent, names))
+  const canonical = canonicalIn(valuesOf(headers, 'link'), url)
+  const language = languageIn(valuesOf(headers, 'content-language'))
+  const charset = CHARSET.exec(type ?? '')?.[1]?.toLowerCase()
+  if (canonical !== undefined) said.canonical = canonical
+  if (charset !== undefined) said.charset = charset
+  if (language !== undefined) said.language = language
+  if (start.length > 0) readHead(url, start, type, names, said, rules)
+  const robots = wordsOf(rules)
+  if (robots.length > 0) said.robots = robots
+  return Object.keys(said).length === 0 ? undefined : said
+}
+
+function readHead(
+  url: string,
+  start: Uint8Array,
+  type: string | null,
+  names: readonly string[],
+  said: PageSays,
+  rules: RobotsMeta[],
+): void {
+  const encoding = encodingOf(start.subarray(0, SAMPLE_BYTES), type)
+  said.charset = encoding.toLowerCase()
+  if (encoding === 'replacement') return // hides markup; no browser reads it
+  let base: string | undefined
+  let isOver = false
+  const tags = new TagReader(WANTED, (element, attributes) => {
+    const of = (name: string): string => attributes.get(name)?.trim() ?? ''
+    if (isOver) return
+    switch (element) {
+      case 'html': {
+        const language = languageIn([of('lang')])
+        if (language !== undefined) said.language = language
+        break
+      }
+      case 'base':
+        base ??= absolute(of('href'), url)?.href
+        break
+      case 'meta':
+        if (isMeant(of('name').toLowerCase(), names))
+          rules.push(...parseRobotsMeta(of('content')).filter(({ agent }) => agent === '*'))
+        break
+      case 'link': {
+        const isFirst = said.canonical === undefined && /(^|\s)canonical(\s|$)/i.test(of('rel'))
+        const canonical = isFirst && of('href') !== '' ? pageUrl(of('href'), base ?? url) : undefined
+        if (canonical !== undefined) said.canonical = canonical
+        break
+      }
+      default:
+        isOver = true // a body: what comes now is what readers see
+    }
+  })
+  const decoder = decoderOf(encoding)
+  const end = Math.min(start.length, HEAD_BYTES)
+  for (let at = 0; at < end && !isOver; at += PIECE_BYTES)
+    tags.write(decoder.decode(start.subarray(at, Math.min(end, at + PIECE_BYTES)), { stream: true }))
+}
+
+const isMeant = (agent: string, names: readonly string[]): boolean =>
+  agent === '*' || agent === 'robots' || names.includes(agent)
+
+/** Flags without those that only repeat the default; `none` is what it stands for. */
+function wordsOf(rules: readonly RobotsMeta[]): string[] {
+  const words = new Set<string>()
+  for (const { flags, noindex, nofollow } of rules) {
+    if (noindex) words.add('noindex')
+    if (nofollow) words.add('nofollow')
+    for (const flag of flags) if (!['all', 'index', 'follow', 'none'].includes(flag)) words.add(flag)
+  }
+  return [...words].sort()
+}
+
+/** The first `rel=canonical` of Link headers (RFC 8288). */
+function canonicalIn(links: readonly string[], url: string): string | undefined {
+  for (const link of links)
+    for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))
+      if (/;\s*rel\s*=\s*("[^"]*\bcanonical\b[^"]*"|canonical\s*(;|,|$))/i.test(parameters)) return pageUrl(href, url)
+  return undefined
+}
+
+function pageUrl(href: string, base: string): string | undefined {
+  const url = absolute(href, base)
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
+  url.hash = ''
+  return url.href
+}
+
+/** One language; a list is about several audiences and not about the text. */
+const languageIn = (values: readonly string[]): string | undefined =>
+  values.length === 1 && LANGUAGE.test(values[0]?.trim() ?? '') ? values[0]?.trim().toLowerCase() : undefined

@@ -1,0 +1,193 @@
+/**
+ * `GET /v1/content?ref=`: the bytes of one record, for a fetcher's health server and the console. What was written never
+ * changes, so it may be cached for ever and asked for in ranges.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { ContentError, type ContentErrorCode } from './errors.ts'
+import { type OpenMember, openMember } from './member-file.ts'
+import { CONTENT_PATH } from './member-http.ts'
+import { MAX_REFERENCE_CHARS, type Reference, readReference } from './reference.ts'
+
+export { ContentError } from './errors.ts'
+export { archiveFolders } from './folders.ts'
+export { CONTENT_PATH, type Keeper } from './member-http.ts'
+export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './object-store.ts'
+export { type Bucket, type Reference, readReference, thisHost, writeReference, wrongBucket } from './reference.ts'
+
+export type ContentServerOptions = {
+  /** folders whose archives may be read, absolute; asked for each request */
+  folders: () => Promise<readonly string[]>
+  /** CONTENT_TOKEN; undefined: only this machine is answered, by its loopback address */
+  token: string | undefined
+}
+
+const STATUS: Record<ContentErrorCode, number> = {
+  'bad-reference': 400,
+  forbidden: 403,
+  elsewhere: 404,
+  gone: 410,
+  damaged: 410,
+  unavailable: 503,
+  'too-large': 500, //   of readers
+  undecodable: 500, // of readers
+}
+
+/** A request handler of `node:http`. It answers whatever comes, and never throws. */
+export function contentServer({ folders, token }: ContentServerOptions) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const allowed = mayRead(request, token)
+      if (allowed !== true) return problem(response, allowed.status, allowed.error, allowed.message)
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return problem(response, 405, 'method', 'only GET and HEAD are answered')
+      await sendMember(await findMember(referenceIn(request.url ?? ''), await folders()), request, response)
+    } catch (error) {
+      answerError(response, error)
+    }
+  }
+}
+
+export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
+
+/** @throws ContentError `bad-reference` */
+function referenceIn(url: string): Reference {
+  if (url.length > 4 * MAX_REFERENCE_CHARS) throw new ContentError('bad-reference', 'the reference is too long')
+  const [ref, ...more] = new URL(url, 'http://localhost').searchParams.getAll('ref')
+  if (ref === undefined || more.length > 0)
+    throw new ContentError('bad-reference', `${CONTENT_PATH}?ref= takes one reference`)
+  return readReference(ref)
+}
+
+/** @throws ContentError `gone`, also for folders that are not archives of the fleet, whatever is there */
+export async function findMember(reference: Reference, folders: readonly string[]): Promise<OpenMember> {
+  // Names are never given twice, so that a name alone is enough where a reference does not say the folder
+  const own = reference.kind === 'file' ? folders.filter((folder) => folder === reference.folder) : folders
+  let last: Error | undefined
+  for (const folder of own) {
+    try {
+      return await openMember(folder, reference)
+    } catch (error) {
+      if (!(error instanceof ContentError && error.code === 'gone')) throw error
+      last = error
+    }
+  }
+  throw last ?? new ContentError('gone', `${reference.name} is in none of the folders that are kept here`)
+}
+
+/** Answers a request that has been let in: whole or a range, or 304. Closes the member. */
+export async function sendMember(
+  { handle, offset, length }: OpenMember,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const read = (from: number, to: number) =>
+      handle.createReadStream({ start: offset + from, end: offset + to, autoClose: false })
+    await sendBytes(length, read, request, response)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The same for bytes from anywhere.
+ * @param read  from and to, both included. @throws what it throws before its first piece
+ */
+export async function sendBytes(
+  length: number,
+  read: (from: number, to: number) => AsyncIterable<Uint8Array>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const tag = `"${createHash('sha256')
+    .update(request.url ?? '')
+    .digest('base64url')
+    .slice(0, 22)}"`
+  const ifRange = request.headers['if-range']
+  const range = ifRange === undefined || ifRange === tag ? rangeOf(request.headers.range, length) : undefined
+  const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(tag) === true
+  const [from, to] = range === undefined || range === 'outside' ? [0, length - 1] : range
+  const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
+  const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
+  const first = await pieces?.next() // an error is answered as one while the head has not been sent
+  response.setHeader('etag', tag)
+  response.setHeader('cache-control', 'private, max-age=31536000, immutable')
+  response.setHeader('accept-ranges', 'bytes')
+  response.setHeader('x-content-type-options', 'nosniff')
+  if (isKnown) return void response.writeHead(304).end()
+  if (range === 'outside') {
+    response.setHeader('content-range', `bytes */${length}`)
+    return problem(response, 416, 'range', `the record has ${length} bytes`)
+  }
+  if (range !== undefined) response.setHeader('content-range', `bytes ${from}-${to}/${length}`)
+  response.writeHead(range === undefined ? 200 : 206, {
+    'content-type': 'application/gzip',
+    'content-length': to - from + 1,
+  })
+  if (pieces === undefined || first === undefined) return void response.end()
+  await pipeline(async function* () {
+    for (let next = first; next.done !== true; next = await pieces.next()) yield next.value
+  }, response)
+}
+
+/** One range. Several ranges, or a header that cannot be read, are answered with the whole record (RFC 9110 §14.2). */
+function rangeOf(header: string | undefined, length: number): [number, number] | 'outside' | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
+  if (first === '' && last === '') return undefined
+  if (first === '') return Number(last) === 0 ? 'outside' : [Math.max(0, length - Number(last)), length - 1]
+  if (Number(first) >= length) return 'outside'
+  if (last !== '' && Number(last) < Number(first)) return undefined
+  return [Number(first), last === '' ? length - 1 : Math.min(Number(last), length - 1)]
+}
+
+/**
+ * With a token everybody who sends it. Without one only programs of this machine that use a loopback name: a web page could send
+ * requests too, but only under another name or with headers that show it.
+ */
+function mayRead(
+  { headers, socket }: IncomingMessage,
+  token: string | undefined,
+): true | { status: number; error: string; message: string } {
+  if (token !== undefined) {
+    const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+    if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
+    return {
+      status: 401,
+      error: 'token-needed',
+      message: 'Authorization: Bearer with the CONTENT_TOKEN of the fleet is needed',
+    }
+  }
+  const isPage = headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
+  if (isLoopback(socket.remoteAddress) && !isPage && isLoopback(hostnameOf(headers.host))) return true
+  return {
+    status: 403,
+    error: 'not-loopback',
+    message: 'without CONTENT_TOKEN only programs of this machine are answered',
+  }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const isLoopback = (host = ''): boolean => /^(::ffff:)?127\.|^::1$|^\[::1\]$|^localhost$/.test(host.toLowerCase())
+const hostnameOf = (header = ''): string =>
+  URL.canParse(`http://${header}`) ? new URL(`http://${header}`).hostname : ''
+
+/** Answers with the error that was thrown. An answer that has begun is cut off. */
+export function answerError(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy()
+  const known = error instanceof ContentError
+  problem(
+    response,
+    known ? STATUS[error.code] : 500,
+    known ? error.code : 'internal',
+    known ? error.message : 'it could not be read',
+  )
+}
+
+function problem(response: ServerResponse, status: number, error: string, message: string): void {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
+  for (const name of ['etag', 'accept-ranges', 'content-length']) response.removeHeader(name)
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="Decorum content"')
+  response.writeHead(status, headers).end(`${JSON.stringify({ error, message })}\n`)
+}

@@ -1,0 +1,10 @@
+/**
+ * What the whole fleet must agree on: one versioned document in Redis (docs/configuration.md). Role processes start at
+ * `startJoined`, commands at `agree`; `write` changes the document and `readHistory` tells who changed it.
+ */
+export { aboutThisProcess, VERSION } from './about.ts'
+export { type Agreement, agree, connectForConfig } from './agree.ts'
+export { type Following, POLL_MS } from './follow.ts'
+export { type Joined, startJoined } from './join.ts'
+export { type LeastDelays, tellLeastDelays } from './least-delays.ts'
+export { OvertakenError, readCurrent, readHistory, type Version, write } from './store.ts'

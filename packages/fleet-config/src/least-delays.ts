@@ -1,0 +1,30 @@
+/** The least delay of each agent, told to the ledger: the scripts then grant nothing earlier, whoever asks. */
+import type { Agents } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { SECOND } from '@decorum/protocol'
+
+export type LeastDelays = {
+  /** this version of the fleet's configuration has been taken over */
+  tell(version: number): void
+  stop(): void
+}
+
+/** Tells them now, after each change, and once a second: a partition may be away, or may have lost its data. */
+export function tellLeastDelays(
+  { ledger, agents }: { ledger: Pick<Ledger, 'setLeastDelays'>; agents: Agents },
+  version: number,
+): LeastDelays {
+  const tell = (): void => {
+    const leastDelays = agents.list.map(({ key, minDelayMs }) => ({ agent: key, delayMs: minDelayMs }))
+    ledger.setLeastDelays(version, leastDelays).catch(() => undefined)
+  }
+  tell()
+  const telling = setInterval(tell, SECOND).unref()
+  return {
+    tell(next) {
+      version = next
+      tell()
+    },
+    stop: () => clearInterval(telling),
+  }
+}

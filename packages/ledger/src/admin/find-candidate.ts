@@ -1,0 +1,112 @@
+/**
+ * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
+ * that leads from an id to its lane, so a URL is looked for where it would be; each look is bounded, and says when it was.
+ */
+import { type Outcome, outcomesKey } from '@decorum/protocol'
+import { KEY, type Keys, LIST, type List, laneName, readLaneRecord } from '../layout.ts'
+import type { RedisLink } from '../link.ts'
+import { decodeEntry } from '../records/entry.ts'
+import type { LaneRef, PendingUrl, WantedCandidate } from '../types.ts'
+
+/** URLs that are read by one command. */
+const PAGE = 1_000
+/** URLs of a lane that a look goes through: about a millisecond of Redis. */
+export const LOOKED_AT = 20_000
+/** The outcomes that are looked through, the latest. */
+export const OUTCOMES_LOOKED_AT = 500
+/** Jobs that are looked through, of those that wait and of those that are being worked on. */
+const JOBS_LOOKED_AT = 5
+
+const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: string }): boolean =>
+  (path === undefined || found.path === path) && (id === undefined || found.id === id)
+
+export type FoundPending = {
+  found: PendingUrl[]
+  /** false: the lane has more URLs than were looked through */
+  complete: boolean
+}
+
+/**
+ * The URLs of a lane that are wanted, in the order in which they will be fetched.
+ * @param most  URLs that are looked through
+ */
+export async function findPending(
+  redis: RedisLink,
+  keys: Keys,
+  lane: LaneRef,
+  wanted: WantedCandidate,
+  most = LOOKED_AT,
+): Promise<FoundPending> {
+  const name = laneName(lane.agent, lane.origin)
+  const found: PendingUrl[] = []
+  /** A text holds its path first: few entries have to be taken apart. */
+  const look = (entry: string, list: List, place: number): void => {
+    if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
+    const parked = decodeEntry(entry, list === LIST.high ? 'high' : 'normal')
+    if (isWanted(wanted, parked)) found.push({ ...lane, list, entry, place, parked })
+  }
+  let looked = 0
+  let place = 0
+  const page = async (list: List): Promise<boolean> => {
+    for (let at = 0; ; at += PAGE) {
+      if (looked >= most) return false
+      const entries = await redis.lrange(keys.list(list, name), at, at + PAGE - 1)
+      for (const entry of entries) look(entry, list, place++)
+      looked += entries.length
+      if (entries.length < PAGE) return true
+    }
+  }
+  const isWhole = await page(LIST.high)
+  const { first, more } = readLaneRecord((await redis.hget(keys.lanes, name)) ?? '')
+  if (!isWhole) place = await redis.llen(keys.list(LIST.high, name))
+  if (first !== '') look(first, LIST.normal, place++)
+  const complete = first === '' || !more ? isWhole : (await page(LIST.normal)) && isWhole
+  return { found, complete }
+}
+
+/** Whether a job of candidates that waits or is being worked on holds it; of the oldest jobs. `complete`: those were all. */
+export async function findInJobs(
+  redis: RedisLink,
+  { tag }: Keys,
+  wanted: { id?: string; url?: string },
+): Promise<{ found: boolean; complete: boolean }> {
+  const key = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
+  const [active, waits] = await Promise.all([
+    redis.lrange(key('active'), 0, JOBS_LOOKED_AT - 1),
+    redis.lrange(key('wait'), -JOBS_LOOKED_AT, -1),
+  ])
+  const data = await Promise.all([...active, ...waits].map((job) => redis.hget(key(job), 'data')))
+  const found = data.some((text) => {
+    const holds = (part: string | undefined): boolean =>
+      part === undefined || text?.includes(JSON.stringify(part)) === true
+    return text !== null && holds(wanted.id) && holds(wanted.url)
+  })
+  return { found, complete: active.length < JOBS_LOOKED_AT && waits.length < JOBS_LOOKED_AT }
+}
+
+/** Its outcome, if that is among the latest of the crawl in this partition. */
+export async function findOutcome(
+  redis: RedisLink,
+  { tag }: Keys,
+  crawl: string,
+  wanted: { id?: string; url?: string },
+): Promise<Outcome | undefined> {
+  const rows = await redis.xrevrange(outcomesKey(tag, crawl), '+', '-', 'COUNT', OUTCOMES_LOOKED_AT)
+  for (const [, fields] of rows) {
+    const text = fields[1] ?? ''
+    const isLikely = (part: string | undefined): boolean => part === undefined || text.includes(JSON.stringify(part))
+    if (!isLikely(wanted.id) || !isLikely(wanted.url)) continue
+    const outcome = readOutcome(text)
+    if (outcome === undefined) continue
+    if ((wanted.id ?? outcome.id) === outcome.id && (wanted.url ?? outcome.url) === outcome.url) return outcome
+  }
+  return undefined
+}
+
+function readOutcome(text: string): Outcome | undefined {
+  try {
+    return JSON.parse(text) as Outcome
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,34 @@
+/** Leases whose holder did not come back: one home for all that reap. */
+import { randomInt } from 'node:crypto'
+import { step } from '@decorum/robots'
+import type { Ledger } from './ledger.ts'
+import type { Reaped } from './types.ts'
+
+export type EndingLeases = {
+  /** after each call that ended leases or looked for them */
+  onReaped?: (reaped: Reaped) => void
+  /** before the end of each robots fetch is recorded */
+  onRobotsFetch?: () => void
+}
+
+/**
+ * Ends the leases of a partition whose time is over. A robots fetch that ended this way is recorded as a timeout.
+ * @throws LedgerUnavailableError; what was not recorded by then ends by its own time
+ */
+export async function endLeases(
+  ledger: Pick<Ledger, 'reap' | 'record' | 'now'>,
+  partition: number,
+  { onReaped, onRobotsFetch }: EndingLeases = {},
+): Promise<void> {
+  for (;;) {
+    const reaped = await ledger.reap(partition)
+    onReaped?.(reaped)
+    for (const question of reaped.questions) {
+      onRobotsFetch?.()
+      const event = { kind: 'unanswered' as const, reason: 'timeout' as const, jitter: randomInt(1_000) / 1_000 }
+      const state = step(question.state, event, ledger.now(partition))
+      await ledger.record({ ...question, state, forAsker: true, delays: [], delayMs: 0, elapsedMs: 0 })
+    }
+    if (reaped.more !== true) return
+  }
+}

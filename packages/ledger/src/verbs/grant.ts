@@ -1,0 +1,37 @@
+/** grant: the leases of permits. */
+import { GRANT_ITEM, GRANT_WAIT, GRANTED } from '../calls.ts'
+import { laneName } from '../layout.ts'
+import type { Scripts } from '../scripts.ts'
+import type { VerbSettings } from '../settings.ts'
+import type { GrantAnswer, GrantGate, GrantRequest } from '../types.ts'
+
+export async function grant(
+  scripts: Scripts,
+  { grantAheadMs }: VerbSettings,
+  requests: GrantRequest[],
+): Promise<GrantAnswer[]> {
+  const items = requests.flatMap(({ agent, origin, clock, version, delayMs, leaseMs, by }) =>
+    GRANT_ITEM.write({
+      lane: laneName(agent, origin),
+      paceLane: clock === undefined ? '' : laneName(clock.agent, clock.origin),
+      ...{ version, delayMs, leaseMs },
+      asker: laneName(by.agent, by.origin),
+    }),
+  )
+  const { values } = await scripts.call('grant', { aheadMs: grantAheadMs }, items)
+  return values.map((text) => readAnswer(text.split('|')))
+}
+
+function readAnswer(parts: string[]): GrantAnswer {
+  const { answer, waitMs, fence, delayMs, paceFence, paceDelayMs } = GRANTED.read(parts)
+  if (answer === 'granted') {
+    const clock = paceFence === '' ? {} : { clock: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
+    return { kind: answer, waitMs: Number(waitMs), fence: Number(fence), delayMs: Number(delayMs), ...clock }
+  }
+  if (answer === 'wait') {
+    const { gate, holder } = GRANT_WAIT.read(parts)
+    const held = holder === '' ? {} : { holder: holder as 'url' | 'permit' }
+    return { kind: answer, waitMs: Number(waitMs), gate: gate as GrantGate, ...held }
+  }
+  return { kind: answer as 'blocked' | 'rules-changed' | 'refetch' }
+}

@@ -1,0 +1,121 @@
+/**
+ * How a frontier may shape the request for its candidate. One closed list: a candidate has these fields beside its own, the
+ * lane's entry and the order carry them together as `request`. Requests for robots.txt that the fleet makes for itself are never
+ * shaped. What a frontier asks for can only make a request smaller: limits of the fleet stay in force.
+ */
+
+export type RequestShape = {
+  /** default GET */
+  method?: 'GET' | 'HEAD' | undefined
+  /** further headers, by name; none that say who asks, what is asked for or how it is framed */
+  headers?: Record<string, string> | undefined
+  /** the ETag of the copy at hand: 304 ends as `unchanged` */
+  ifNoneMatch?: string | undefined
+  /** the Last-Modified of the copy at hand: 304 ends as `unchanged` */
+  ifModifiedSince?: string | undefined
+  /** bytes of the body on the wire; never more than PAGE_MAX_BYTES */
+  maxBytes?: number | undefined
+  /** from the start of the exchange to its last byte; never more than FETCH_DEADLINE_MS */
+  deadlineMs?: number | undefined
+  /** media types that are wanted (`text/html`, `image/*`): the body of another is not read (`truncated: 'type'`) */
+  accept?: string[] | undefined
+  /** report: a redirect ends as `fetched` with `to`, and its target does not become a candidate. Default: follow */
+  redirects?: 'follow' | 'report' | undefined
+}
+
+/** Largest shape of one candidate, as JSON in UTF-8, bytes: it is stored with each pending URL. */
+export const MAX_SHAPE_BYTES = 2_048
+export const MAX_HEADERS = 16
+export const MAX_HEADER_CHARS = 1_024
+export const MAX_ACCEPTED_TYPES = 16
+
+/** What a field says when it is absent; such a value is not stored. */
+const USUAL: { [F in keyof Required<RequestShape>]: RequestShape[F] } = {
+  method: 'GET',
+  headers: undefined,
+  ifNoneMatch: undefined,
+  ifModifiedSince: undefined,
+  maxBytes: undefined,
+  deadlineMs: undefined,
+  accept: undefined,
+  redirects: 'follow',
+}
+export const SHAPE_FIELDS = Object.keys(USUAL) as readonly (keyof RequestShape)[]
+
+/** The shape in a candidate's fields; undefined: the usual request. */
+export function shapeOf(candidate: RequestShape): RequestShape | undefined {
+  let shape: Record<string, unknown> | undefined
+  for (const name of SHAPE_FIELDS) {
+    const value = candidate[name]
+    if (value === undefined || value === USUAL[name]) continue
+    shape ??= {}
+    shape[name] = value
+  }
+  return shape
+}
+
+/** The shape that the target of a redirect is asked for with: the validators are those of another URL. */
+export function shapeOfTarget(shape: RequestShape | undefined): RequestShape | undefined {
+  return shape === undefined ? undefined : shapeOf({ ...shape, ifNoneMatch: undefined, ifModifiedSince: undefined })
+}
+
+/** A shape that asks whether a page has changed. */
+export const isConditional = (shape: RequestShape | undefined): boolean =>
+  shape?.ifNoneMatch !== undefined || shape?.ifModifiedSince !== undefined
+
+/** Headers that a frontier cannot set, and why. */
+const RESERVED: readonly [names: RegExp, why: string][] = [
+  [
+    /^(user-agent|from|via|forwarded|x-forwarded.*|x-real-.*|x-client-.*|x-cluster-client-ip|x-originating-.*|x-remote-.*|true-client-ip|client-ip|cf-.*|fastly-.*|akamai-.*|sec-.*|signature|signature-.*|x-requested-with|x-robots-.*)$/,
+    'it says who asks, which the agent alone does',
+  ],
+  [
+    /^(authorization|proxy-.*|cookie|cookie2|set-cookie|referer|referrer|origin|dpop)$/,
+    'no credentials, cookies or referrers are sent',
+  ],
+  [
+    /^(host|x-host|x-original-.*|x-rewrite-.*|x-http-.*|x-method-.*|x-override-.*|alt-used|service-worker.*|access-control-.*)$/,
+    'it may change what is asked for, which the URL and `method` alone say',
+  ],
+  [
+    /^(connection|keep-alive|content-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|date|max-forwards|early-data|priority)$/,
+    'it belongs to the connection or to a body',
+  ],
+  [
+    /^(accept-encoding|accept-charset|accept-ranges|range|if-range|if-match|if-unmodified-since)$/,
+    'the fleet asks for whole pages in codings that it can read',
+  ],
+  [/^accept$/, 'use the field `accept`'],
+  [/^if-none-match$/, 'use the field `ifNoneMatch`'],
+  [/^if-modified-since$/, 'use the field `ifModifiedSince`'],
+]
+const NAME = /^[a-z][a-z0-9-]{0,63}$/
+/** Printable ASCII or Latin-1, no blank at either end. */
+export const HEADER_VALUE = /^[\x21-\x7e\xa1-\xff]([\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa1-\xff])?$/
+
+/** What is wrong with headers, in a sentence; undefined: nothing. */
+export function wrongHeaders(headers: unknown): string | undefined {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return 'an object is needed'
+  const entries = Object.entries(headers)
+  if (entries.length > MAX_HEADERS) return `at most ${MAX_HEADERS} headers`
+  const seen = new Set<string>()
+  for (const [given, value] of entries) {
+    const name = given.toLowerCase()
+    if (!NAME.test(name)) return 'the name of a header is 1 to 64 letters, digits and hyphens, beginning with a letter'
+    if (seen.has(name)) return `${name} stands there twice`
+    seen.add(name)
+    const why = RESERVED.find(([names]) => names.test(name))?.[1]
+    if (why !== undefined) return `${name} cannot be set: ${why}`
+    if (typeof value !== 'string' || value.length > MAX_HEADER_CHARS || !HEADER_VALUE.test(value))
+      return `${name}: 1 to ${MAX_HEADER_CHARS} printable characters of Latin-1 are needed, without blanks at the ends`
+  }
+  return undefined
+}
+
+/** Whether `accept` wants an answer of this Content-Type. Without one it is of no type that is wanted. */
+export function isAccepted(accept: readonly string[], contentType: string | null | undefined): boolean {
+  const type = /^[ \t]*([^\s;,/]+\/[^\s;,]+)/.exec(contentType ?? '')?.[1]?.toLowerCase()
+  if (type === undefined) return false
+  const any = `${type.slice(0, type.indexOf('/'))}/*`
+  return accept.some((wanted) => wanted === type || wanted === any)
+}

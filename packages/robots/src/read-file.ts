@@ -1,0 +1,341 @@
+/**
+ * Octets → lines → the entries of a file, in one pass (RFC 9309 §2.2, §2.5; line for line as google/robotstxt reads).
+ *
+ * A line written the usual way, with its field spelt right and the colon at once, takes a short path. A line that begins
+ * with no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
+ * Never throws, whatever the octets. Reading is synchronous, so its state belongs to the module and is used again.
+ */
+import { delaySeconds, isSitemapUrl, spellingAt } from './fields.ts'
+import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
+import { type Grammar, isBlank, isLineEnd, readLine } from './line.ts'
+import {
+  AGENT_WITH_EXTRA,
+  AGENT_WITHOUT_NAME,
+  CRAWL_DELAY_UNUSABLE,
+  DELAY_BEFORE_GROUP,
+  LINE_TOO_LONG,
+  MISSING_COLON,
+  MISSPELT_FIELD,
+  NO_FIELD,
+  OVER_LIMIT,
+  PATTERN_WITHOUT_SLASH,
+  RULE_BEFORE_GROUP,
+  SITEMAP_UNUSABLE,
+  TOO_MANY_RULES,
+  UNREACHABLE_GROUP,
+} from './notes.ts'
+import { COLON, FF, isTokenOctet, NUL, SLASH, STAR, textOf, VT } from './octets.ts'
+import {
+  AGENT,
+  ALLOW,
+  BITS,
+  DELAY,
+  FIRST,
+  NOTE,
+  NOTE_BITS,
+  OTHER,
+  type RobotsFile,
+  SITEMAP,
+  VALUE,
+} from './robots-file.ts'
+import { load, type RobotsSource } from './source.ts'
+
+// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+const CR = 13
+const HASH = 35
+const LF = 10
+const PERCENT = 37
+const SPACE = 32
+const TAB = 9
+
+/** Octets of a line that a note keeps: one more than is quoted, so that a quote knows that it was cut. */
+export const MAX_NOTED = 61
+
+// The source; it ends with a line end at `length`.
+let octets: Uint8Array
+let words: Int32Array
+let grammar: Grammar
+
+// The entries so far; the room for them is used again by every file.
+let texts = /* @__PURE__ */ new Uint8Array(0)
+let marks = /* @__PURE__ */ new Int32Array(512)
+let used: number
+let entries: number
+let encoded: boolean
+let disputed: boolean
+/** What was copied last may hold '%' or an octet outside ASCII. */
+let special: boolean
+
+/** The line at hand, 1-based. */
+let line: number
+/** A page of HTML, or no text at all: one warning says so, and none is about its lines. */
+let quiet: boolean
+/** The lines of sitemaps [runAt, runEnd) that will be the next entry; runEnd is -3 when there are none. */
+let runAt: number
+let runEnd: number
+let noted: number
+let rules: number
+let records: number
+/** The line where the last block begins, 0 above the first; while it is open, user-agent lines still join it. */
+let blockLine: number
+let open: boolean
+/** Which empty rules the block has: 1 a disallow, 2 an allow. The first of each is kept, for it may be reported. */
+let empties: number
+/** Does the block have a name that a crawler can have? */
+let reachable: boolean
+
+/** What the octets [at, end) are, if they are no robots.txt: the number of the warning. */
+export type ContentOf = (octets: Uint8Array, at: number, end: number) => number | undefined
+
+/**
+ * Reads a file.
+ * @param truncated  it was cut by its reader, so a last line without its end is dropped
+ * @param contentOf  given where warnings are wanted
+ */
+export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, contentOf?: ContentOf): RobotsFile {
+  const loaded = load(source, truncated)
+  const { length } = loaded
+  octets = loaded.octets
+  words = loaded.words
+  grammar = by
+  const room = octets.length + MAX_NOTED * MAX_WARNINGS
+  if (texts.length < room) texts = new Uint8Array(room)
+  used = entries = noted = rules = records = blockLine = empties = 0
+  runEnd = -3
+  encoded = disputed = open = false
+  reachable = true
+  line = 1
+
+  // A byte order mark, also a part of one, at the very start (google/robotstxt).
+  let at = 0
+  for (const mark of BYTE_ORDER_MARK)
+    if (at < length && octets[at] === mark) at++
+    else break
+  const content = contentOf?.(octets, at, length)
+  quiet = content !== undefined
+  if (content !== undefined) note(content)
+  readLines(at, length)
+  if (loaded.cut) note(OVER_LIMIT)
+  endBlock()
+  endRun()
+
+  return {
+    grammar,
+    source: disputed ? octets.slice(0, length) : undefined,
+    octets: texts.slice(0, used),
+    marks: marks.slice(0, 2 * entries + 1),
+    encoded,
+    noted,
+  }
+}
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
+function readLines(at: number, length: number): void {
+  const from = octets
+  for (; at < length; line++) {
+    const lineAt = at
+    let octet = from[at] as number
+    while (octet === SPACE || octet === TAB) octet = from[++at] as number
+    if (octet === HASH) at = lineEnd(at)
+    else if (octet !== LF && octet !== CR) at = recordAt(lineAt, at, octet)
+    if (at - lineAt > MAX_LINE_OCTETS) note(LINE_TOO_LONG)
+    // CR LF is one line end; LF CR is two, the second of an empty line.
+    at += from[at] === CR && from[at + 1] === LF ? 2 : 1
+  }
+  // What is counted is line ends, as editors do: after a final one there is one more, empty line.
+}
+
+/** The next line end at `at` or later. */
+function lineEnd(at: number): number {
+  at = nextBelow(at, CR + 1)
+  while (!isLineEnd(octets[at])) at = nextBelow(at + 1, CR + 1)
+  return at
+}
+
+/** The next octet below `limit`, at `at` or later; sought four octets at a time. There is the line end at the end. */
+function nextBelow(at: number, limit: number): number {
+  const one = octets
+  const four = words
+  for (; (at & 3) !== 0; at++) if ((one[at] as number) < limit) return at
+  // Is one of four octets below the limit, which is at most 128? Then the highest bit of one of them is set in this.
+  const limits = limit * 0x01010101
+  let word = at >> 2
+  for (let each = four[word] as number; ((each - limits) & ~each & -0x7f7f7f80) === 0; ) each = four[++word] as number
+  at = word << 2
+  while ((one[at] as number) >= limit) at++
+  return at
+}
+
+/** A line whose first octet that is no blank stands at `at`. Returns the index of its end. */
+function recordAt(lineAt: number, at: number, first: number): number {
+  const from = octets
+  const spelling = spellingAt(from, at)
+  if (spelling === undefined) {
+    // Under one grammar these are blanks, or the end of the line.
+    if (first === NUL || first === VT || first === FF) return anyLine(lineAt)
+    const end = lineEnd(at)
+    // Beyond the limit all that counts of a line is blank.
+    if (!quiet && at - lineAt < MAX_LINE_OCTETS) note(NO_FIELD, at, Math.min(end, lineAt + MAX_LINE_OCTETS))
+    return end
+  }
+  at += spelling.octets.length
+  if (from[at] !== COLON || !spelling.right || spelling.field > SITEMAP) return anyLine(lineAt)
+  let octet = from[++at] as number
+  while (octet === SPACE || octet === TAB) octet = from[++at] as number
+  const valueAt = at
+  if (spelling.field === SITEMAP) {
+    // In the usual form nothing of it is below '$' but the line end.
+    const end = nextBelow(at, 36)
+    if (!isLineEnd(from[end]) || end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(from, at, end)) return anyLine(lineAt)
+    if (lineAt > runEnd + 2) {
+      endRun()
+      runAt = lineAt
+    }
+    runEnd = end
+    return end
+  }
+  let encodes = false
+  const to = texts
+  let stop = used
+  for (;;) {
+    if (octet > PERCENT && octet < 0x80) to[stop++] = octet
+    else if (octet === LF || octet === CR || octet === HASH) break
+    else if (octet < SPACE && octet !== TAB) return anyLine(lineAt)
+    else {
+      if (octet >= PERCENT) encodes = true
+      to[stop++] = octet
+    }
+    octet = from[++at] as number
+  }
+  const end = octet === HASH ? lineEnd(at) : at
+  if (end - lineAt > MAX_LINE_OCTETS) return anyLine(lineAt)
+  while (at > valueAt && isBlank(from[at - 1])) at--
+  special = encodes
+  take(spelling.field, valueAt, at)
+  return end
+}
+
+/** Any line, read by the definition. Returns the index of its end. */
+function anyLine(lineAt: number): number {
+  const end = lineEnd(lineAt)
+  const parts = readLine(octets, lineAt, Math.min(end, lineAt + MAX_LINE_OCTETS), grammar)
+  const { field, nameAt, nameEnd, valueAt, valueEnd } = parts
+  if (parts.disputed) disputed = true
+  if (field < 0) {
+    if (!quiet && valueEnd > nameAt) note(NO_FIELD, nameAt, valueEnd)
+    return end
+  }
+  if (parts.missingColon) note(MISSING_COLON, nameAt, nameEnd)
+  if (!parts.right) note(MISSPELT_FIELD, nameAt, nameEnd)
+  if (field === OTHER) {
+    if (records++ >= MAX_RECORDS) return end
+    add(OTHER, copied(nameAt, nameEnd))
+  }
+  copied(valueAt, valueEnd)
+  take(field, valueAt, valueEnd)
+  return end
+}
+
+/** A record with the value [start, end), which was copied already. */
+function take(field: number, start: number, end: number): void {
+  const length = end - start
+  if (field <= ALLOW) rule(field, start, end)
+  else if (field === AGENT) agent(start, end)
+  else if (field === OTHER) add(VALUE, length)
+  else if (field === SITEMAP)
+    if (isSitemapUrl(octets, start, end)) {
+      endRun()
+      add(SITEMAP, copied(start, end))
+    } else note(SITEMAP_UNUSABLE, start, end)
+  else if (blockLine === 0) note(DELAY_BEFORE_GROUP)
+  else if (delaySeconds(textOf(octets, start, end)) < Infinity) add(DELAY, length)
+  else note(CRAWL_DELAY_UNUSABLE, start, end)
+}
+
+/** Only rules end a run of user-agent lines. */
+function rule(allows: number, start: number, end: number): void {
+  if (blockLine === 0) {
+    note(RULE_BEFORE_GROUP)
+    return
+  }
+  open = false
+  if (start === end) {
+    // An empty pattern matches nothing; it is kept to be reported when nothing else decides.
+    if ((empties & (1 + allows)) !== 0) return
+    empties |= 1 + allows
+  }
+  if (rules >= MAX_RULES) {
+    if (rules++ === MAX_RULES) note(TOO_MANY_RULES)
+    return
+  }
+  rules++
+  if (special) encoded = true
+  add(allows, end - start)
+  if (start < end && octets[start] !== SLASH && octets[start] !== STAR) note(PATTERN_WITHOUT_SLASH, start, end)
+}
+
+function agent(start: number, end: number): void {
+  let letters = start
+  while (letters < end && isTokenOctet(octets[letters] as number)) letters++
+  const after = octets[start + 1] as number
+  // What C's isspace calls a blank; a star with one behind it still means everybody.
+  const everybody =
+    octets[start] === STAR && end > start && (end === start + 1 || after === SPACE || (after >= TAB && after <= CR))
+  const named = letters > start || everybody
+  const first = !open
+  open = true
+  add(first ? AGENT | FIRST : AGENT, end - start)
+  if (!named) note(AGENT_WITHOUT_NAME, start, end)
+  else if (end > Math.max(letters, start + 1)) note(AGENT_WITH_EXTRA, start, end)
+  if (first) {
+    endBlock()
+    blockLine = line
+    reachable = false
+    empties = 0
+  }
+  if (named) reachable = true
+}
+
+/** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
+function endBlock(): void {
+  if (!reachable) note(UNREACHABLE_GROUP, 0, 0, blockLine)
+}
+
+/** Notes a warning about the octets [start, end) of the source, or about none. */
+function note(number: number, start = 0, end = 0, about = line): void {
+  if (noted++ < MAX_WARNINGS) add(NOTE, copied(start, Math.min(end, start + MAX_NOTED)), (about << NOTE_BITS) | number)
+}
+
+/** Lines of sitemaps that follow each other are one entry, as they stand: there may be thousands of them. */
+function endRun(): void {
+  if (runEnd > 0) add(SITEMAP, copied(runAt, runEnd))
+  runEnd = -3
+}
+
+/** Up to here a loop copies faster than a native call with the view that it needs. */
+const FEW = 96
+
+/** Copies octets of the source to where the text of the next entry stands; says how many. */
+function copied(start: number, end: number): number {
+  special = end - start > FEW
+  if (special) texts.set(octets.subarray(start, end), used)
+  else
+    for (let at = start; at < end; at++) {
+      const octet = octets[at] as number
+      if (octet === PERCENT || octet > 0x7f) special = true
+      texts[used + at - start] = octet
+    }
+  return end - start
+}
+
+/** One more entry. Its text, of so many octets, was copied already. */
+function add(kind: number, length: number, above = line): void {
+  if (2 * entries + 3 > marks.length) {
+    const more = new Int32Array(marks.length * 4)
+    more.set(marks)
+    marks = more
+  }
+  marks[2 * entries + 1] = (above << BITS) | kind
+  marks[2 * ++entries] = used += length
+}

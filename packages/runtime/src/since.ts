@@ -1,0 +1,10 @@
+/**
+ * How long ago something was, for whoever may have been kept from running since. Two clocks are read, because a suspended
+ * machine stops the monotonic one; the longer of both durations counts.
+ */
+export type Since = { monotonic: number; wall: number }
+
+export const sinceNow = (): Since => ({ monotonic: performance.now(), wall: Date.now() })
+
+/** ms */
+export const passed = ({ monotonic, wall }: Since): number => Math.max(performance.now() - monotonic, Date.now() - wall)

@@ -1,0 +1,45 @@
+/** One candidate: where it is, and cancelling it. */
+import type { Agents } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import type { CrawlUrl, Outcome } from '@decorum/protocol'
+import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'
+import { unknownAgent } from './act.ts'
+import { Refusal } from './route.ts'
+
+export type Asked = { id: string; url?: CrawlUrl | undefined; agent?: string | undefined; crawl: string }
+
+function whichOf(agents: Agents, { id, url, agent, crawl }: Asked) {
+  const only = agent === undefined ? undefined : agents.find(agent)
+  if (agent !== undefined && only === undefined) return unknownAgent(agents)
+  const keys = only === undefined ? agents.list.map(({ key }) => key) : [only.key]
+  return { id, agents: keys, crawl, ...(url === undefined ? {} : { at: url }) }
+}
+
+export async function tellCandidate(ledger: Ledger, agents: Agents, asked: Asked): Promise<CandidateStatus | Refusal> {
+  const which = whichOf(agents, asked)
+  if (which instanceof Refusal) return which
+  const { found, notKnown } = await candidateStatus(ledger, which)
+  return found[0] ?? notFound(asked.id, notKnown)
+}
+
+export async function cancel(ledger: Ledger, agents: Agents, asked: Asked): Promise<{ outcome: Outcome } | Refusal> {
+  const which = whichOf(agents, asked)
+  if (which instanceof Refusal) return which
+  const answer = await cancelCandidate(ledger, which)
+  switch (answer.kind) {
+    case 'cancelled':
+      return { outcome: answer.outcome }
+    case 'in-flight':
+      return new Refusal(409, 'in-flight', 'its request may have been sent already: its outcome will come')
+    case 'absent': {
+      const { status, notKnown } = answer
+      if (status === undefined) return notFound(asked.id, notKnown)
+      return new Refusal(409, status.state, `it was not cancelled: ${status.sentence}`)
+    }
+    default:
+      return answer satisfies never
+  }
+}
+
+const notFound = (id: string, notKnown: string): Refusal =>
+  new Refusal(404, 'no-such-candidate', `no candidate '${id}' was found; ${notKnown}`)

@@ -1,0 +1,94 @@
+/** GET /v1/outcomes in its two forms, POST /v1/outcomes/ack, and who reads: GET and DELETE /v1/readers. */
+import { type Frontier, openFrontier } from '@decorum/client'
+import type { FastifyInstance } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import { routes } from './contract.ts'
+import { OutcomeReaders } from './outcome-readers.ts'
+import { pollOutcomes } from './outcomes-poll.ts'
+import { streamOutcomes } from './outcomes-stream.ts'
+import type { ApiParts } from './parts.ts'
+import { Refusal, unavailable } from './route.ts'
+
+/** Outcomes in one answer, and those of a stream that are not acknowledged, where the request does not say how many. */
+const POLLED = 100
+const STREAMED = 1_000
+
+export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
+  const { config, redisAnswers } = parts
+  const readers = new OutcomeReaders()
+  const shared = sharedFrontier(parts.frontier ?? (() => openFrontier({ redis: config.redisUrl })))
+  scope.addHook('preClose', async () => {
+    await readers.close()
+    await shared.close()
+  })
+  const api = scope.withTypeProvider<ZodTypeProvider>()
+  /**
+   * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response can take more, and with
+   * `ack=sent` an outcome is acknowledged only when the operating system has taken its bytes.
+   */
+  api.route({
+    ...routes.readOutcomes,
+    async handler(request, reply) {
+      const { follow, max, waitMs, ack, ...who } = request.query
+      const isStream = wantsStream(request.headers.accept, request.query)
+      if (!isStream && ack === 'sent')
+        return new Refusal(400, 'bad-request', 'ack: one answer is acknowledged by POST /v1/outcomes/ack alone')
+      const place = await readers.enter({ ...who, client: request.ip })
+      if (place instanceof Refusal) return place
+      try {
+        reply.raw.once('close', place.abandon)
+        if (!(await redisAnswers())) return away
+        const frontier = await shared.get()
+        if (!isStream) {
+          const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
+          return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
+        }
+        if (place.gone.aborted) return new Refusal(503, place.why(), 'this stream was ended before it began')
+        reply.hijack()
+        reply.raw.writeHead(200, {
+          ...(reply.getHeaders() as Record<string, string>),
+          'content-type': 'text/event-stream; charset=utf-8',
+          'x-accel-buffering': 'no', // nginx would gather events
+        })
+        const wish = { ...who, follow, ack, max: max ?? STREAMED }
+        await streamOutcomes(frontier, wish, reply.raw, place, config.heartbeatMs)
+        return await reply
+      } finally {
+        place.leave()
+      }
+    },
+  })
+  api.route({
+    ...routes.acknowledgeOutcomes,
+    async handler({ body: { consumer, ...body } }) {
+      const frontier = await shared.get()
+      const { count } = await frontier.acknowledge({ ...body, ...(consumer === undefined ? {} : { consumer }) })
+      return { acknowledged: count }
+    },
+  })
+}
+
+const away = new Refusal(503, 'redis-away', unavailable('no answer').message)
+
+/** A stream, unless one answer is asked for: by its media type, or by what only one answer has. */
+function wantsStream(accept = '', { waitMs }: { waitMs?: number | undefined }): boolean {
+  if (accept.includes('text/event-stream')) return true
+  return !accept.includes('application/json') && waitMs === undefined
+}
+
+/** One for all requests, opened by the first: its connection comes back by itself. */
+function sharedFrontier(open: () => Promise<Frontier>): { get(): Promise<Frontier>; close(): Promise<void> } {
+  let opened: Promise<Frontier> | undefined
+  return {
+    get() {
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined
+        throw error
+      })
+      return opened
+    },
+    async close() {
+      await (await opened?.catch(() => undefined))?.close()
+    },
+  }
+}

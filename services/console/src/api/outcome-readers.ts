@@ -1,0 +1,81 @@
+/**
+ * Who reads outcomes over HTTP at this moment: streams and waiting requests. Each has a blocking connection to Redis, so there are
+ * bounds; and under one name there is one at a time, because two would each be handed what the other holds.
+ */
+import { Refusal } from './route.ts'
+
+/** Why a stream ended: the data of its event `end`. */
+export type End = 'done' | 'stopping' | 'taken-over'
+export type Place = {
+  /** aborted when the reader is to end */
+  gone: AbortSignal
+  /** why it ended */
+  why: () => End
+  /** whoever asked has gone away */
+  abandon(): void
+  /** nothing is read for it any more: its name is free */
+  leave(): void
+}
+export type Who = { crawl: string; group: string; consumer: string /** the address that reads */; client: string }
+
+/** So many in all, and of one address or group a share. */
+const MAX_READERS = 64
+const MAX_READERS_EACH = 16
+/** Readers last: asking again at once would help nobody. */
+const ASK_AGAIN_S = 10
+
+type Reader = Who & { stop(why: End): Promise<void> }
+
+export class OutcomeReaders {
+  readonly #readers = new Map<string, Reader>()
+  #closing = false
+
+  /** A place for this reader. One that reads under its name ends before. */
+  async enter(who: Who): Promise<Place | Refusal> {
+    const name = JSON.stringify([who.crawl, who.group, who.consumer])
+    for (let held = this.#readers.get(name); held !== undefined; held = this.#readers.get(name))
+      await held.stop('taken-over')
+    if (this.#closing) return new Refusal(503, 'stopping', 'the console is being stopped')
+    const crowded = this.#noRoomFor(who)
+    if (crowded !== undefined) return crowded
+    const gone = new AbortController()
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    let why: End = 'done'
+    const reader: Reader = {
+      ...who,
+      async stop(reason) {
+        why = reason
+        gone.abort()
+        await ended
+      },
+    }
+    this.#readers.set(name, reader)
+    return {
+      gone: gone.signal,
+      why: () => why,
+      abandon: () => gone.abort(),
+      leave: () => {
+        gone.abort()
+        this.#readers.delete(name)
+        end()
+      },
+    }
+  }
+
+  #noRoomFor({ crawl, group, client }: Who): Refusal | undefined {
+    const full = (status: number, whose: string, most: number) =>
+      new Refusal(status, 'too-many-readers', `${most} streams${whose} are being read`, ASK_AGAIN_S)
+    const held = [...this.#readers.values()]
+    if (held.filter((reader) => reader.client === client).length >= MAX_READERS_EACH)
+      return full(429, ' of this address', MAX_READERS_EACH)
+    if (held.filter((reader) => reader.group === group && reader.crawl === crawl).length >= MAX_READERS_EACH)
+      return full(429, ' of this group', MAX_READERS_EACH)
+    return held.length >= MAX_READERS ? full(503, '', MAX_READERS) : undefined
+  }
+
+  /** Ends all of them, and lets in nobody any more. */
+  async close(): Promise<void> {
+    this.#closing = true
+    await Promise.all([...this.#readers.values()].map((reader) => reader.stop('stopping')))
+  }
+}

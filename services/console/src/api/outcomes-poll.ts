@@ -1,0 +1,38 @@
+/**
+ * Outcomes as one answer, after a wait when there is none yet. Nothing is remembered between requests: a consumer is handed first what
+ * it has not acknowledged, as by Redis itself, whichever console it asks.
+ */
+import type { Delivery, Frontier } from '@decorum/client'
+
+export type PollWish = {
+  crawl: string
+  group: string
+  consumer: string
+  from: 'start' | 'now'
+  max: number
+  waitMs: number
+}
+
+/** @throws FrontierUnavailableError when Redis does not answer */
+export async function pollOutcomes(
+  frontier: Frontier,
+  { waitMs, ...wish }: PollWish,
+  gone: AbortSignal,
+): Promise<Pick<Delivery, 'id' | 'outcome'>[]> {
+  const found = await whatThereIs(frontier, wish, gone)
+  if (found.length > 0 || waitMs === 0 || gone.aborted) return found
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
+  for await (const _first of frontier.outcomes({ ...wish, max: 1, wait: true, signal })) break
+  // The first one is this consumer's now, so it comes again, with what came in beside it
+  return gone.aborted ? [] : whatThereIs(frontier, wish, gone)
+}
+
+async function whatThereIs(
+  frontier: Frontier,
+  wish: Omit<PollWish, 'waitMs'>,
+  signal: AbortSignal,
+): Promise<Pick<Delivery, 'id' | 'outcome'>[]> {
+  const found: Pick<Delivery, 'id' | 'outcome'>[] = []
+  for await (const { id, outcome } of frontier.outcomes({ ...wish, wait: false, signal })) found.push({ id, outcome })
+  return found
+}

@@ -1,0 +1,39 @@
+/** Who reads a crawl's outcomes, as the API tells it; and the act of forgetting one. */
+import { isRead, type Ledger, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
+import type { ReaderAnswer } from './answers.ts'
+import { Refusal } from './route.ts'
+
+export async function listReaders(ledger: Ledger, crawl: string, outcomesLimit: number): Promise<ReaderAnswer[]> {
+  const [readers, unread] = await Promise.all([ledger.readers(crawl), ledger.unread(crawl)])
+  const inTheWay = readerInTheWay(readers, unread, outcomesLimit)
+  return readers.map((reader) => told(reader, reader === inTheWay))
+}
+
+const told = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
+  ...reader,
+  isRead: isRead(reader),
+  pausesCrawl: isInTheWay,
+})
+
+/** @param force  also one that is being read */
+export async function forget(
+  ledger: Ledger,
+  { crawl, group, by, reason, force }: { crawl: string; group: string; by: string; reason: string; force: boolean },
+): Promise<{ crawl: string; group: string; unread: number } | Refusal> {
+  const silentForMs = force ? 0 : READER_DEAD_AFTER_MS
+  const answer = await ledger.forgetReader({ crawl, group, by, reason, silentForMs })
+  switch (answer.kind) {
+    case 'forgotten':
+      return { crawl, group, unread: answer.unread }
+    case 'absent':
+      return new Refusal(404, 'no-such-reader', `no group '${group}' reads the crawl '${crawl}'`)
+    case 'still-read':
+      return new Refusal(
+        409,
+        'still-read',
+        `somebody has read as '${group}' within the last minute: stop that reader first, or say force=true`,
+      )
+    default:
+      return answer satisfies never
+  }
+}

@@ -1,0 +1,33 @@
+/** Emergency stops as the API and the page ask for them. */
+import { EVERYTHING, type Ledger, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
+import type { StopRequest } from './questions.ts'
+import { Refusal } from './route.ts'
+
+export type ToldStops = { version: number; stops: Stop[]; unreached?: number }
+
+export async function listStops(ledger: Ledger, ended: boolean): Promise<ToldStops> {
+  return shown(await ledger.stops.latest(), ledger, ended)
+}
+
+const shown = (record: StopRecord, ledger: Ledger, ended: boolean): ToldStops => ({
+  version: record.version,
+  stops: ended ? record.stops : stopsInForce(record, ledger.wall()),
+})
+
+/** @param by  who it is when the request does not say */
+export async function changeStops(ledger: Ledger, asked: StopRequest, by: string): Promise<ToldStops | Refusal> {
+  const who = { names: asked.names ?? [EVERYTHING], by: asked.by ?? by, reason: asked.reason }
+  const change = asked.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(asked, ledger) })
+  try {
+    const { record, unreached } = await change
+    return { ...shown(record, ledger, false), ...(unreached === 0 ? {} : { unreached }) }
+  } catch (error) {
+    if (error instanceof StopError) return new Refusal(409, 'not-done', error.message)
+    throw error
+  }
+}
+
+function endOf(asked: Extract<StopRequest, { action: 'stop' }>, ledger: Ledger): { until?: number } {
+  const until = asked.forMs === undefined ? asked.until : ledger.wall() + asked.forMs
+  return until === undefined ? {} : { until }
+}

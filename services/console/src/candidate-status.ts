@@ -1,0 +1,195 @@
+/**
+ * Where one candidate is: waiting for a gateway, in its lane and behind how many others, at a fetcher, or ended. Every look is
+ * bounded; what was not looked at is said.
+ */
+import type { Ledger, OriginView, PartitionView, PendingUrl } from '@decorum/ledger'
+import { LOOKED_AT, OUTCOMES_LOOKED_AT } from '@decorum/ledger'
+import { type CrawlUrl, type Outcome, outcomeOf } from '@decorum/protocol'
+import { type Why, whyItWaits } from './why.ts'
+import { count, some } from './words.ts'
+
+export const CANDIDATE_STATES = ['not-taken-in', 'pending', 'reserved', 'in-flight', 'stored', 'ended'] as const
+export type CandidateStatus = {
+  state: (typeof CANDIDATE_STATES)[number]
+  sentence: string
+  id?: string
+  url?: string
+  agent?: string
+  priority?: 'high' | 'normal'
+  expiresAt?: number
+  /** URLs of its lane that come before it */
+  before?: number
+  /** requests that were made for it */
+  attempts?: number
+  /** what its lane waits for */
+  why?: Why
+  outcome?: Outcome
+}
+export type WhichCandidate = {
+  id?: string
+  at?: CrawlUrl
+  /** in the lanes of these */
+  agents: readonly string[]
+  crawl: string
+}
+export type Looked = {
+  found: CandidateStatus[]
+  /** what was not looked at, in words */
+  notKnown: string
+}
+
+/** Lanes whose heads are looked at when only the id is given. */
+const LANES_LOOKED_AT = 100
+
+export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Promise<Looked> {
+  const lanes = await lookInLanes(ledger, which)
+  if (lanes.found.length > 0) return lanes
+  const { id, at, crawl } = which
+  const partitions = at === undefined ? [...ledger.tags.keys()] : [ledger.partitionOf(at.origin)]
+  const wanted = { ...(id === undefined ? {} : { id }), ...(at === undefined ? {} : { url: at.origin + at.path }) }
+  const storedIn = id === undefined ? [] : await ledger.storedIn(id)
+  if (id !== undefined && storedIn.length > 0)
+    return { found: [storedSomewhere(id, which, lanes.notKnown)], notKnown: '' }
+  const ended = await Promise.all(partitions.map((partition) => ledger.findOutcome(partition, crawl, wanted)))
+  const outcome = ended.find((one) => one !== undefined)
+  if (outcome !== undefined) return { found: [endedStatus(outcome)], notKnown: '' }
+  // By its id alone: a URL is written there as the frontier wrote it
+  const jobs =
+    id === undefined ? [] : await Promise.all(partitions.map((partition) => ledger.findInJobs(partition, { id })))
+  if (id !== undefined && jobs.some(({ found }) => found))
+    return {
+      found: [{ state: 'not-taken-in', id, sentence: 'in a job that no gateway has taken in yet' }],
+      notKnown: '',
+    }
+  const notKnown = [
+    lanes.notKnown,
+    jobs.some(({ complete }) => !complete) || id === undefined
+      ? 'jobs behind the first of those that wait for a gateway'
+      : '',
+    `outcomes before the latest ${OUTCOMES_LOOKED_AT}`,
+  ].filter((part) => part !== '')
+  return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
+}
+
+async function lookInLanes(ledger: Ledger, which: WhichCandidate): Promise<Looked> {
+  const { id, at } = which
+  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : lookAtHeads(ledger, id)
+  const partition = ledger.partitionOf(at.origin)
+  const wanted = { path: at.path, ...(id === undefined ? {} : { id }) }
+  const looks = await Promise.all(which.agents.map((agent) => ledger.findPending({ agent, origin: at.origin }, wanted)))
+  const found = looks.flatMap((look) => look.found)
+  const notKnown = looks.every(({ complete }) => complete)
+    ? ''
+    : `URLs behind the first ${count(LOOKED_AT)} of its lane`
+  if (found.length === 0) return { found: [], notKnown }
+  const [view, part] = await Promise.all([
+    ledger.viewOrigin(at.origin, [...which.agents]),
+    ledger.viewPartition(partition),
+  ])
+  return { found: found.map((one) => pendingStatus(one, view, part)), notKnown }
+}
+
+/** The lane of an id is not known: those in which something happens now or next. */
+async function lookAtHeads(ledger: Ledger, id: string): Promise<Looked> {
+  const notKnown = 'lanes that are not due next, because its URL was not given'
+  for (const partition of ledger.tags.keys()) {
+    const lists = await Promise.all(
+      (['in-flight', 'soonest'] as const).map((order) =>
+        ledger.viewLanes(partition, { order, limit: LANES_LOOKED_AT }),
+      ),
+    )
+    const at = lists.flat().find(({ lane }) => lane.head?.id === id)
+    if (at?.lane.head === undefined) continue
+    const { lane, origin } = at
+    const part = await ledger.viewPartition(partition)
+    const list = at.lane.head.priority === 'high' ? 'h' : 'q'
+    const head: PendingUrl = { agent: lane.agent, origin: lane.origin, list, entry: '', place: 0, parked: at.lane.head }
+    return { found: [pendingStatus(head, origin, part)], notKnown: '' }
+  }
+  return { found: [], notKnown }
+}
+
+function pendingStatus(
+  { agent, origin, parked, place }: PendingUrl,
+  view: OriginView,
+  part: PartitionView,
+): CandidateStatus {
+  const lane = view.lanes.find((one) => one.agent === agent)
+  const isHead = lane?.head?.id === parked.id
+  const { id, path, priority, expiresAt } = parked
+  const about = { id, url: origin + path, agent, priority, expiresAt }
+  if (lane === undefined) return { ...about, state: 'pending', sentence: 'in its lane' }
+  const attempts = isHead ? lane.tries : 0
+  if (isHead && lane.state === 'in-flight')
+    return { ...about, state: 'in-flight', before: 0, attempts, sentence: 'at a fetcher: its request is being made' }
+  if (isHead && lane.state === 'reserved')
+    return { ...about, state: 'reserved', before: 0, attempts, sentence: 'its order is on its way to a fetcher' }
+  const why = whyItWaits(lane, view, { ...part, now: view.now })
+  const before = isHead ? 0 : Math.max(1, place)
+  const where = before === 0 ? 'next in its lane' : `in its lane behind ${some(before, 'URL')}`
+  return { ...about, state: 'pending', before, attempts, why, sentence: `${where}; the lane: ${why.sentence}` }
+}
+
+function storedSomewhere(id: string, { at }: WhichCandidate, notLooked: string): CandidateStatus {
+  const url = at === undefined ? {} : { url: at.origin + at.path }
+  const where =
+    at === undefined
+      ? 'in which lane is not known: give its URL'
+      : notLooked === ''
+        ? 'but not in the lane of this URL'
+        : `in its lane behind at least ${count(LOOKED_AT)} others`
+  return { state: 'stored', id, ...url, sentence: `it is stored, ${where}` }
+}
+
+function endedStatus(outcome: Outcome): CandidateStatus {
+  const { id, url, agent, attempts, kind } = outcome
+  const reason = 'reason' in outcome ? ` (${outcome.reason})` : 'status' in outcome ? ` (${outcome.status})` : ''
+  return { state: 'ended', id, url, agent, attempts, outcome, sentence: `it has ended: ${kind}${reason}` }
+}
+
+export type CancelAnswer =
+  | { kind: 'cancelled'; outcome: Outcome }
+  | { kind: 'in-flight' }
+  | { kind: 'absent'; status: CandidateStatus | undefined; notKnown: string }
+
+/** URLs of one lane that are looked through to cancel one: more than LANE_LIMIT usually allows. */
+const WHOLE_LANE = 1_000_000
+/** A lane from which URLs leave meanwhile is looked through again. */
+const LOOKS = 3
+
+/** Ends one pending candidate as `refused: cancelled`. @param which  with its URL, unless it is the next one of its lane */
+export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { id: string }): Promise<CancelAnswer> {
+  for (let look = 0; look < LOOKS; look++) {
+    const one = await findOne(ledger, which)
+    if (one === undefined) continue
+    const { id, path, meta } = one.parked
+    const about = { id, url: one.origin + path, agent: one.agent, at: Date.now(), attempts: 0, meta }
+    const outcome = outcomeOf(about, { kind: 'refused', reason: 'cancelled' })
+    const answer = await ledger.cancel(one, outcome)
+    if (answer === 'cancelled') return { kind: answer, outcome }
+    if (answer === 'in-flight') return { kind: answer }
+  }
+  const { found, notKnown } = await candidateStatus(ledger, which)
+  return { kind: 'absent', status: found[0], notKnown }
+}
+
+async function findOne(
+  ledger: Ledger,
+  { id, at, agents }: WhichCandidate & { id: string },
+): Promise<PendingUrl | undefined> {
+  const lanes = at === undefined ? await lanesOf(ledger, id) : agents.map((agent) => ({ agent, origin: at.origin }))
+  for (const lane of lanes) {
+    const wanted = { id, ...(at === undefined ? {} : { path: at.path }) }
+    const { found } = await ledger.findPending(lane, wanted, WHOLE_LANE)
+    if (found[0] !== undefined) return found[0]
+  }
+  return undefined
+}
+
+/** The lane of an id whose URL is not known, if it is next there. */
+async function lanesOf(ledger: Ledger, id: string): Promise<{ agent: string; origin: string }[]> {
+  const { found } = await lookAtHeads(ledger, id)
+  return found.flatMap(({ agent, url }) =>
+    agent === undefined || url === undefined ? [] : [{ agent, origin: new URL(url).origin }],
+  )
+}

@@ -1,0 +1,163 @@
+/**
+ * Files of WARC records on their way to a store. A file lies in the folder until the store has it as a whole; then it is removed.
+ * Its name is given once and is that of its object, so an upload that is repeated after a kill writes the same object again:
+ * nothing is lost and nothing is there twice.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Bucket, type ObjectStore, thisHost } from '@decorum/content/server'
+import { HOUR, SECOND } from '@decorum/protocol'
+import { completeBytes } from './complete-bytes.ts'
+
+export type SpoolOptions = {
+  folder: string
+  store: ObjectStore
+  bucket: Bucket
+  /** of the folder; beyond it `room` waits */
+  maxBytes: number
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
+  /** between two looks at the folder, ms */
+  lookEveryMs?: number
+}
+
+export type Spool = {
+  /** undefined: there is room. Otherwise it resolves when there is room again, or when the spool is closed */
+  room(): Promise<void> | undefined
+  /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
+  close(withinMs: number): Promise<void>
+}
+
+const LOOK_EVERY_MS = SECOND
+const FIRST_RETRY_MS = SECOND
+const LAST_RETRY_MS = 60 * SECOND
+/** An upload that takes longer is begun again: 64 MB at 128 KB/s take so long. */
+const UPLOAD_WITHIN_MS = 500 * SECOND
+/** As in retention.ts: a writer starts a new file long before. */
+const ABANDONED_MS = 2 * HOUR
+const NAME = /^decorum-\d{17}-\d{5}-([a-z0-9.-]+)-(\d+)\.(warc\.gz|cdxj)(\.open)?$/
+
+/** To be called before this process writes into the folder: what lies there already is of earlier ones, whatever their process id. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { folder, store, bucket, maxBytes, log, lookEveryMs = LOOK_EVERY_MS } = options
+  const closing = new AbortController()
+  const former = new Set(await readdir(folder))
+  let bytes = 0
+  let waiting: { promise: Promise<void>; resolve: () => void } | undefined
+  let retryMs = FIRST_RETRY_MS
+  let timer: NodeJS.Timeout | undefined
+
+  /** What is complete and was written by this process or by one that is gone; others upload their own. */
+  const look = async (): Promise<string[]> => {
+    const complete: string[] = []
+    let sum = 0
+    for (const name of (await readdir(folder)).sort()) {
+      const [, host, pid, , open] = NAME.exec(name) ?? []
+      if (host === undefined) continue
+      const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({ size: 0, mtimeMs: Date.now() }))
+      sum += size
+      const isOwn = Number(pid) === process.pid && !former.has(name)
+      const isGone = host === thisHost() && (Number(pid) === process.pid || !isRunning(Number(pid)))
+      const isAbandoned = !isOwn && (isGone || mtimeMs + ABANDONED_MS < Date.now())
+      if (open === undefined && (isOwn || isAbandoned)) complete.push(name)
+      else if (open !== undefined && isAbandoned) complete.push(await adopt(folder, name))
+    }
+    bytes = sum
+    if (bytes <= maxBytes) {
+      waiting?.resolve()
+      waiting = undefined
+    }
+    return complete
+  }
+
+  const upload = async (name: string, signal: AbortSignal): Promise<void> => {
+    const path = join(folder, name)
+    const place = { bucket: bucket.bucket, key: bucket.prefix + name }
+    const { size } = await stat(path)
+    const within = AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_WITHIN_MS)])
+    if ((await store.size(place, within)) !== size) {
+      const hash = createHash('sha256')
+      await pipeline(createReadStream(path), hash)
+      const body = (): ReadableStream => Readable.toWeb(createReadStream(path)) as ReadableStream
+      await store.put(place, body, size, hash.digest('hex'), within)
+      const stored = await store.size(place, within)
+      if (stored !== size) throw new Error(`${stored ?? 'no'} bytes of ${size} are in the store`)
+    }
+    await rm(path, { force: true })
+  }
+
+  const round = async (signal: AbortSignal): Promise<void> => {
+    let problem: Error | undefined
+    for (const name of await look()) {
+      if (signal.aborted) return
+      try {
+        await upload(name, signal)
+        retryMs = FIRST_RETRY_MS
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue // another process was first
+        problem = error as Error
+        break // the store is away, or full: the others would fare no better
+      }
+    }
+    if (problem !== undefined && !signal.aborted) throw problem
+    await look()
+  }
+
+  let running: Promise<void> | undefined
+  const next = (afterMs: number): void => {
+    if (closing.signal.aborted) return
+    timer = setTimeout(() => {
+      running = round(closing.signal).then(
+        () => next(lookEveryMs),
+        (error: unknown) => {
+          log.warn({ err: error, folder, bytes, retryMs }, 'the store does not take a file of pages; it is tried again')
+          next(retryMs)
+          retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
+        },
+      )
+    }, afterMs)
+  }
+  next(0)
+
+  return {
+    room() {
+      if (bytes <= maxBytes || closing.signal.aborted) return undefined
+      if (waiting === undefined) {
+        log.warn(
+          { folder, bytes, maxBytes },
+          'no more pages are fetched until the store has taken some: S3_SPOOL_MAX_BYTES',
+        )
+        waiting = Promise.withResolvers<void>()
+      }
+      return waiting.promise
+    },
+    async close(withinMs) {
+      clearTimeout(timer)
+      closing.abort()
+      waiting?.resolve()
+      await running
+      if (withinMs > 0) await round(AbortSignal.timeout(withinMs)).catch(() => undefined)
+    },
+  }
+}
+
+/** A killed writer's file becomes a finished one: what stands behind its last complete record is cut off. */
+async function adopt(folder: string, name: string): Promise<string> {
+  const path = join(folder, name)
+  await truncate(path, await completeBytes(path))
+  const finished = name.slice(0, -'.open'.length)
+  await rename(path, join(folder, finished)).catch(() => undefined) // another process was first
+  return finished
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}

@@ -1,0 +1,200 @@
+/** One try at a permit: judged by the rules in force, its robots.txt asked for first where nobody knows it, then granted or not. */
+import type { Agent } from '@decorum/config'
+import type { GrantGate, LaneRef, Ledger, Resolution } from '@decorum/ledger'
+import type { PaceGroups } from '@decorum/politeness'
+import { hostOf } from '@decorum/protocol'
+import type { Judgement } from '@decorum/robots'
+import { type Since, sinceNow } from '@decorum/runtime'
+import type { Wish } from './admission.ts'
+import type { Judged, Origins } from './origins.ts'
+import type { Clock, Permit } from './permit-id.ts'
+import { Problem } from './problem.ts'
+import type { RobotsOrders } from './robots-orders.ts'
+
+export type Gate = GrantGate | 'crawl-delay' | 'robots-in-flight' | 'robots-unreachable'
+export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
+/** `since`: when the ledger was asked; its leases may have begun then. */
+export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
+export type Attempt = Granted | Wait | { kind: 'refused'; problem: Problem }
+
+export type AttemptTools = {
+  ledger: Ledger
+  origins: Origins
+  robots: RobotsOrders
+  groups: PaceGroups
+  /** where the crawler will most likely connect to, for pace groups of addresses */
+  addressOf: (host: string) => Promise<string | undefined>
+  /** fetchers that have announced themselves */
+  fetchers: () => number
+  /** of this process, in the queues of lanes */
+  id: string
+}
+
+/** A stopped address is looked at again after so long; a caller is told sooner. */
+const STOPPED_WAIT_MS = 2_000
+/** Rules may change while they are judged; a lane where they always do is asked for again. */
+const MOST_TRIES = 4
+
+export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools): Promise<Attempt> {
+  const { origins, ledger } = tools
+  const { agent, origin, path } = wish
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const judged = await origins.judge(agent, origin, path)
+    const { judgement } = judged
+    const dead = deadOrigin(judged, wish)
+    if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
+    if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
+    if (judgement.kind === 'wait') return waitFor(judgement, ledger.now(ledger.partitionOf(origin)))
+    const isDue = judgement.kind === 'ask' || (judgement.refresh && judged.state.question === undefined)
+    if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) return askFirst(wish, judged, tools)
+    const answer = await grant(wish, judged, leaseMs, tools)
+    switch (answer.kind) {
+      case 'rules-changed':
+        origins.forget(origin)
+        continue
+      case 'refetch':
+        return askFirst(wish, judged, tools)
+      case 'blocked':
+        return { kind: 'refused', problem: refused(wish, 'blocked', 'an operator has blocked this origin') }
+      default:
+        return answer
+    }
+  }
+  return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
+}
+
+async function askFirst(
+  { agent, origin }: Wish,
+  { version, delayMs }: Judged,
+  { robots, fetchers, origins }: AttemptTools,
+): Promise<Wait> {
+  if (fetchers() === 0)
+    return {
+      kind: 'wait',
+      waitMs: 1_000,
+      gate: 'robots-in-flight',
+      detail: 'no fetcher runs that could ask for robots.txt',
+    }
+  const asked = await robots.ask(agent.key, origin, version, delayMs)
+  origins.forget(origin)
+  return { kind: 'wait', ...asked }
+}
+
+function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): Wait {
+  if (judgement.why === 'robots-in-flight') return { kind: 'wait', waitMs: 40, gate: 'robots-in-flight' }
+  return { kind: 'wait', waitMs: Math.max(1, judgement.until - now), gate: 'robots-unreachable' }
+}
+
+async function grant(
+  { agent, origin }: Wish,
+  { version, delayMs }: Judged,
+  leaseMs: number,
+  tools: AttemptTools,
+): Promise<Attempt | { kind: 'rules-changed' | 'refetch' | 'blocked' }> {
+  const { ledger, groups, id, addressOf } = tools
+  const { stops } = ledger
+  // The ledger knows stopped hosts; which address a host is at is known here alone.
+  if (stops.hasAddresses() && stops.why(origin, await addressOf(hostOf(origin))) !== undefined)
+    return { kind: 'wait', waitMs: STOPPED_WAIT_MS, gate: 'stopped' }
+  const since = sinceNow()
+  const by = { agent: `${id}:${agent.key}`, origin }
+  const above = await acquireAbove(agent, origin, delayMs, by, tools)
+  if ('waitMs' in above) return { kind: 'wait', waitMs: above.waitMs, gate: 'pace-group' }
+  const clock = groups.hostLane(agent.key, origin)
+  const own = { agent: agent.key, origin, version, delayMs, leaseMs, by }
+  const answer = await ledger.grant(clock === undefined ? own : { ...own, clock }).catch(async (error: unknown) => {
+    await release(ledger, above.clocks)
+    throw error
+  })
+  if (answer.kind !== 'granted') {
+    await release(ledger, above.clocks)
+    if (answer.kind === 'wait' && answer.gate === 'delay' && delayMs > agent.minDelayMs)
+      return { ...answer, gate: 'crawl-delay' }
+    return answer
+  }
+  const host = clock === undefined || answer.clock === undefined ? [] : [{ ...clock, ...answer.clock, ofSite: true }]
+  return {
+    kind: 'granted',
+    since,
+    waitMs: answer.waitMs,
+    permit: {
+      agent: agent.key,
+      origin,
+      fence: answer.fence,
+      delayMs: answer.delayMs,
+      grantedAt: ledger.now(ledger.partitionOf(origin)),
+      clocks: [...above.clocks, ...host],
+    },
+  }
+}
+
+/** Pace groups beyond the host: all of them, or none and how long to wait. */
+async function acquireAbove(
+  agent: Agent,
+  origin: string,
+  delayMs: number,
+  by: LaneRef,
+  { ledger, groups, addressOf }: AttemptTools,
+): Promise<{ clocks: Clock[] } | { waitMs: number }> {
+  if (groups.hostsAlone) return { clocks: [] }
+  const address = groups.needsAddress ? await addressOf(hostOf(origin)) : undefined
+  const clocks: Clock[] = []
+  for (const { lanes, delayMs: own } of groups.above(agent.key, origin, address)) {
+    const owed = own === undefined ? { delayMs, of: { agent: agent.key, origin } } : { delayMs: own }
+    const entry = await ledger.acquire({ lanes, kind: 'clock', ...owed, by }).catch(async (error: unknown) => {
+      await release(ledger, clocks)
+      throw error
+    })
+    if (entry.kind !== 'granted') {
+      await release(ledger, clocks)
+      return { waitMs: entry.kind === 'wait' ? entry.waitMs : 1_000 }
+    }
+    clocks.push({ ...entry.lane, fence: entry.fence, delayMs: entry.delayMs, ofSite: false })
+  }
+  return { clocks }
+}
+
+type Lease = LaneRef & { fence: number }
+/** `release`: nobody has heard of it. `unused`: its holder had it and says that nothing was sent; the delay is kept all the same. */
+export async function giveBack(
+  ledger: Ledger,
+  lanes: Lease[],
+  kind: 'release' | 'unused',
+): Promise<'completed' | 'stale'> {
+  const groups = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
+  const told = await Promise.all(
+    [...groups].map(([partition, some]) =>
+      ledger.resolve(
+        partition,
+        some.map(({ agent, origin, fence }): Resolution => ({ agent, origin, fence, dropped: [], next: { kind } })),
+      ),
+    ),
+  )
+  return told.flat().includes('stale') ? 'stale' : 'completed'
+}
+/** A lease that cannot be given back ends by itself. */
+const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
+  lanes.length === 0 ? Promise.resolve() : giveBack(ledger, lanes, 'release').catch(() => undefined)
+
+function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
+  const written = `${rule.type}: ${rule.pattern}`
+  return new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, {
+    url,
+    rule: written,
+    line: rule.line,
+    group: [...group.agents],
+  })
+}
+
+const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
+  new Problem('refused', detail, { url, reason })
+
+/** What a fetcher found that asked for robots.txt: an address or a port that nobody of this fleet visits. */
+function deadOrigin({ state }: Judged, wish: Wish): Problem | undefined {
+  const reason = state.answer?.reason
+  if (reason === 'blocked-address')
+    return refused(wish, 'guarded-address', 'the address of this origin is not one that is visited')
+  if (reason === 'blocked-port')
+    return refused(wish, 'guarded-port', 'the port of this origin is not one that is visited')
+  return undefined
+}

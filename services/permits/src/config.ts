@@ -1,0 +1,56 @@
+/** What the permits service is told by its environment, read once. The settings themselves are in @decorum/config. */
+import { type AddressGuard, addressGuard } from '@decorum/admission'
+import {
+  type Agents,
+  agentsOf,
+  checkRelations,
+  entriesOf,
+  isLoopback,
+  type PermitToken,
+  readingSettings,
+  readPermitTokens,
+  readSettings,
+  type SettingsOf,
+  schemaOf,
+  wrongSettings,
+} from '@decorum/config'
+import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+
+const Settings = schemaOf('permits')
+
+/** Whoever asks; the token itself is compared in access.ts. */
+export type Token = Omit<PermitToken, 'token'>
+
+export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'DECORUM_PERMIT_TOKENS'> & {
+  agents: Agents
+  paceGroups: PaceGroups
+  guard: AddressGuard
+  /** undefined: loopback alone is answered */
+  tokens: PermitToken[] | undefined
+}
+
+/** @throws SettingsError naming each wrong variable and what is expected */
+export function readConfig(env: Record<string, string | undefined>): PermitsConfig {
+  const { PACE_GROUPS, DECORUM_PERMIT_TOKENS, ...settings } = readSettings(Settings, env)
+  checkRelations(settings)
+  const tokens =
+    DECORUM_PERMIT_TOKENS === undefined ? undefined : readingSettings(() => readPermitTokens(DECORUM_PERMIT_TOKENS))
+  if (!isLoopback(settings.HOST) && tokens === undefined)
+    throw wrongSettings(
+      `DECORUM_PERMIT_TOKENS: is needed when permits are given beyond loopback (HOST=${settings.HOST})`,
+    )
+  const agents = agentsOf(settings)
+  const unknown = (tokens ?? []).flatMap(({ name, agents: allowed = [] }) =>
+    allowed
+      .filter((agent) => agents.find(agent) === undefined)
+      .map((agent) => `DECORUM_PERMIT_TOKENS: ${name}: there is no agent ${agent}`),
+  )
+  if (unknown.length > 0) throw wrongSettings(...unknown)
+  return {
+    ...settings,
+    agents,
+    tokens,
+    guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
+    paceGroups: readingSettings(() => loadPaceGroups(PACE_GROUPS)),
+  }
+}

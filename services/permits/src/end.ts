@@ -1,0 +1,72 @@
+/** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
+import type { Agents } from '@decorum/config'
+import type { CompleteResult, Completion, Ledger, SiteLoad } from '@decorum/ledger'
+import { delayAfter } from '@decorum/politeness'
+import { parseRetryAfter } from '@decorum/robots'
+import { giveBack } from './attempt.ts'
+import type { Permit } from './permit-id.ts'
+
+export type Ended = 'completed' | 'unused'
+
+export type Said = {
+  status?: number | undefined
+  retryAfter?: string | undefined
+  error?: string | undefined
+  tookMs?: number | undefined
+}
+
+/** What the answer says about the load of its origin. 429, 503 and failures in a row lead to a back-off, as with the fleet's fetchers. */
+export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
+  if (status === 429 || status === 503) {
+    const retryAfterMs = parseRetryAfter(retryAfter, wall)
+    return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  }
+  return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
+}
+
+const FINE: SiteLoad = { kind: 'normal' }
+
+/** @returns whether it was still held, and the delay that its lane keeps from now on */
+export async function complete(
+  { agent, origin, fence, delayMs, grantedAt, clocks }: Permit,
+  said: Said,
+  ledger: Ledger,
+  agents: Agents,
+): Promise<{ told: CompleteResult; delayMs: number }> {
+  const partition = ledger.partitionOf(origin)
+  const load = loadOf(said, ledger.wall(partition))
+  const heldMs = Math.max(0, ledger.now(partition) - grantedAt)
+  const known = agents.find(agent)
+  const owedMs = known === undefined ? delayMs : delayAfter(known, delayMs, Math.min(said.tookMs ?? heldMs, heldMs))
+  // The delay starts when the completion arrives: an earlier end is not believed.
+  const end = (lane: { agent: string; origin: string; fence: number }, more: Pick<Completion, 'delayMs' | 'load'>) =>
+    ledger.complete({ ...lane, ...more, elapsedMs: 0, secondary: true })
+  const [told] = await Promise.all([
+    end({ agent, origin, fence }, { delayMs: owedMs, load }),
+    ...clocks.map(({ ofSite, delayMs: own, ...clock }) =>
+      end(
+        { agent: clock.agent, origin: clock.origin, fence: clock.fence },
+        {
+          delayMs: ofSite ? Math.max(own, owedMs) : own,
+          load: ofSite && load.kind === 'asked-for-less' ? load : FINE,
+        },
+      ),
+    ),
+  ])
+  return { told, delayMs: owedMs }
+}
+
+/** The holder says that nothing was sent. That cannot be checked, so the delay is owed all the same. */
+export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
+  giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
+
+export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+
+/** All that it holds lasts so much longer from now on. */
+export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {
+  const held = [permit, ...permit.clocks].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
+  const groups = Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
+  const answers = await Promise.all([...groups.values()].map((some) => ledger.extend(some, leaseMs)))
+  if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
+  return answers.find((answer) => 'stop' in answer) ?? { kind: 'extended' }
+}

@@ -1,0 +1,120 @@
+/**
+ * The permits service as a process: leases for crawlers that fetch by themselves, over HTTP. Any number of them share one Redis.
+ * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
+ */
+import { takeOverDelays } from '@decorum/config'
+import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
+import { connectLink, linkTo, openLedger } from '@decorum/ledger'
+import { printableLog } from '@decorum/protocol'
+import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
+import { pino } from 'pino'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type PermitsConfig, readConfig } from './config.ts'
+import { startHousekeeping } from './housekeeping.ts'
+import { PermitIds, sharedKey } from './permit-id.ts'
+import { Permits } from './permits.ts'
+import { robotsOrders } from './robots-orders.ts'
+import { buildServer } from './server.ts'
+
+const GRANT_AHEAD_MS = 8 // as the fleet's fetchers: the round trip to the ledger lies before the opening, not behind it
+const CONNECT_MS = 2_000
+
+/**
+ * Starts the service. It listens on loopback unless HOST says otherwise.
+ * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when the port is taken or Redis is away
+ */
+export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
+  startJoined('permits', env, readConfig, start)
+
+async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
+  const { config } = joined
+  const { agents } = config
+  const log = pino({ ...printableLog, level: config.LOG_LEVEL })
+  const ledger = await openLedger({
+    redis: config.REDIS_URL,
+    partitions: config.DECORUM_PARTITIONS,
+    leaseMs: config.LEASE_MS,
+    quarantineMs: config.QUARANTINE_MS,
+    reserveMs: config.RESERVE_MS,
+    backOffMs: config.BACK_OFF_MS,
+    grantAheadMs: GRANT_AHEAD_MS,
+    onNotice: (sentence) => log.warn(sentence),
+  })
+  for (const warning of ledger.warnings) log.warn(warning)
+  // Orders and the key: it fails at once while Redis is away, instead of queueing what nobody waits for any more.
+  const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
+  redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
+  await connectLink(redis, CONNECT_MS).catch(() => undefined)
+  const robots = robotsOrders(ledger, redis)
+  const key = sharedKey(redis)
+  await key()
+  const permits = new Permits({
+    config,
+    ledger,
+    robots,
+    ids: new PermitIds(key),
+    fetchers: () => housekeeping.fetchers(),
+  })
+  const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const following = joined.follow({
+    log,
+    onUnfit: (error) => endIfUnfit(error, log),
+    apply(next, document) {
+      takeOverDelays(agents, next.agents)
+      leastDelays.tell(document.version)
+      config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
+      permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
+      ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
+    },
+  })
+  const housekeeping = await startHousekeeping(ledger, log, () => aboutThisProcess(following))
+  const { registry, count } = metricsOf(permits)
+  const server = buildServer({
+    permits,
+    tokens: config.tokens,
+    registry,
+    count,
+    isReady: () => ledger.isReady(),
+    log,
+    version: VERSION,
+  })
+  const stop = async (): Promise<void> => {
+    await server.close()
+    following.stop()
+    leastDelays.stop()
+    await housekeeping.stop()
+    await robots.close()
+    redis.disconnect()
+    await ledger.close()
+  }
+  try {
+    await server.listen({ host: config.HOST, port: config.PORT })
+  } catch (error) {
+    await stop()
+    throw listenError(error, config.HOST, config.PORT)
+  }
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : config.PORT
+  log.info({ role: 'permits', port, agents: agents.list.map(({ name }) => name) }, 'ready')
+  return { port, stop }
+}
+
+function metricsOf(permits: Permits): { registry: Registry; count: (what: string) => void } {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const answers = new Counter({
+    name: 'decorum_permits_answers_total',
+    help: 'Answers by kind: granted, wait, completed, unused, extended, or the type of a problem',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
+  new Gauge({
+    name: 'decorum_permits_waiting',
+    help: 'Callers that wait in line',
+    registers: [registry],
+    collect() {
+      this.set(permits.waiting)
+    },
+  })
+  return { registry, count: (kind) => answers.inc({ kind }) }
+}

@@ -1,0 +1,62 @@
+/** What this process knows of origins' rules: read from the ledger, trusted for a few seconds, and never without its version. */
+
+import { type RobotsGate, type RulesInForce, robotsGate } from '@decorum/admission'
+import type { Agent } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { effectiveDelay } from '@decorum/politeness'
+import type { Judgement, RobotsState } from '@decorum/robots'
+
+/** A grant checks the version in the ledger; a refusal may rest on rules that are this old. */
+const TRUST_MS = 5_000
+const MOST_ORIGINS = 50_000
+
+export type Known = { version: number; state: RobotsState; at: number }
+export type Judged = { judgement: Judgement; delayMs: number; version: number; state: RobotsState }
+
+export class Origins {
+  readonly #ledger: Ledger
+  readonly #known = new Map<string, Known>()
+  readonly gate: RobotsGate
+
+  constructor(ledger: Ledger, retryMs: number | undefined) {
+    this.#ledger = ledger
+    this.gate = robotsGate(ledger, retryMs)
+  }
+
+  /** The next look at this origin asks the ledger. */
+  forget(origin: string): void {
+    this.#known.delete(origin)
+  }
+
+  /** The verdict for one path, by what the ledger says now or said a moment ago. */
+  async judge(agent: Agent, origin: string, path: string): Promise<Judged> {
+    const cached = this.#known.get(origin)
+    if (cached !== undefined && this.#now(origin) - cached.at <= TRUST_MS) {
+      const judged = await this.#judge(agent, origin, path, cached)
+      const { kind } = judged.judgement
+      if (kind === 'allowed' || kind === 'refused') return judged
+    }
+    return this.#judge(agent, origin, path, await this.#load(origin))
+  }
+
+  async #judge(agent: Agent, origin: string, path: string, { state, version }: Known): Promise<Judged> {
+    const now = this.#now(origin)
+    const found = this.gate.rules(agent, origin, state, now)
+    const rules: RulesInForce = found instanceof Promise ? await found : found
+    const judgement = this.gate.judge(agent, origin, path, state, rules, now)
+    return { judgement, delayMs: effectiveDelay(agent, rules === 'lost' ? undefined : rules).delayMs, version, state }
+  }
+
+  async #load(origin: string): Promise<Known> {
+    const [found] = await this.#ledger.robotsStates(this.#ledger.partitionOf(origin), [origin])
+    const known = { version: found?.version ?? 0, state: found?.state ?? {}, at: this.#now(origin) }
+    if (this.#known.size >= MOST_ORIGINS) this.#known.delete(this.#known.keys().next().value as string)
+    this.#known.set(origin, known)
+    this.gate.note(origin, known.state, known.at)
+    return known
+  }
+
+  #now(origin: string): number {
+    return this.#ledger.now(this.#ledger.partitionOf(origin))
+  }
+}

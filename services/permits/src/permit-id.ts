@@ -1,0 +1,106 @@
+/**
+ * A permit as text: everything that its end needs, signed, so that any permits process can end it and none has to remember it.
+ * Only the ledger knows whether it is still held.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { RedisLink } from '@decorum/ledger'
+
+/** A secondary lease that a permit holds besides its own lane. */
+export type Clock = {
+  agent: string
+  origin: string
+  fence: number
+  delayMs: number
+  /** of the same host: it backs off when the origin asks for less */
+  ofSite: boolean
+}
+
+export type Permit = {
+  agent: string
+  origin: string
+  fence: number
+  /** owed after the exchange, ms */
+  delayMs: number
+  /** ms on the ledger's clock */
+  grantedAt: number
+  clocks: Clock[]
+  /** name of the token that it was given to; '' without tokens */
+  holder: string
+}
+
+const MAC_BYTES = 16
+const MAX_CHARS = 4_096
+
+export class PermitIds {
+  readonly #key: () => Promise<Buffer>
+  constructor(key: () => Promise<Buffer>) {
+    this.#key = key
+  }
+
+  async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder }: Permit): Promise<string> {
+    const above = clocks.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
+    const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above]))
+    return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
+  }
+
+  /** undefined: this fleet has not given it */
+  async read(text: string): Promise<Permit | undefined> {
+    if (text.length > MAX_CHARS || !/^[\w-]+$/.test(text)) return undefined
+    const bytes = Buffer.from(text, 'base64url')
+    const [mac, body] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)]
+    if (mac.length < MAC_BYTES || !timingSafeEqual(mac, macOf(await this.#key(), body))) return undefined
+    const [agent, origin, fence, delayMs, grantedAt, holder, above] = JSON.parse(body.toString()) as Written
+    const clocks = above.map(([by, at, own, owed, ofSite]) => ({
+      agent: by,
+      origin: at,
+      fence: own,
+      delayMs: owed,
+      ofSite: ofSite === 1,
+    }))
+    return { agent, origin, fence, delayMs, grantedAt, clocks, holder }
+  }
+}
+
+type Written = [
+  string,
+  string,
+  number,
+  number,
+  number,
+  string,
+  [agent: string, origin: string, fence: number, delayMs: number, ofSite: number][],
+]
+
+const macOf = (key: Buffer, body: Buffer): Buffer =>
+  createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
+
+const KEY = 'decorum:permits-key'
+/** The key is read again after this, and written again where Redis has lost it. */
+const AGAIN_MS = 5_000
+
+/** The fleet's own key, made by the first process that needs one. */
+export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
+  let known: Buffer | undefined
+  let asked = 0
+  let asking: Promise<Buffer> | undefined
+  const ask = async (): Promise<Buffer> => {
+    const own = known ?? randomBytes(32)
+    const set = await redis.set(KEY, own.toString('hex'), 'NX')
+    const key = set === 'OK' ? own : Buffer.from((await redis.get(KEY)) ?? own.toString('hex'), 'hex')
+    known = key
+    asked = performance.now()
+    return key
+  }
+  return () => {
+    if (known !== undefined && performance.now() - asked < AGAIN_MS) return Promise.resolve(known)
+    asking ??= ask()
+      .catch((error: unknown) => {
+        if (known === undefined) throw error
+        return known // nothing is granted or ended without Redis, so the key in memory is enough
+      })
+      .finally(() => {
+        asking = undefined
+      })
+    return asking
+  }
+}

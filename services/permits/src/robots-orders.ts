@@ -1,0 +1,66 @@
+/** The robots fetch that permits wait for: an order to the fleet's fetchers, under a claimed lane. */
+import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
+import { type ConnectionOptions, Queue } from 'bullmq'
+
+export type AskedRobots =
+  /** ask for the lane again after this */
+  {
+    waitMs: number
+    gate: 'robots-in-flight' | 'lane-busy' | 'delay' | 'back-off' | 'paused' | 'stopped' | 'startup-hold' | 'pace-group'
+  }
+
+/** How often a caller looks whether a robots fetch has ended. */
+const LOOK_AGAIN_MS = 40
+/** An order that Redis has not taken by then is given up; the reservation ends by itself. */
+const ADD_MS = 2_000
+const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }
+
+export type RobotsOrders = {
+  /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
+  ask(agent: string, origin: string, version: number, delayMs: number): Promise<AskedRobots>
+  close(): Promise<void>
+}
+
+export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): RobotsOrders {
+  const queues = ledger.tags.map((tag) => {
+    const options = { connection, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
+    return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
+  })
+  return {
+    async ask(agent, origin, version, delayMs) {
+      const claim = await ledger.claim({ agent, origin })
+      if (claim.kind === 'wait') return { waitMs: Math.min(claim.waitMs, 250), gate: claim.gate }
+      const partition = ledger.partitionOf(origin)
+      if (claim.version !== version) {
+        const lane = { agent, origin, fence: claim.fence, dropped: [], next: { kind: 'release' as const } }
+        await ledger.resolve(partition, [lane])
+        return { waitMs: 1, gate: 'robots-in-flight' }
+      }
+      const order: WrittenOrder = {
+        kind: 'robots',
+        agent,
+        origin,
+        path: '/robots.txt',
+        fence: claim.fence,
+        version,
+        delayMs,
+        notBefore: claim.notBefore,
+        id: '',
+      }
+      const data = { orders: [order] }
+      const late = AbortSignal.timeout(ADD_MS)
+      const added = queues[partition]?.add(JOB_NAMES.orders, data, JOB_OPTIONS).catch((error: unknown) => {
+        throw new LedgerUnavailableError('orders', error)
+      })
+      await Promise.race([added, rejectsOn(late)])
+      return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
+    },
+    close: async () => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
+  }
+}
+
+const rejectsOn = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new LedgerUnavailableError('orders', 'the queue did not answer')))
+  })

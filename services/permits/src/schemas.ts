@@ -1,0 +1,121 @@
+/** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
+import { z } from 'zod'
+
+const url = z.string().min(1).max(8_192)
+const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')
+export const AskBody = z
+  .strictObject({
+    url: url.optional(),
+    urls: z.array(url).min(1).max(100).optional().describe('the first of these that may go'),
+    agent: z.string().max(64).optional().describe('one of DECORUM_AGENTS; absent: the first that the token may use'),
+    crawl: z.string().min(1).max(128).optional().describe('checked against the crawls of the token'),
+    waitMs: z.int().min(0).max(60_000).default(0).describe('how long to wait in line, ms'),
+    leaseMs: leaseMs.optional(),
+    shadow: z
+      .boolean()
+      .default(false)
+      .describe('nothing waits and no lane is taken: what would have waited is counted'),
+  })
+  .refine(({ url: one, urls }) => (one === undefined) !== (urls === undefined), 'either url or urls is needed')
+export type AskFor = z.output<typeof AskBody>
+
+export const ExtendBody = z.strictObject({ leaseMs: leaseMs.optional() })
+export const CompletionBody = z.strictObject({
+  status: z.int().min(100).max(999).optional(),
+  retryAfter: z.string().max(256).optional().describe('Retry-After as received'),
+  error: z.string().max(1_024).optional().describe('no answer came, or it broke off'),
+  tookMs: z.number().min(0).max(86_400_000).optional(),
+  bytes: z.int().min(0).optional(),
+})
+export const RobotsQuery = z.object({ url, agent: z.string().max(64).optional() })
+export const PermitPath = z.object({ permit: z.string().min(1).max(4_096) })
+export const KeyHeader = z.string().min(1).max(255)
+
+const gate = z.enum([
+  'startup-hold',
+  'stopped',
+  'paused',
+  'back-off',
+  'lane-busy',
+  'delay',
+  'crawl-delay',
+  'pace-group',
+  'robots-in-flight',
+  'robots-unreachable',
+])
+export const ProblemAnswer = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.number(),
+  detail: z.string(),
+})
+const index = z.int().describe('position among the URLs asked for, from 0')
+export const RefusedAnswer = ProblemAnswer.extend({ index })
+const ofSeveral = {
+  index: index.optional(),
+  refused: z.array(RefusedAnswer).optional().describe('of several URLs, those that will never be granted'),
+}
+export const GrantedAnswer = z.object({
+  decision: z.literal('granted'),
+  permit: z.string(),
+  url: z.string(),
+  agent: z.string(),
+  userAgent: z.string().describe('what the request calls itself'),
+  sendWithinMs: z.number().describe('the first octet leaves within so many ms of this answer, or not at all'),
+  leaseMs: z.number().describe('the exchange ends, or is extended, within so many ms of this answer'),
+  delayMs: z.number().describe('kept after the exchange before the next one of the lane'),
+  ...ofSeveral,
+  would: z
+    .looseObject({ decision: z.enum(['granted', 'wait', 'refused']) })
+    .optional()
+    .describe('of a shadow request: what would have become of it'),
+})
+export const WaitAnswer = z.object({
+  decision: z.literal('wait'),
+  url: z.string().describe('of several, the one that may go first'),
+  retryAfterMs: z.number(),
+  gate,
+  holder: z.enum(['url', 'permit']).optional().describe('who has the lane: a URL stored here, or another permit'),
+  ahead: z.number().describe('callers of this process that came before'),
+  detail: z.string().optional(),
+  ...ofSeveral,
+})
+export const HeldAnswer = z.object({
+  permit: z.string(),
+  agent: z.string(),
+  origin: z.string(),
+  leaseMs: z.number().optional().describe('from now on'),
+  stop: z
+    .enum(['stopped', 'paused', 'blocked', 'back-off', 'startup-hold'])
+    .optional()
+    .describe('end the exchange: an operator or the site wants no more now'),
+})
+export const EndedAnswer = z.object({ permit: z.string(), ended: z.enum(['completed', 'unused']) })
+export const RobotsAnswer = z.object({
+  url: z.string(),
+  agent: z.string(),
+  verdict: z.enum(['allowed', 'disallowed', 'unknown']),
+  why: z.string().optional(),
+  rule: z.string().optional(),
+  line: z.number().optional(),
+  group: z.array(z.string()).optional(),
+  delayMs: z.number(),
+  maxAgeMs: z.number().describe('the verdict may be kept for so long'),
+})
+const counts = {
+  requests: z.number(),
+  granted: z.number().describe('would have gone at once'),
+  waited: z.number().describe('would have waited'),
+  refused: z.number().describe('would never have gone'),
+  waitMs: z.number().describe('how long in all'),
+  longestMs: z.number(),
+}
+const perWord = z.record(z.string(), z.number())
+export const ShadowAnswer = z.object({
+  since: z.number().describe('ms since 1970'),
+  ...counts,
+  lanesForgotten: z.number().describe('the record is bounded; these lanes are in the totals alone'),
+  lanes: z
+    .array(z.object({ agent: z.string(), origin: z.string(), ...counts, gates: perWord, refusals: perWord }))
+    .describe('the hundred that would have waited or been refused most often'),
+})

@@ -1,0 +1,164 @@
+/** The routes: each reads its request, calls permits.ts and writes the answer. */
+import type { PermitToken } from '@decorum/config'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { z } from 'zod'
+import { holderOf } from './access.ts'
+import type { Token } from './config.ts'
+import { Keys } from './idempotency.ts'
+import { openApi } from './openapi.ts'
+import type { Asked, Permits } from './permits.ts'
+import { Problem } from './problem.ts'
+import { AskBody, CompletionBody, ExtendBody, KeyHeader, PermitPath, RobotsQuery } from './schemas.ts'
+import { type Caller, GoneError } from './waiting.ts'
+
+/** A hundred URLs of 8 KB each. */
+const BODY_MAX_BYTES = 1024 * 1024
+/** Longer than a caller may wait, and than common clients keep an idle connection. */
+const KEEP_ALIVE_MS = 72_000
+const HEADERS_WITHIN_MS = 10_000
+
+export type ServerParts = {
+  permits: Permits
+  tokens: PermitToken[] | undefined
+  registry: Registry
+  count: (what: string) => void
+  isReady: () => boolean
+  log: Logger
+  version: string
+}
+
+export function buildServer({ permits, tokens, registry, count, isReady, log, version }: ServerParts): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
+  const server = Fastify({
+    loggerInstance,
+    childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
+    bodyLimit: BODY_MAX_BYTES,
+    forceCloseConnections: true,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: HEADERS_WITHIN_MS,
+    routerOptions: { maxParamLength: 8_192 },
+    http: { headersTimeout: HEADERS_WITHIN_MS },
+  })
+  const keys = new Keys<Asked>()
+  const document = openApi(version)
+
+  server.setNotFoundHandler((request, reply) =>
+    tell(reply, new Problem('not-found', `there is no ${request.method} ${request.url.slice(0, 200)}`)),
+  )
+  server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof Problem) {
+      count(error.type)
+      return tell(reply, error)
+    }
+    if (error instanceof GoneError) return reply.code(499).send()
+    if (error instanceof LedgerUnavailableError) {
+      count('ledger-away')
+      return tell(reply, new Problem('ledger-away', 'Redis does not answer: ask again', { retryAfterMs: 1_000 }))
+    }
+    const status = error.statusCode ?? 500
+    if (status < 500)
+      return reply
+        .code(status)
+        .type(PROBLEM)
+        .send({ ...new Problem('bad-request', error.message).toJSON(), status })
+    request.log.error({ err: error }, 'a request failed')
+    return tell(reply, new Problem('internal', 'the log of this process says why'))
+  })
+
+  server.get('/livez', () => ({ status: 'alive' }))
+  server.get('/readyz', (_, reply) =>
+    isReady() ? { status: 'ready' } : reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' }),
+  )
+  server.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+  server.get('/openapi.json', () => document)
+
+  const by = (request: FastifyRequest): Token => holderOf(request.headers, tokens)
+
+  server.post('/v1/permits', async (request, reply) => {
+    const token = by(request)
+    const asked = read(AskBody, request.body ?? {})
+    const given = request.headers['idempotency-key']
+    const key = given === undefined ? undefined : read(KeyHeader, given)
+    const caller: Caller = { isGone: false }
+    reply.raw.once('close', () => {
+      caller.isGone = true
+      caller.onGone?.()
+    })
+    const ask = () => permits.ask(asked, token, caller)
+    const answer =
+      key === undefined
+        ? await ask()
+        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), ask, (told) =>
+            told.status === 201 ? told.body.leaseMs : 0,
+          )
+    count(answer.status === 201 ? 'granted' : 'wait')
+    if (answer.status === 200) return answer.body
+    // A caller with an idempotency key comes again for the same permit.
+    if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
+      await permits.giveBackUnheard(answer.permit)
+      return reply
+    }
+    return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
+  })
+
+  const idOf = (request: FastifyRequest): string => read(PermitPath, request.params).permit
+  server.get('/v1/permits/:permit', async (request) => permits.view(idOf(request), by(request)))
+  server.patch('/v1/permits/:permit', async (request) => {
+    const token = by(request)
+    const { leaseMs } = read(ExtendBody, request.body ?? {})
+    count('extended')
+    return permits.extend(idOf(request), leaseMs, token)
+  })
+  server.delete('/v1/permits/:permit', async (request) => {
+    const [permit, token] = [idOf(request), by(request)]
+    const ended = await permits.unused(permit, token)
+    count(ended)
+    return { permit, ended }
+  })
+  server.post('/v1/permits/:permit/completion', async (request) => {
+    const [permit, token] = [idOf(request), by(request)]
+    const ended = await permits.complete(permit, read(CompletionBody, request.body ?? {}), token)
+    count(ended)
+    return { permit, ended }
+  })
+  server.get('/v1/robots', async (request, reply) => {
+    const token = by(request)
+    const { url, agent } = read(RobotsQuery, request.query)
+    const answer = await permits.robots(url, agent, token)
+    const seconds = Math.floor(answer.maxAgeMs / 1_000)
+    reply.header('cache-control', seconds > 0 ? `private, max-age=${seconds}` : 'no-store')
+    return answer
+  })
+  server.get('/v1/shadow', (request) => permits.shadow.report(by(request)))
+  server.delete('/v1/shadow', (request, reply) => {
+    permits.shadow.clear(by(request))
+    return reply.code(204).send()
+  })
+  return server
+}
+
+const PROBLEM = 'application/problem+json'
+
+function tell(reply: FastifyReply, problem: Problem): FastifyReply {
+  if (problem.type === 'unauthorized') reply.header('www-authenticate', 'Bearer')
+  if (problem.status === 429 || problem.status === 503) reply.header('retry-after', '1')
+  return reply.code(problem.status).type(PROBLEM).send(problem.toJSON())
+}
+
+/** @throws Problem that names the first thing wrong */
+function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const where = issue?.path.join('.') ?? ''
+  throw new Problem('bad-request', `${where === '' ? '' : `${where}: `}${issue?.message ?? 'cannot be read'}`)
+}

@@ -1,0 +1,220 @@
+/**
+ * Shadow mode: a crawler asks before each request and waits for nothing; what would have waited or been refused is counted. No
+ * lane is taken, so the rest of the fleet does not notice. Lanes are as this process sees them: the exchanges of shadow callers
+ * alone, without those of other processes. Robots rules are the fleet's.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Judgement } from '@decorum/robots'
+import type { Gate } from './attempt.ts'
+
+/** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
+const MOST_LANES = 10_000
+const MOST_OPEN = 50_000
+const MOST_TOLD = 100
+
+export type Would =
+  | { decision: 'granted' }
+  | { decision: 'wait'; gate: Gate; waitMs: number }
+  | { decision: 'refused'; type: string }
+type Counts = { requests: number; granted: number; waited: number; refused: number; waitMs: number; longestMs: number }
+type ShadowLane = Counts & {
+  agent: string
+  origin: string
+  gates: Partial<Record<Gate, number>>
+  refusals: Record<string, number>
+  /** exchanges that have not ended */
+  open: number
+  /** when the lane would be due again, and until when its origin has asked for less */
+  dueAt: number
+  closedUntil: number
+  delayMs: number
+}
+type Asked = { agent: string; origin: string; holder: string; rules: Rules; leaseMs: number }
+type Exchange = { lane: ShadowLane; holder: string; until: number }
+export type ShadowReport = Counts & {
+  since: number
+  lanesForgotten: number
+  lanes: (Counts & Pick<ShadowLane, 'agent' | 'origin' | 'gates' | 'refusals'>)[]
+}
+
+const none = (): Counts => ({ requests: 0, granted: 0, waited: 0, refused: 0, waitMs: 0, longestMs: 0 })
+
+/** What the rules say of a URL now. `pace`: the gate that its delay is. `closed`: nothing may go for a while. */
+export type Rules = {
+  delayMs: number
+  pace: 'delay' | 'crawl-delay'
+  closed?: { gate: Gate; waitMs: number }
+  refusal?: string
+}
+
+export function rulesOf(judgement: Judgement, delayMs: number, minDelayMs: number, now: number): Rules {
+  const rules: Rules = { delayMs, pace: delayMs > minDelayMs ? 'crawl-delay' : 'delay' }
+  if (judgement.kind === 'refused') return { ...rules, refusal: 'disallowed' }
+  if (judgement.kind === 'ask' || (judgement.kind === 'wait' && judgement.why === 'robots-in-flight'))
+    return { ...rules, closed: { gate: 'robots-in-flight', waitMs: Math.max(1, delayMs) } }
+  if (judgement.kind === 'wait')
+    return { ...rules, closed: { gate: 'robots-unreachable', waitMs: Math.max(1, judgement.until - now) } }
+  return rules
+}
+
+/** Of a shadow permit, and of no other. */
+export const isShadow = (id: string): boolean => id.startsWith('shadow-')
+
+export class Shadow {
+  readonly #lanes = new Map<string, ShadowLane>()
+  readonly #open = new Map<string, Exchange>()
+  readonly #totals = new Map<string, Counts>()
+  readonly #now: () => number
+  #since = Date.now()
+  #forgotten = 0
+
+  /** @param now  a clock that only goes forward, ms */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** One request is about to be sent, whatever the answer. @returns its id, and what would have become of it */
+  ask({ agent, origin, holder, rules, leaseMs }: Asked): { id: string; would: Would } {
+    const now = this.#now()
+    this.#sweep(now)
+    const lane = this.#laneOf(agent, origin)
+    const { delayMs } = rules
+    lane.delayMs = delayMs
+    const would = wouldBe(lane, now, rules)
+    for (const counts of [lane, this.#totalsOf(agent)]) add(counts, would)
+    if (would.decision === 'wait') lane.gates[would.gate] = (lane.gates[would.gate] ?? 0) + 1
+    if (would.decision === 'refused') lane.refusals[would.type] = (lane.refusals[would.type] ?? 0) + 1
+    // What is refused would not have been sent, and takes up no time of its lane.
+    if (would.decision !== 'refused') lane.dueAt = Math.max(lane.dueAt, now) + delayMs
+    lane.open++
+    const id = `shadow-${randomUUID()}`
+    if (this.#open.size >= MOST_OPEN) this.#forget(this.#open.keys().next().value as string)
+    this.#open.set(id, { lane, holder, until: now + leaseMs })
+    return { id, would }
+  }
+
+  /**
+   * The exchange is over.
+   * @param closedMs  the site asked for less, for so long
+   * @returns false: no such exchange of this holder
+   */
+  end(id: string, holder: string, sent: boolean, closedMs: number): boolean {
+    const lane = this.#heldBy(id, holder)?.lane
+    if (lane === undefined) return false
+    const now = this.#now()
+    if (sent) lane.dueAt = Math.max(lane.dueAt, now + lane.delayMs)
+    lane.closedUntil = Math.max(lane.closedUntil, now + closedMs)
+    this.#forget(id)
+    return true
+  }
+
+  /** @returns its lane; undefined: no such exchange of this holder */
+  extend(id: string, holder: string, leaseMs: number): { agent: string; origin: string } | undefined {
+    const exchange = this.#heldBy(id, holder)
+    if (exchange === undefined) return undefined
+    exchange.until = this.#now() + leaseMs
+    const { agent, origin } = exchange.lane
+    return { agent, origin }
+  }
+
+  #heldBy(id: string, holder: string): Exchange | undefined {
+    const exchange = this.#open.get(id)
+    return exchange?.holder === holder ? exchange : undefined
+  }
+
+  #forget(id: string): void {
+    const exchange = this.#open.get(id)
+    if (exchange !== undefined) exchange.lane.open--
+    this.#open.delete(id)
+  }
+
+  /** @param mayBe  agents that the reader may ask for */
+  report(mayBe: (agent: string) => boolean): ShadowReport {
+    const lanes = [...this.#lanes.values()]
+      .filter((lane) => mayBe(lane.agent) && lane.granted < lane.requests)
+      .toSorted((one, other) => other.waited + other.refused - one.waited - one.refused)
+      .slice(0, MOST_TOLD)
+      .map(({ open: _, dueAt: _due, closedUntil: _closed, delayMs: _delay, ...told }) => told)
+    const total = none()
+    for (const [agent, counts] of this.#totals) if (mayBe(agent)) merge(total, counts)
+    return { since: this.#since, ...total, lanesForgotten: this.#forgotten, lanes }
+  }
+
+  /** The record of these agents starts anew. */
+  clear(mayBe: (agent: string) => boolean): void {
+    for (const [name, { agent }] of this.#lanes) if (mayBe(agent)) this.#lanes.delete(name)
+    for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
+    this.#forgotten = 0
+    this.#since = Date.now()
+  }
+
+  /** Ends exchanges whose end nobody has told: the oldest stand first. */
+  #sweep(now: number): void {
+    for (const [id, { until }] of this.#open) {
+      if (until >= now) return
+      this.#forget(id)
+    }
+  }
+
+  #laneOf(agent: string, origin: string): ShadowLane {
+    const name = `${agent} ${origin}`
+    const known = this.#lanes.get(name)
+    if (known !== undefined) return known
+    if (this.#lanes.size >= MOST_LANES) {
+      this.#lanes.delete(this.#lanes.keys().next().value as string)
+      this.#forgotten++
+    }
+    const lane: ShadowLane = {
+      ...none(),
+      agent,
+      origin,
+      gates: {},
+      refusals: {},
+      open: 0,
+      dueAt: 0,
+      closedUntil: 0,
+      delayMs: 0,
+    }
+    this.#lanes.set(name, lane)
+    return lane
+  }
+
+  #totalsOf(agent: string): Counts {
+    const known = this.#totals.get(agent) ?? none()
+    this.#totals.set(agent, known)
+    return known
+  }
+}
+
+function wouldBe(
+  { open, dueAt, closedUntil }: ShadowLane,
+  now: number,
+  { delayMs, pace, closed, refusal }: Rules,
+): Would {
+  if (refusal !== undefined) return { decision: 'refused', type: refusal }
+  const inTurnMs = Math.max(dueAt - now, open > 0 ? delayMs : 0)
+  const waitMs = Math.ceil(Math.max(closed?.waitMs ?? 0, closedUntil - now, inTurnMs))
+  if (waitMs <= 0) return { decision: 'granted' }
+  if (closed !== undefined) return { decision: 'wait', gate: closed.gate, waitMs }
+  if (closedUntil > now) return { decision: 'wait', gate: 'back-off', waitMs }
+  return { decision: 'wait', gate: open > 0 ? 'lane-busy' : pace, waitMs }
+}
+
+function add(counts: Counts, would: Would): void {
+  counts.requests++
+  if (would.decision === 'granted') counts.granted++
+  if (would.decision === 'refused') counts.refused++
+  if (would.decision !== 'wait') return
+  counts.waited++
+  counts.waitMs += would.waitMs
+  counts.longestMs = Math.max(counts.longestMs, would.waitMs)
+}
+
+function merge(into: Counts, { requests, granted, waited, refused, waitMs, longestMs }: Counts): void {
+  into.requests += requests
+  into.granted += granted
+  into.waited += waited
+  into.refused += refused
+  into.waitMs += waitMs
+  into.longestMs = Math.max(into.longestMs, longestMs)
+}

@@ -1,0 +1,287 @@
+/**
+ * Callers that wait for permits, lane by lane: first come, first served. Only the first of a lane asks the ledger, where this
+ * process has one place among all that wait for the lane: stored URLs, robots fetches and the permits of other processes.
+ */
+
+import type { Wish } from './admission.ts'
+import type { Attempt, Granted, Wait } from './attempt.ts'
+import type { Problem } from './problem.ts'
+
+/** The ledger is asked this long before the lane is due, because it grants a little ahead. */
+const AHEAD_MS = 6
+/** Longest times between two attempts at a lane. One in use is tried twice in each of its delays; otherwise a stored URL would always be first. */
+const BUSY_MS = 500
+const SHUT_MS = 2_000
+const LONGEST_MS = 30_000
+
+/** One of the URLs that will never be granted. */
+export type Refusal = { wish: Wish; problem: Problem }
+/** `refused`: those of several URLs that will never be granted. */
+export type Answer =
+  | (Granted & { wish: Wish; refused: Refusal[] })
+  | {
+      kind: 'wait'
+      wish: Wish
+      waitMs: number
+      gate: Wait['gate']
+      holder?: Wait['holder']
+      detail?: string
+      ahead: number
+      refused: Refusal[]
+    }
+  | { kind: 'refused'; refused: Refusal[] }
+
+/** Who asked, and whether its connection is still open. Thousands wait at once: an AbortSignal for each would weigh more than all the rest. */
+export type Caller = { isGone: boolean; onGone?: () => void }
+
+/** One request for a permit, for whichever of its URLs is granted first. */
+type Ask = {
+  leaseMs: number
+  places: Place[]
+  /** some of its URLs have not been tried yet */
+  isEntering: boolean
+  isDone: boolean
+  refused: Refusal[]
+  settle: (answer: Answer) => void
+  fail: (error: unknown) => void
+}
+/** `number`: how many came to this lane before it */
+type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
+type Lane = {
+  name: string
+  places: Set<Place>
+  /** the ledger's latest answer, and when it is asked again (performance.now) */
+  last: Wait
+  againAt: number
+  /** when it is due after an exchange whose end came to this process */
+  opensAt: number
+  delayMs: number
+  come: number
+  timer: NodeJS.Timeout | undefined
+  passing: Promise<void> | undefined
+}
+
+export type LinesOptions = {
+  attempt: (wish: Wish, leaseMs: number) => Promise<Attempt>
+  /** the caller has closed its connection, or has another permit by now */
+  release: (granted: Granted) => void
+  /** cached rules forbid the URL, so it does not wait in line */
+  refusedAlready: (wish: Wish) => Problem | undefined
+}
+
+export class Lines {
+  readonly #options: LinesOptions
+  readonly #lanes = new Map<string, Lane>()
+  #waiting = 0
+
+  constructor(options: LinesOptions) {
+    this.#options = options
+  }
+
+  /** callers that have no answer yet */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * @param wishes  one or more URLs, in the order in which they are wanted
+   * @param waitMs  how long to wait in line; each lane is asked once at least
+   * @param caller  nothing is granted once it has closed its connection
+   * @throws LedgerUnavailableError · GoneError
+   */
+  async ask(wishes: Wish[], leaseMs: number, waitMs: number, caller: Caller): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const ask: Ask = {
+      leaseMs,
+      places: [],
+      isEntering: true,
+      isDone: false,
+      refused: [],
+      settle: resolve,
+      fail: reject,
+    }
+    caller.onGone = () => this.#end(ask, () => reject(new GoneError()))
+    this.#waiting++
+    const until = performance.now() + waitMs
+    let timer: NodeJS.Timeout | undefined
+    promise.catch(() => undefined)
+    try {
+      for (const wish of wishes) {
+        if (ask.isDone || caller.isGone) break
+        const problem = this.#options.refusedAlready(wish)
+        if (problem !== undefined) ask.refused.push({ wish, problem })
+        else await this.#pass(this.#enter(ask, wish))
+      }
+      ask.isEntering = false
+      this.#endRefused(ask)
+      if (!ask.isDone) {
+        const leftMs = until - performance.now()
+        const late = (): void => this.#end(ask, () => resolve(this.#soonest(ask)))
+        if (leftMs <= 0) late()
+        else timer = setTimeout(late, Math.ceil(leftMs))
+      }
+      return await promise
+    } finally {
+      clearTimeout(timer)
+      this.#waiting--
+    }
+  }
+
+  /** An exchange of this lane has ended: it is due in so many ms. */
+  ended(agent: string, origin: string, delayMs: number): void {
+    const lane = this.#lanes.get(`${agent} ${origin}`)
+    if (lane === undefined) return
+    lane.opensAt = performance.now() + delayMs
+    this.#again(lane, delayMs)
+  }
+
+  #enter(ask: Ask, wish: Wish): Lane {
+    const name = `${wish.agent.key} ${wish.origin}`
+    let lane = this.#lanes.get(name)
+    if (lane === undefined) {
+      const last: Wait = { kind: 'wait', waitMs: 1_000, gate: 'lane-busy' }
+      lane = {
+        name,
+        places: new Set(),
+        last,
+        againAt: 0,
+        opensAt: 0,
+        delayMs: wish.agent.minDelayMs,
+        come: 0,
+        timer: undefined,
+        passing: undefined,
+      }
+      this.#lanes.set(name, lane)
+    }
+    const place = { ask, wish, lane, number: lane.come++ }
+    lane.places.add(place)
+    ask.places.push(place)
+    return lane
+  }
+
+  /** Ends a request once, and frees its places. */
+  #end(ask: Ask, tell: () => void): void {
+    if (ask.isDone) return
+    ask.isDone = true
+    tell()
+    for (const place of ask.places) this.#leave(place)
+  }
+
+  #leave(place: Place): void {
+    const { lane } = place
+    lane.places.delete(place)
+    if (lane.places.size > 0 || lane.passing !== undefined) return
+    clearTimeout(lane.timer)
+    this.#lanes.delete(lane.name)
+  }
+
+  /** Asks for the first places of a lane until one has to wait; one pass at a time. */
+  #pass(lane: Lane): Promise<void> {
+    // While the lane is known to be closed, a newcomer only waits behind the first in line.
+    if (lane.passing === undefined && lane.againAt > performance.now()) return Promise.resolve()
+    lane.passing ??= this.#serve(lane).finally(() => {
+      lane.passing = undefined
+      if (lane.places.size === 0) {
+        clearTimeout(lane.timer)
+        this.#lanes.delete(lane.name)
+      }
+    })
+    return lane.passing
+  }
+
+  async #serve(lane: Lane): Promise<void> {
+    clearTimeout(lane.timer)
+    for (let place = first(lane.places); place !== undefined; place = first(lane.places)) {
+      const { ask, wish } = place
+      let answer: Attempt
+      try {
+        answer = await this.#options.attempt(wish, ask.leaseMs)
+      } catch (error) {
+        for (const { ask: one } of [...lane.places]) this.#end(one, () => one.fail(error))
+        return
+      }
+      switch (answer.kind) {
+        case 'wait':
+          lane.last = answer
+          this.#again(lane, sleepMs(answer, lane))
+          if (ask.isDone) continue
+          return
+        case 'refused':
+          this.#refuse(place, answer.problem)
+          break
+        case 'granted': {
+          const granted = answer
+          lane.delayMs = granted.permit.delayMs
+          if (ask.isDone) this.#options.release(granted)
+          else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
+          break
+        }
+        default:
+          answer satisfies never
+      }
+    }
+  }
+
+  /** One URL of a request is refused; when none is left, the request is answered with all refusals. */
+  #refuse(place: Place, problem: Problem): void {
+    const { ask, wish } = place
+    this.#leave(place)
+    ask.places = ask.places.filter((one) => one !== place)
+    ask.refused.push({ wish, problem })
+    this.#endRefused(ask)
+  }
+
+  #endRefused(ask: Ask): void {
+    const { refused, places, isEntering } = ask
+    if (isEntering || places.length > 0 || refused.length === 0) return
+    this.#end(ask, () => ask.settle({ kind: 'refused', refused }))
+  }
+
+  #again(lane: Lane, ms: number): void {
+    clearTimeout(lane.timer)
+    const inMs = Math.max(1, Math.ceil(ms - AHEAD_MS))
+    lane.againAt = performance.now() + inMs
+    lane.timer = setTimeout(() => {
+      lane.againAt = 0
+      this.#sweep(lane)
+      void this.#pass(lane)
+    }, inMs)
+  }
+
+  /** Refuses the URLs that rules have come to forbid while they waited. */
+  #sweep(lane: Lane): void {
+    for (const place of lane.places) {
+      const problem = this.#options.refusedAlready(place.wish)
+      if (problem !== undefined) this.#refuse(place, problem)
+    }
+  }
+
+  #soonest(ask: Ask): Answer {
+    const at = performance.now()
+    const waits = ask.places.map((place) => {
+      const { lane, wish } = place
+      const ahead = place.number - (first(lane.places) ?? place).number // at most: some of them may have been answered
+      const waitMs = Math.max(1, Math.ceil(Math.max(lane.againAt - at, lane.last.waitMs) + ahead * lane.delayMs))
+      const { gate, holder, detail } = lane.last
+      const more = { ...(holder === undefined ? {} : { holder }), ...(detail === undefined ? {} : { detail }) }
+      return { kind: 'wait' as const, wish, gate, waitMs, ahead, refused: ask.refused, ...more }
+    })
+    return waits.reduce((one, other) => (other.waitMs < one.waitMs ? other : one))
+  }
+}
+
+/** The caller has closed its connection. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError'
+}
+
+const first = <T>(of: Set<T>): T | undefined => of.values().next().value
+
+function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt }: Lane): number {
+  const opensMs = opensAt - performance.now()
+  if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
+  if (gate === 'lane-busy') return Math.min(waitMs, Math.max(20, Math.min(BUSY_MS, delayMs / 2)))
+  if (gate === 'stopped' || gate === 'paused' || gate === 'back-off' || gate === 'startup-hold')
+    return Math.min(waitMs, SHUT_MS)
+  return Math.min(waitMs, LONGEST_MS)
+}

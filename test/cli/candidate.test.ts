@@ -1,0 +1,45 @@
+/** `decorum why` and `decorum cancel`: one candidate. */
+import { openLedger } from '@decorum/ledger'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { url } from '../ledger/ledger-for-test.ts'
+import { redisForTest } from '../support/redis.ts'
+import { decorum } from './decorum.ts'
+
+const redis = await redisForTest()
+const origin = 'https://site.example'
+const of = { agent: 'decorum', origin }
+let ledger: Awaited<ReturnType<typeof openLedger>>
+let fleet: NodeJS.Timeout | undefined
+
+beforeAll(async () => {
+  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  fleet = setInterval(() => void ledger.viewPartition(0), 100) // so that it is never in doubt what time it is
+  await ledger.park(0, [url('a', of), url('b', of), url('again', { ...of, path: '/b' })])
+})
+afterAll(async () => {
+  clearInterval(fleet)
+  await ledger.close()
+})
+const run = (...args: string[]) => decorum(args, { env: { REDIS_URL: redis.url } })
+
+test('why tells where a URL is, under each of its ids; cancel ends one of them', { timeout: 300_000 }, async () => {
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
+  const { code, stdout } = await run('why', `${origin}/b`)
+  expect(code).toBe(0)
+  expect(stdout.split('\n').slice(0, 2)).toEqual([
+    expect.stringMatching(/^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: due for /),
+    expect.stringMatching(/^again https:\/\/site\.example\/b decorum: in its lane behind 2 URLs; /),
+  ])
+  expect(await run('cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
+    code: 0,
+    stdout: 'cancelled: https://site.example/b\n',
+  })
+  expect(await run('cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("'again' was not cancelled: it has ended: refused (cancelled)"),
+  })
+  const json = JSON.parse((await run('why', 'again', '--json')).stdout) as unknown
+  expect(json).toMatchObject({ candidates: [{ id: 'again', state: 'ended', outcome: { reason: 'cancelled' } }] })
+  expect(await run('why', 'never')).toMatchObject({ code: 1, stderr: expect.stringContaining('not looked at: ') })
+  expect(await run('why', 'x', '--url', 'ftp://a.example')).toMatchObject({ code: 2 })
+})

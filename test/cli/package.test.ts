@@ -1,0 +1,106 @@
+/** The command and the client as strangers get them: packed as their pages say, and installed in an empty folder without a registry. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { repo, run, env as typedEnv } from '../robots/support/packed.ts'
+import { readOutcomes, site, startDecorum } from './decorum.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'decorum-packed-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+function pack(name: 'cli' | 'client'): string {
+  return run(process.execPath, [join(repo, 'packages', name, 'scripts/pack.mjs'), root], repo).trim()
+}
+function install(tarball: string): string {
+  const user = mkdtempSync(join(root, 'user-'))
+  writeFileSync(join(user, 'package.json'), '{ "name": "user", "private": true }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], user)
+  return user
+}
+const megabytes = (folder: string): number =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0) / 1e6
+
+test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', async () => {
+  const user = install(pack('cli'))
+  expect(readdirSync(join(user, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['decorum'])
+  const installed = join(user, 'node_modules/decorum')
+  const files = readdirSync(installed, { recursive: true }) as string[]
+  expect(files.filter((name) => name.endsWith('.ts'))).toEqual([])
+  for (const name of ['README.md', 'LICENSE']) expect(files).toContain(name)
+  const size = megabytes(join(user, 'node_modules'))
+  expect(size).toBeLessThan(120)
+  console.info(`decorum installed: ${size.toFixed(1)} MB without Node`)
+
+  const readme = readFileSync(join(installed, 'README.md'), 'utf8')
+  expect(readme).toContain('npx decorum crawl urls.txt')
+  const { origin } = await site()
+  writeFileSync(join(user, 'urls.txt'), Array.from({ length: 12 }, (_, n) => `${origin}/${n}\n`).join(''))
+  // What npx runs: the link in .bin. Only Node's own folder comes before it
+  const program = join(user, 'node_modules/.bin/decorum')
+  const crawl = startDecorum(['crawl', 'urls.txt'], {
+    program,
+    cwd: user,
+    env: { DECORUM_CONTACT: 'https://example.com/bot' },
+  })
+  expect(await crawl.result).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('12 URLs, each with its outcome'),
+  })
+  const outcomes = await readOutcomes(join(user, 'decorum-out/outcomes.ndjson'))
+  expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => 'fetched'))
+  expect(readdirSync(join(user, 'decorum-out/pages')).some((name) => name.endsWith('.warc.gz'))).toBe(true)
+  const typed = execFileSync('npx', ['--offline', 'decorum', '--help'], { cwd: user, env: typedEnv, encoding: 'utf8' })
+  expect(typed).toContain('Usage: decorum')
+  const { code, stdout } = await startDecorum(['check', `${origin}/x`], { program, cwd: user }).result
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
+}, 600_000)
+
+test('the client: publint has nothing to say, the types are right, and little is installed', () => {
+  const tarball = pack('client')
+  expect(run('publint', ['--strict', tarball], root)).toContain('All good!')
+  expect(run('attw', ['--profile', 'esm-only', tarball], root)).toContain('🟢')
+  const user = install(tarball)
+  const size = megabytes(join(user, 'node_modules'))
+  expect(size).toBeLessThan(15)
+  console.info(`@decorum/client installed: ${size.toFixed(1)} MB`)
+  mkdirSync(join(user, 'src'))
+  writeFileSync(
+    join(user, 'src/use.ts'),
+    `import { type Candidate, openFrontier, type Outcome } from '@decorum/client'
+const candidate: Candidate = { url: 'https://example.org/', method: 'HEAD', headers: { 'accept-language': 'de' }, redirects: 'report' }
+// @ts-expect-error a field that does not exist
+export const wrong: Candidate = { url: 'https://example.org/', methods: 'HEAD' }
+export const says = (outcome: Outcome): string[] => (outcome.kind === 'fetched' ? (outcome.says?.robots ?? []) : [])
+export const send = async (): Promise<void> => void (await (await openFrontier({ redis: 'redis://127.0.0.1' })).enqueue([candidate]))
+`,
+  )
+  const types = [
+    '--types',
+    'node',
+    '--typeRoots',
+    join(repo, 'node_modules/@types'),
+    '--lib',
+    'es2024',
+    '--target',
+    'es2024',
+  ]
+  run(
+    'tsc',
+    [
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      'false',
+      ...types,
+      '--module',
+      'nodenext',
+      'src/use.ts',
+      '--ignoreConfig',
+    ],
+    user,
+  )
+}, 600_000)

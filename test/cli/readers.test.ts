@@ -1,0 +1,78 @@
+/** `decorum readers` and `decorum status`: who reads outcomes, and what the crawl waits for. */
+import { makeGroup, openLedger } from '@decorum/ledger'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { outcomeOf } from '../ledger/ledger-for-test.ts'
+import { redisForTest } from '../support/redis.ts'
+import { decorum } from './decorum.ts'
+
+const redis = await redisForTest()
+const raw = new Redis(redis.url)
+const STREAM = '{decorum:0}:outcomes'
+const TIMEOUT = 300_000
+let ledger: Awaited<ReturnType<typeof openLedger>>
+let fleet: NodeJS.Timeout | undefined
+
+beforeAll(async () => {
+  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  fleet = setInterval(() => void ledger.viewPartition(0), 100) // so that it is never in doubt what time it is
+  await ledger.park(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
+  await makeGroup(raw, [STREAM], 'gone', 'start')
+  await makeGroup(raw, [STREAM], 'reads', 'start')
+  await raw.xreadgroup('GROUP', 'reads', 'host-1', 'COUNT', 1, 'STREAMS', STREAM, '>')
+})
+afterAll(async () => {
+  clearInterval(fleet)
+  await ledger.close()
+  raw.disconnect()
+})
+const run = (...args: string[]) => decorum(args, { env: { REDIS_URL: redis.url } })
+
+test('readers shows each group and its consumers; the same as JSON', { timeout: TIMEOUT }, async () => {
+  const { code, stdout } = await run('readers')
+  const lines = stdout.trim().split('\n')
+  expect(code).toBe(0)
+  expect(lines[0]).toMatch(/^group +state +not handed out +not acknowledged +oldest +id +consumers +heard of$/)
+  expect(lines[1]).toMatch(/^gone +nobody reads +2 +0 +\d.* s +a +0 +-$/)
+  expect(lines[2]).toMatch(/^reads +reading +1 +1 +\d.* s +a +1 +\d.* s ago$/)
+  expect(lines[3]).toMatch(/^ {2}host-1: holds 1, heard of \d.* s ago$/)
+  const json = JSON.parse((await run('readers', '--json')).stdout) as unknown
+  expect(json).toMatchObject({
+    crawl: 'default',
+    readers: [
+      { group: 'gone', lag: 2 },
+      { group: 'reads', pending: 1 },
+    ],
+  })
+  expect(await run('readers', '--crawl', 'Big')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('lower-case'),
+  })
+  expect((await run('readers', '--crawl', 'news')).stdout).toBe("no group reads the outcomes of the crawl 'news'\n")
+})
+
+test('status says in a sentence how the fleet is, and who is behind', { timeout: TIMEOUT }, async () => {
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
+  const { stdout } = await run('status')
+  expect(stdout).toContain('Nothing to do\n')
+  expect(stdout).toContain("reader 'gone': 2 outcomes not acknowledged\n")
+  expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ tone: 'calm', unread: 2 })
+})
+
+test('readers forget: not one that is read, unless it is forced; written down', { timeout: TIMEOUT }, async () => {
+  expect(await run('readers', 'forget', 'reads')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("somebody has read as 'reads' within the last minute"),
+  })
+  expect(await run('readers', 'forget', 'never')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no group 'never' reads the outcomes of the crawl 'default'"),
+  })
+  expect(await ledger.operations(0, 9)).toEqual([])
+  const done = await run('readers', 'forget', 'gone', '--reason', 'its machine is gone', '--by', 'ann')
+  expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had not acknowledged 2 outcomes\n" })
+  expect(await ledger.operations(0, 9)).toMatchObject([
+    { action: 'forget-reader', group: 'gone', by: 'ann', reason: 'its machine is gone', value: '2' },
+  ])
+  expect((await run('readers', 'forget', 'reads', '--force', '--json')).stdout).toContain('"unread":2')
+})

@@ -1,0 +1,215 @@
+import { readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { brotliCompressSync, createGzip, gzipSync, zstdCompressSync } from 'node:zlib'
+import { openContent, writeReference } from '@decorum/content'
+import { openArchive } from '@decorum/fetcher/testing'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { agentsOf } from '../fetcher/support/tools.ts'
+import { answer, keep, newFolder } from './support/kept.ts'
+
+const NAME = 'decorum-1.warc.gz'
+const codeOf = (reference: string, options = {}): Promise<string> =>
+  openContent(reference, options)
+    .then((content) => content.bytes())
+    .then(
+      () => 'none',
+      (error: Error & { code?: string }) =>
+        error.name === 'ContentError' ? (error.code ?? '') : `${error.name}: ${error.message}`,
+    )
+
+test.each([
+  '',
+  'http://a.test/',
+  'file:///etc/passwd',
+  'warc+file:///etc/passwd?offset=0&length=10',
+  'warc+file:///tmp/a/../b/decorum-1.warc.gz?offset=0&length=10',
+  'warc+file:///tmp/a/%2e%2e/decorum-1.warc.gz?offset=0&length=10',
+  'warc+file:///tmp/a%2fdecorum-1.warc.gz?offset=0&length=10',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=-1&length=10',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=0&length=0',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=0&length=1e3',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=00&length=10',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=9007199254740991&length=9007199254740991',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=0&length=10&length=20',
+  'warc+file:///tmp/decorum-1.warc.gz?offset=0&length=10#x',
+  'warc+file:///tmp/decorum-1.warc.gz\0?offset=0&length=10',
+  'warc+file:///tmp/decorum-1.warc.gz.open?offset=0&length=10',
+  'warc+http://a.test/b/decorum-1.warc.gz?offset=0&length=10',
+  'warc+http://user:pass@a.test/decorum-1.warc.gz?offset=0&length=10',
+  'warc+ftp://a.test/decorum-1.warc.gz?offset=0&length=10',
+  `warc+file:///${'a/'.repeat(5_000)}decorum-1.warc.gz?offset=0&length=10`,
+])('not a reference, and nothing is opened: %#', async (reference) => {
+  expect(await codeOf(reference)).toBe('bad-reference')
+})
+
+test('whatever text is given as a reference ends in one ContentError', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.string(),
+        fc.string().map((text) => `warc+file:///${text}/${NAME}?offset=0&length=1`),
+      ),
+      async (text) => {
+        expect(['bad-reference', 'gone', 'unavailable', 'elsewhere']).toContain(await codeOf(text))
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('a folder with any name gives a reference that reads back', async () => {
+  const parts = fc.array(
+    fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+      .filter((part) => !/[\0/]/.test(part) && part !== '.' && part !== '..' && part.isWellFormed()),
+    { minLength: 1, maxLength: 4 },
+  )
+  await fc.assert(
+    fc.asyncProperty(parts, fc.nat(), async (names, offset) => {
+      const reference = writeReference(`/nowhere/${names.join('/')}`, { name: NAME, offset, length: 1 })
+      expect(await codeOf(reference)).toBe('gone')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a file of another machine is said to be there', async () => {
+  const elsewhere = `warc+file://another-machine/var/${NAME}?offset=0&length=10`
+  await expect(openContent(elsewhere)).rejects.toMatchObject({
+    code: 'elsewhere',
+    message: expect.stringContaining('another-machine'),
+  })
+})
+
+test('a record that is cut off, flipped, overwritten, of another kind or followed by another one never reads as a page', async () => {
+  const folder = await newFolder()
+  const sink = await openArchive(folder, agentsOf())
+  const { file, offset, length, ref } = await keep(
+    sink,
+    answer({ 'Content-Type': 'text/plain' }, 'a page of some words'),
+  )
+  await sink.close()
+  const whole = await readFile(join(folder, file))
+  const at = (from: number, bytes: number): string =>
+    writeReference(folder, { name: file, offset: from, length: bytes })
+  expect(await codeOf(ref)).toBe('none')
+  expect(await codeOf(at(offset, length - 1)), 'cut off').toBe('damaged')
+  expect(await codeOf(at(offset + 1, length)), 'not at its start').toBe('damaged')
+  expect(await codeOf(at(0, offset)), 'the warcinfo record').toBe('damaged')
+  expect(await codeOf(at(offset + length, whole.length - offset - length)), 'the request record').toBe('damaged')
+  expect(await codeOf(at(offset, whole.length)), 'beyond the end of the file').toBe('damaged')
+  for (let bit = 0; bit < length; bit++) {
+    const broken = Buffer.from(whole)
+    broken[offset + bit] = (broken[offset + bit] ?? 0) ^ 0x10
+    await writeFile(join(folder, file), broken)
+    // A flip that gzip cannot see (its time, the bits that fill the last byte) changes nothing of the page
+    const read = await openContent(ref).then(
+      (content) => content.text(),
+      (error: { code: string }) => error.code,
+    )
+    expect(['damaged', 'a page of some words'], `byte ${bit}`).toContain(read)
+    if (bit >= 10 && bit < length - 9) expect(read, `byte ${bit}`).toBe('damaged')
+  }
+  await truncate(join(folder, file), offset + 5)
+  expect(await codeOf(ref), 'the file was cut').toBe('damaged')
+})
+
+test('whatever bytes lie in the file end in `damaged`', async () => {
+  const folder = await newFolder()
+  const record = (head: string): Buffer => gzipSync(head)
+  const reference = (bytes: Uint8Array): string =>
+    writeReference(folder, { name: NAME, offset: 0, length: bytes.length })
+  const warc = 'WARC/1.1\r\nWARC-Type: response\r\nContent-Length: '
+  const some = [
+    record(''),
+    record('WARC/1.1\r\n\r\n'),
+    record(`${warc}5\r\n\r\nHTTP/1.1 200 OK\r\n\r\nx\r\n\r\n`),
+    record(`${warc}99999999999\r\n\r\nHTTP/1.1 200 OK\r\n\r\nx\r\n\r\n`),
+    record(`${warc}-1\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`),
+    record(`${warc}20\r\n\r\nFTP/1.1 200 OK\r\n\r\nx\r\n\r\n`),
+    record(`WARC/1.1\r\n${'x'.repeat(70_000)}`),
+    record(`WARC/1.1\r\n${'x'.repeat(3_000_000)}`),
+    record(`${warc}4000000\r\n\r\nHTTP/1.1 200 OK\r\n${'x'.repeat(3_000_000)}`),
+  ]
+  for (const [at, bytes] of some.entries()) {
+    await writeFile(join(folder, NAME), bytes)
+    expect(await codeOf(reference(bytes)), `record ${at}`).toBe('damaged')
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ minLength: 1 }), fc.boolean(), async (bytes, packed) => {
+      const kept = packed ? gzipSync(bytes) : bytes
+      await writeFile(join(folder, NAME), kept)
+      expect(await codeOf(reference(kept))).toBe('damaged')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a symbolic link with the name of an archive leads to nothing that is no record', async () => {
+  const folder = await newFolder()
+  await symlink('/etc/passwd', join(folder, NAME))
+  expect(await codeOf(writeReference(folder, { name: NAME, offset: 0, length: 20 }))).toBe('damaged')
+})
+
+test('bodies that are not what their headers say: one clear error each', async () => {
+  const sink = await openArchive(await newFolder(), agentsOf())
+  const says = async (fields: Record<string, string>, body: Uint8Array | string): Promise<string> =>
+    codeOf((await keep(sink, answer(fields, body))).ref)
+  expect(await says({ 'Content-Encoding': 'gzip' }, 'no gzip at all')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'gzip' }, gzipSync('some words').subarray(0, 20))).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'br' }, 'no brotli at all')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'zstd' }, 'no zstd at all')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'compress' }, 'x')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'gzip, gzip, gzip, gzip' }, 'x')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'constructor' }, 'x')).toBe('undecodable')
+  expect(await says({ 'Content-Encoding': 'gzip' }, '')).toBe('none')
+  const refused = await keep(sink, answer({ 'Content-Type': 'text/html; charset=iso-2022-kr' }, 'x'))
+  await expect((await openContent(refused.ref)).text()).rejects.toMatchObject({ code: 'undecodable' })
+  await sink.close()
+})
+
+test('decompression bombs stop at maxBytes, in bytes, text, stream and links, and as records', async () => {
+  const folder = await newFolder()
+  const sink = await openArchive(folder, agentsOf())
+  const zeros = Buffer.alloc(60_000_000)
+  const bombs = {
+    gzip: gzipSync(zeros),
+    br: brotliCompressSync(zeros),
+    zstd: zstdCompressSync(zeros),
+    'gzip, gzip': gzipSync(gzipSync(zeros)),
+  }
+  for (const [coding, bomb] of Object.entries(bombs)) {
+    const { ref } = await keep(sink, answer({ 'Content-Type': 'text/html', 'Content-Encoding': coding }, bomb))
+    const content = await openContent(ref, { maxBytes: 1_000_000 })
+    const tooLarge = { code: 'too-large' }
+    await expect(content.bytes(), coding).rejects.toMatchObject(tooLarge)
+    await expect(content.text(), coding).rejects.toMatchObject(tooLarge)
+    await expect(content.links(), coding).rejects.toMatchObject(tooLarge)
+    let most = 0
+    const read = async (): Promise<void> => {
+      for await (const chunk of content.stream()) most += (chunk as Buffer).length
+    }
+    await expect(read(), coding).rejects.toMatchObject(tooLarge)
+    expect(most).toBeLessThanOrEqual(1_000_000)
+  }
+  await sink.close()
+  // The record itself: a gigabyte in one member, most of it body
+  const member = await packed(1_000_000_000)
+  await writeFile(join(folder, NAME), member)
+  const reference = writeReference(folder, { name: NAME, offset: 0, length: member.length })
+  expect(await codeOf(reference)).toBe('too-large')
+  expect(await readdir('/proc/self/fd').then((open) => open.length)).toBeLessThan(200)
+})
+
+async function packed(bytes: number): Promise<Buffer> {
+  const http = 'HTTP/1.1 200 OK\r\n\r\n'
+  const gzip = createGzip({ level: 1 })
+  const out = gzip.toArray()
+  gzip.write(`WARC/1.1\r\nWARC-Type: response\r\nContent-Length: ${http.length + bytes}\r\n\r\n${http}`)
+  const zeros = Buffer.alloc(10_000_000)
+  for (let left = bytes; left > 0; left -= zeros.length)
+    if (!gzip.write(zeros)) await new Promise((resolve) => gzip.once('drain', resolve))
+  gzip.end('\r\n\r\n')
+  return Buffer.concat(await out)
+}

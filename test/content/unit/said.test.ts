@@ -1,0 +1,123 @@
+/** What a site says about a page: headers, the head of the page, and what counts when they differ. */
+import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
+import { expect, test } from 'vitest'
+
+const URL_ = 'http://a.test/dir/page?x'
+const html = 'text/html; charset=utf-8'
+const said = (
+  body: string | Uint8Array,
+  headers: [string, string][] = [['Content-Type', html]],
+  names = ['mybot', 'otherbot'],
+) => readSaid(URL_, headers, names, typeof body === 'string' ? Buffer.from(body) : body)
+
+test('all of it, from the head of the page', () => {
+  expect(
+    said(`<!doctype html><HTML LANG="de-AT"><meta name=robots content="noarchive, NOINDEX">
+      <base href="/other/"><link rel="alternate canonical" href="page#top"><body><meta name=robots content=nofollow>`),
+  ).toEqual({
+    robots: ['noarchive', 'noindex'],
+    canonical: 'http://a.test/other/page',
+    language: 'de-at',
+    charset: 'utf-8',
+  })
+})
+
+test('all of it, from headers alone', () => {
+  const headers: [string, string][] = [
+    ['content-type', 'application/pdf; charset="ISO-8859-1"'],
+    ['X-Robots-Tag', 'none'],
+    ['x-robots-tag', 'mybot: noarchive'],
+    ['Link', '<style.css>; rel=stylesheet, <http://a.test/real.pdf>; rel="canonical"'],
+    ['content-language', 'fr'],
+  ]
+  expect(said('', headers)).toEqual({
+    robots: ['noarchive', 'nofollow', 'noindex'],
+    canonical: 'http://a.test/real.pdf',
+    language: 'fr',
+    charset: 'iso-8859-1',
+  })
+})
+
+test.each<[string, string, string[] | undefined]>([
+  ['rules for another agent', '<meta name=googlebot content=noindex>', undefined],
+  ['rules for this agent, in whatever case', '<meta name=MyBot content=noindex>', ['noindex']],
+  ['rules for a fallback of it', '<meta name=otherbot content=nofollow>', ['nofollow']],
+  [
+    'rules of several',
+    '<meta name=robots content=nofollow><meta name=mybot content=noarchive>',
+    ['noarchive', 'nofollow'],
+  ],
+  ['none', '<meta name=robots content=none>', ['nofollow', 'noindex']],
+  ['what is usual', '<meta name=robots content="index, follow, all">', undefined],
+  ['a comment', '<!-- <meta name=robots content=noindex> -->', undefined],
+  ['a script', '<script>"<meta name=robots content=noindex>"</script>', undefined],
+])('robots: %s', (_, head, robots) => {
+  expect(said(head)?.robots).toEqual(robots)
+})
+
+test('X-Robots-Tag for another agent is not ours, and both places together make the stricter rule', () => {
+  const headers: [string, string][] = [
+    ['content-type', html],
+    ['x-robots-tag', 'googlebot: noindex'],
+    ['x-robots-tag', 'noarchive'],
+  ]
+  expect(said('<meta name=robots content=nofollow>', headers)?.robots).toEqual(['noarchive', 'nofollow'])
+})
+
+test.each([
+  ['no canonical link', '<link rel=stylesheet href=a>', undefined],
+  ['the first of two', '<link rel=canonical href=a><link rel=canonical href=b>', 'http://a.test/dir/a'],
+  ['another scheme', '<link rel=canonical href="javascript:x">', undefined],
+  ['an empty one', '<link rel=canonical href="">', undefined],
+  ['entities', '<link rel=canonical href="?a&amp;b">', 'http://a.test/dir/page?a&b'],
+])('canonical: %s', (_, head, canonical) => {
+  expect(said(head)?.canonical).toBe(canonical)
+})
+
+test('the canonical URL of a header counts before that of the page', () => {
+  expect(
+    said('<link rel=canonical href=page>', [
+      ['content-type', html],
+      ['link', '<header>; rel=canonical'],
+    ])?.canonical,
+  ).toBe('http://a.test/dir/header')
+})
+
+test.each([
+  ['de, en', undefined],
+  ['not a language', undefined],
+  ['', undefined],
+  [' En-GB ', 'en-gb'],
+])('a Content-Language of %j is %j', (value, language) => {
+  expect(said('', [['content-language', value]])?.language).toBe(language)
+})
+
+test('the encoding of the page is the one in which it is read', () => {
+  expect(
+    said(Buffer.from('<meta charset=windows-1251><link rel=canonical href="/\xc6">', 'latin1'), [
+      ['content-type', 'text/html'],
+    ]),
+  ).toEqual({
+    charset: 'windows-1251',
+    canonical: 'http://a.test/%D0%96',
+  })
+})
+
+test('a page that says nothing has nothing', () => {
+  expect(said('', [])).toBeUndefined()
+  expect(said('', [['content-type', 'image/png']])).toBeUndefined()
+})
+
+test('what stands behind the first 64 KiB is not read, and bytes that are no text do no harm', () => {
+  const far = `${'<p>'.repeat(HEAD_BYTES / 3 + 1)}<meta name=robots content=noindex>`
+  expect(said(far)?.robots).toBeUndefined()
+  expect(() => said(Buffer.from(Array.from({ length: 9_000 }, (_, n) => (n * 7_919) % 256)))).not.toThrow()
+  expect(() => said(`<meta name=robots content="${'noindex,'.repeat(5_000)}">`)).not.toThrow()
+})
+
+test('only HTML is read', () => {
+  expect(isHtml([['content-type', 'text/html']])).toBe(true)
+  expect(isHtml([['Content-Type', ' application/xhtml+xml;a']])).toBe(true)
+  expect(isHtml([['content-type', 'text/htmlx']])).toBe(false)
+  expect(isHtml([])).toBe(false)
+})

@@ -1,0 +1,199 @@
+/** Pages in an S3-compatible store: each record once, whatever becomes of the store and of the writer, and readable all the while. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openContent } from '@decorum/client'
+import { completeBytes, openS3, type S3Options, type Sink } from '@decorum/fetcher/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { WARCParser } from 'warcio'
+import { answer, keep } from '../../content/support/kept.ts'
+import { agentsOf } from '../support/agents.ts'
+import { type TestStore, testStore } from '../support/object-store.ts'
+
+const log = { info: () => undefined, warn: () => undefined }
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-s3-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+async function sinkTo(store: TestStore, folder: string, over: Partial<S3Options> = {}): Promise<Sink> {
+  const options = { settings: store.access, fileBytes: 5_000, maxBytes: 1_000_000, log, lookEveryMs: 20, ...over }
+  const sink = await openS3(folder, agentsOf(), options)
+  onTestFinished(() => sink.close())
+  return sink
+}
+/** A page that does not shrink, so that a file is full after a few. */
+const page = (n: number): Buffer => {
+  const noise = Array.from({ length: 900 }, (_, at) => ((at * 7_919 + n * 104_729) % 997) + 1).join(' ')
+  return answer({ 'Content-Type': 'text/plain' }, `page ${n} ${noise}`)
+}
+const names = async (folder: string): Promise<string[]> => (await readdir(folder)).sort()
+const warcs = async (store: TestStore): Promise<string[]> =>
+  (await store.names()).filter((name) => name.endsWith('.warc.gz'))
+
+/** URLs of the responses of all objects, sorted. */
+async function stored(store: TestStore): Promise<string[]> {
+  const urls: string[] = []
+  for (const name of await warcs(store))
+    for await (const record of new WARCParser(new Blob([new Uint8Array(await store.bytes(name))]).stream())) {
+      if (record.warcType === 'response') urls.push(record.warcTargetURI ?? '')
+      for await (const _ of record);
+    }
+  return urls.sort()
+}
+
+test('complete files go to the store with their indexes and leave the folder; each record is there once', async () => {
+  const store = await testStore()
+  const folder = await newFolder()
+  const sink = await sinkTo(store, folder)
+  const kept = []
+  for (let n = 0; n < 12; n++) kept.push(await keep(sink, page(n)))
+  await sink.close()
+  expect(await names(folder)).toEqual([])
+  expect(await stored(store)).toEqual(kept.map(({ url }) => url).sort())
+  const all = await store.names()
+  expect(all.length).toBeGreaterThan(4)
+  expect(all.every((name) => name.startsWith('crawl/decorum-'))).toBe(true)
+  expect(all.filter((name) => name.endsWith('.cdxj'))).toHaveLength((await warcs(store)).length)
+  expect(store.seen.filter(({ method }) => method === 'PUT')).toHaveLength(all.length)
+})
+
+test('a reference reads the same page from the folder before, and from the store afterwards', async () => {
+  const store = await testStore()
+  const folder = await newFolder()
+  const sink = await sinkTo(store, folder, { fileBytes: 1_000_000 })
+  const { ref } = await keep(sink, page(1))
+  expect(ref).toMatch(/^warc\+s3:\/\/pages\/crawl\/decorum-[\w.-]+\.warc\.gz\?offset=\d+&length=\d+&until=file%3A/)
+  const text = await (await openContent(ref, { s3: store.access })).text()
+  expect(text).toMatch(/^page 1 /)
+  expect(store.seen.filter(({ method }) => method === 'GET')).toEqual([])
+  await sink.close()
+  expect(await names(folder)).toEqual([])
+  expect(await (await openContent(ref, { s3: store.access })).text()).toBe(text)
+  await expect(openContent(ref)).rejects.toMatchObject({ code: 'gone' })
+  store.door = { kind: 'status', status: 403 }
+  await expect(openContent(ref, { s3: store.access })).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test.each<[string, TestStore['door']]>([
+  ['is not there', { kind: 'cut' }],
+  ['is full', { kind: 'status', status: 507 }],
+  ['wants another key', { kind: 'status', status: 403 }],
+  ['is busy', { kind: 'status', status: 503 }],
+])('a store that %s: pages wait in the folder, and go there when it takes them', async (_, door) => {
+  const store = await testStore()
+  const folder = await newFolder()
+  const sink = await sinkTo(store, folder)
+  store.door = door
+  const kept = []
+  for (let n = 0; n < 6; n++) kept.push(await keep(sink, page(n)))
+  await expect.poll(() => store.seen.filter(({ status }) => status !== 404 && status !== 200).length).toBeGreaterThan(1)
+  expect((await names(folder)).length).toBeGreaterThan(1)
+  for (const { ref } of kept) expect(await (await openContent(ref)).text()).toMatch(/^page \d /)
+  store.door = { kind: 'open' }
+  await sink.close()
+  expect(await names(folder)).toEqual([])
+  expect(await stored(store)).toEqual(kept.map(({ url }) => url).sort())
+})
+
+test('a folder that is full asks for a pause until the store has taken some of it', async () => {
+  const store = await testStore()
+  const sink = await sinkTo(store, await newFolder(), { maxBytes: 8_000 })
+  store.door = { kind: 'status', status: 503 }
+  expect(sink.room?.()).toBeUndefined()
+  for (let n = 0; n < 8; n++) await keep(sink, page(n))
+  await expect.poll(() => sink.room?.() instanceof Promise).toBe(true)
+  let isOver = false
+  const waiting = sink.room?.()?.then(() => {
+    isOver = true
+  })
+  await expect.poll(() => store.seen.filter(({ status }) => status === 503).length).toBeGreaterThan(2)
+  expect(isOver).toBe(false)
+  store.door = { kind: 'open' }
+  await waiting
+  await expect.poll(() => sink.room?.()).toBeUndefined()
+})
+
+test('a writer killed while it writes and uploads: the next one brings all that was kept, each record once', async () => {
+  const store = await testStore()
+  const folder = await newFolder()
+  store.door = { kind: 'slow', ms: 150 }
+  const urls: string[] = []
+  const refs: string[] = []
+  for (let life = 0; life < 4; life++) {
+    const child = fork(new URL('../support/s3-child.ts', import.meta.url), [], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    child.send({ folder, settings: store.access, life })
+    let put = store.seen.filter(({ method }) => method === 'PUT').length
+    let mine = 0
+    child.on('message', (kept: { url: string; ref: string }) => {
+      urls.push(kept.url)
+      refs.push(kept.ref)
+      mine++
+    })
+    // In the middle of an upload, with pages written since
+    await expect
+      .poll(
+        () => mine > 8 && store.seen.some(({ method, status }, at) => at >= put && method === 'PUT' && status === 0),
+      )
+      .toBe(true)
+    put = 0
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    for (const ref of refs) expect(await (await openContent(ref, { s3: store.access })).text()).toMatch(/^page /)
+  }
+  store.door = { kind: 'open' }
+  const sink = await sinkTo(store, folder)
+  await expect.poll(() => names(folder)).toEqual([])
+  await sink.close()
+  // A page whose record was written whole, and whose reference was not told any more, may be there as well
+  const all = await stored(store)
+  expect(new Set(all).size).toBe(all.length)
+  expect(all).toEqual(expect.arrayContaining(urls))
+  expect(all.length).toBeLessThanOrEqual(urls.length + 4)
+  for (const ref of refs) expect(await (await openContent(ref, { s3: store.access })).text()).toMatch(/^page /)
+  expect(urls.length).toBeGreaterThan(30)
+})
+
+test('a writer that was given the process id of the one before it, as in containers, takes over its unfinished file', async () => {
+  const store = await testStore()
+  const folder = await newFolder()
+  const earlier = await sinkTo(store, folder, { fileBytes: 1_000_000 })
+  const { ref, url } = await keep(earlier, page(1))
+  const [name = ''] = await names(folder)
+  const left = await newFolder()
+  await writeFile(join(left, name), Buffer.concat([await readFile(join(folder, name)), Buffer.from([0x1f, 0x8b, 8])]))
+  const later = await sinkTo(store, left, { fileBytes: 1_000_000 })
+  await expect.poll(() => names(left)).toEqual([])
+  const second = await keep(later, page(2))
+  await later.close()
+  expect(await stored(store)).toEqual([url, second.url].sort())
+  expect(await (await openContent(ref, { s3: store.access })).text()).toMatch(/^page 1 /)
+})
+
+test('what a killed writer has left is cut behind its last complete record, wherever it broke off', async () => {
+  const store = await testStore()
+  const folder = await newFolder()
+  const sink = await sinkTo(store, folder, { fileBytes: 1_000_000 })
+  const kept = []
+  for (let n = 0; n < 3; n++) kept.push(await keep(sink, page(n)))
+  const [name = ''] = await names(folder)
+  const whole = await readFile(join(folder, name))
+  const path = join(await newFolder(), 'cut')
+  expect(await completeBytes(join(folder, name))).toBe(whole.length)
+  const ends = kept.map(({ offset, length }) => offset + length)
+  for (let cut = 1; cut < whole.length; cut += 97) {
+    await writeFile(path, whole.subarray(0, cut))
+    const complete = await completeBytes(path)
+    expect(complete).toBeLessThanOrEqual(cut)
+    for (const end of ends) if (end <= cut) expect(complete).toBeGreaterThanOrEqual(end)
+  }
+  await writeFile(path, Buffer.concat([whole, Buffer.alloc(3_000)]))
+  expect(await completeBytes(path)).toBe(whole.length)
+  await writeFile(path, Buffer.alloc(3_000, 0x1f))
+  expect(await completeBytes(path)).toBe(0)
+})

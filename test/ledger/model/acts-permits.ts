@@ -1,0 +1,107 @@
+/** What permits do to lanes, done by the real ledger and by the model. */
+import { readLaneName } from '@decorum/ledger/testing'
+import { visited } from './acts.ts'
+import {
+  type Act,
+  caller,
+  clockOf,
+  DELAYS,
+  type Dice,
+  forgetOldest,
+  isUnused,
+  LANES,
+  optional,
+  type Play,
+  rounded,
+  same,
+  someHolders,
+  unlessInDoubt,
+} from './play.ts'
+import * as rules from './rules.ts'
+
+const LEASES = [20_000, 45_000]
+
+/** Mostly asks by the rules in force. */
+function wish(play: Play, dice: Dice): rules.Granting {
+  const lane = dice.pick(LANES)
+  const { version } = rules.originAt(play.model, rules.originOf(lane))
+  return {
+    lane,
+    paceLane: dice(2) === 1 && clockOf(lane) !== lane ? clockOf(lane) : undefined,
+    version: dice(6) === 5 ? version + 1 : version,
+    delayMs: dice.pick(DELAYS),
+    leaseMs: dice.pick(LEASES),
+    by: `p${dice(2)}:${lane}`,
+  }
+}
+
+export const grant: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const wishes = dice(3) === 2 ? [wish(play, dice), wish(play, dice)] : [wish(play, dice)]
+  const real = await Promise.all(
+    wishes.map(({ lane, paceLane, by, ...asked }) =>
+      process.verbs.grant({
+        ...readLaneName(lane),
+        ...asked,
+        by: readLaneName(by),
+        ...optional('clock', paceLane === undefined ? undefined : readLaneName(paceLane)),
+      }),
+    ),
+  )
+  const told = real.map((answer): rules.Granted => {
+    if (answer.kind !== 'granted') return answer
+    return {
+      kind: answer.kind,
+      own: { fence: answer.fence, delayMs: answer.delayMs },
+      ...optional('pace', answer.clock),
+    }
+  })
+  const expected = rules.grant(play.model, call, wishes)
+  same(
+    'grant',
+    told,
+    expected.map((one) => (one.waitMs === undefined ? one : { ...one, waitMs: rounded(one.waitMs) })),
+  )
+  for (const [index, { own, pace }] of told.entries()) {
+    const { lane, paceLane, leaseMs } = wishes[index] as rules.Granting
+    if (own === undefined) continue
+    visited(play, lane, 'hop', own.fence)
+    play.site.lasts(lane, own.fence, play.latest + leaseMs)
+    if (pace === undefined || paceLane === undefined) continue
+    visited(play, paceLane, 'clock', pace.fence)
+    play.site.lasts(paceLane, pace.fence, play.latest + leaseMs)
+  }
+}
+
+export const extend: Act = async (play, dice) => {
+  const holders = someHolders(play, dice, isUnused)
+  if (holders.length === 0) return
+  const { process, call } = caller(play, dice)
+  const leaseMs = dice.pick(LEASES)
+  const held = holders.map(({ lane, fence }) => ({ lane, fence }))
+  const asked = held.map(({ lane, fence }) => ({ ...readLaneName(lane), fence }))
+  const real = await unlessInDoubt(process.verbs.extend(asked, leaseMs))
+  same('extend', real, rules.extend(play.model, call, held, leaseMs))
+  if (real === 'doubt' || real.kind === 'stale') return
+  for (const { lane, fence } of held) play.site.lasts(lane, fence, play.latest + leaseMs)
+}
+
+export const claim: Act = async (play, dice) => {
+  const { process, call } = caller(play, dice)
+  const lane = dice.pick(LANES)
+  const real = await process.verbs.claim(readLaneName(lane))
+  const expected = rules.claim(play.model, call, lane)
+  if (real.kind === 'wait') {
+    const told = { waitMs: real.waitMs, gate: real.gate }
+    return same('claim', told, 'waitMs' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
+  }
+  const { fence, notBefore, version } = real
+  same(
+    'claim',
+    { fence, notBefore, version },
+    'fence' in expected ? { ...expected, notBefore: rounded(expected.notBefore) } : expected,
+  )
+  play.site.fence(lane, fence)
+  play.holders.push({ lane, fence, version, heads: [], kind: 'robots', isClaimed: true, state: 'taken' })
+  forgetOldest(play)
+}

@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openFrontier } from '@decorum/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { openLink } from '../storm/link.ts'
+import { startRedis } from '../support/redis.ts'
+import { type Answer, permitFleet, TIMES, UA } from './fleet.ts'
+
+const isAlive = (port: number | undefined): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/livez`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+/** The request under a permit, to its last byte. */
+async function send(url: string): Promise<number> {
+  const answer = await fetch(url, { headers: { 'user-agent': UA }, redirect: 'manual' })
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+test('beside stored URLs of the same lane permits take turns: neither waits for all of the others', async () => {
+  const fleet = await permitFleet([{ name: 'turns', robots: { body: '' } }])
+  const { web, expectPolite } = fleet
+  const frontier = await openFrontier({ redis: fleet.redis.url })
+  const stored = Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, url: `${web.origins.turns}/stored-${n}` }))
+  await frontier.enqueue(stored)
+  await Promise.all(Array.from({ length: 8 }, (_, n) => fleet.fetch(`${web.origins.turns}/permit-${n}`)))
+  const seen: string[] = []
+  for await (const { outcome, ack } of frontier.outcomes({ group: 'turns' })) {
+    seen.push(outcome.kind)
+    await ack()
+    if (seen.length === stored.length) break
+  }
+  await frontier.close()
+  await expectPolite()
+  const { requests } = await web.evidence()
+  const order = requests
+    .filter(({ path }) => path !== '/robots.txt')
+    .toSorted((one, other) => one.start - other.start)
+    .map(({ path }) => (path.startsWith('/permit') ? 'p' : 's'))
+  const both = order.slice(0, order.lastIndexOf('p') + 1)
+  // While both wait nobody goes more than twice in a row: once by turn, once more where the other had not come in time.
+  const runs = both.join('').match(/p+|s+/g) ?? []
+  const longest = Math.max(...runs.map((run) => run.length))
+  expect(order.filter((one) => one === 'p')).toHaveLength(8)
+  expect(longest, `in order ${order.join('')}`).toBeLessThanOrEqual(3)
+})
+
+test('a holder that dies: the lane is shut for lease and quarantine, then others go on; its late word is 410', async () => {
+  const { web, ask, complete, call, expectPolite } = await permitFleet([{ name: 'dies', robots: { body: '' } }])
+  const url = `${web.origins.dies}/1`
+  const held = await ask({ url, waitMs: 20_000, leaseMs: 1_000 })
+  const at = performance.now()
+  expect(held).toMatchObject({ status: 201, body: { leaseMs: 1_000 } })
+  await send(url)
+  const next = await ask({ url, waitMs: 20_000 })
+  // nobody knows when its exchange ended: lease, margin, quarantine and the delay are over
+  expect(performance.now() - at).toBeGreaterThanOrEqual(1_000 + TIMES.quarantineMs)
+  expect(next.status).toBe(201)
+  expect(await complete(held.body.permit)).toMatchObject({ status: 410, body: { type: 'gone' } })
+  expect((await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })).status).toBe(410)
+  expect((await call('GET', `/v1/permits/${held.body.permit}`)).status).toBe(410)
+  expect((await complete(next.body.permit)).status).toBe(200)
+  await expectPolite()
+})
+
+test('a completion that comes twice is one; after DELETE it is 410; a permit of nobody is 404', async () => {
+  const { web, ask, complete, call } = await permitFleet([{ name: 'twice', robots: { body: '' } }])
+  const url = `${web.origins.twice}/1`
+  const one = await ask({ url, waitMs: 20_000 })
+  await send(url)
+  expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
+  expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
+  const two = await ask({ url, waitMs: 20_000 })
+  expect((await complete(one.body.permit, { status: 429 })).status).toBe(200) // changes nothing
+  expect((await call('GET', `/v1/permits/${two.body.permit}`)).status).toBe(200)
+  expect(await call('DELETE', `/v1/permits/${two.body.permit}`)).toMatchObject({
+    status: 200,
+    body: { ended: 'unused' },
+  })
+  expect((await call('DELETE', `/v1/permits/${two.body.permit}`)).status).toBe(200)
+  expect((await complete(two.body.permit)).status).toBe(410)
+  const forged = `${two.body.permit?.slice(0, 8)}AAAA${two.body.permit?.slice(12)}`
+  for (const foreign of ['x', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', forged])
+    expect(await complete(foreign), foreign).toMatchObject({ status: 404, body: { type: 'not-found' } })
+  // the given-back lane rests like a used one, and goes on
+  expect((await ask({ url, waitMs: 20_000 })).status).toBe(201)
+})
+
+test('extending lasts no longer than PERMIT_MAX_MS', async () => {
+  const env = { PERMIT_MAX_MS: '3000' }
+  const { web, ask, call } = await permitFleet([{ name: 'long', robots: { body: '' } }], { env })
+  const url = `${web.origins.long}/1`
+  const held = await ask({ url, waitMs: 20_000, leaseMs: 1_500 })
+  let last = 200
+  let times = 0
+  while (last === 200) {
+    await sleep(300)
+    const answer = await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })
+    last = answer.status
+    times++
+  }
+  expect(last).toBe(410)
+  expect(times).toBeGreaterThan(3) // beyond its own lease
+  expect((await ask({ url, waitMs: 20_000 })).status).toBe(201) // and the lane goes on
+})
+
+test('a grant or an extension that the ledger answers too late is none: 503, and then the lane goes on', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const link = await openLink(redis.port)
+  onTestFinished(() => link.close())
+  // What a holder is told counts from the answer, and the ledger's lease from before it: a tenth of the lease lies between them.
+  const env = { LEASE_MS: '1600' }
+  const url = `redis://127.0.0.1:${link.port}`
+  const { web, ask, call, complete } = await permitFleet([{ name: 'late', robots: { body: '' } }], { env, redis, url })
+  const at = `${web.origins.late}/1`
+  /** On a busy machine Redis may answer that late by itself, once or twice. */
+  const granted = async (): Promise<Answer> => {
+    for (;;) {
+      const answer = await ask({ url: at, waitMs: 20_000 })
+      if (answer.status !== 503) return answer
+    }
+  }
+  const held = await granted()
+  expect(held.status).toBe(201)
+  link.hurt('slow')
+  expect(await call('PATCH', `/v1/permits/${held.body.permit}`, {})).toMatchObject({ status: 503 })
+  link.heal()
+  await complete(held.body.permit, { status: 200 })
+  link.hurt('slow')
+  expect(await ask({ url: at, waitMs: 20_000 })).toMatchObject({ status: 503, body: { type: 'ledger-away' } })
+  link.heal()
+  expect((await granted()).status).toBe(201)
+})
+
+test('429 closes the lane for Retry-After, for stored URLs and permits alike', async () => {
+  const fleet = await permitFleet([
+    { name: 'slow', robots: { body: '' }, pages: [{ status: 429, retryAfter: '2' }, {}] },
+  ])
+  const { web, ask, complete, expectPolite } = fleet
+  expect(await fleet.fetch(`${web.origins.slow}/1`)).toBe(429)
+  const shut = await ask({ url: `${web.origins.slow}/2` })
+  expect(shut).toMatchObject({ status: 200, body: { gate: 'back-off' } })
+  expect(await fleet.fetch(`${web.origins.slow}/2`)).toBe(200)
+  void complete
+  await expectPolite()
+})
+
+test('two hundred callers for one lane are granted in the order in which they came', async () => {
+  const env = { DEFAULT_DELAY_MS: '10', LEASE_MS: '90000' } // the first permit is held until all of them are in line
+  const { web, url: base, ask, complete } = await permitFleet([{ name: 'queue', robots: { body: '' } }], { env })
+  const url = `${web.origins.queue}/0`
+  const first = await ask({ url, waitMs: 20_000 }) // robots.txt is known, the lane is taken
+  const waiting = async (): Promise<number> => {
+    const metrics = await (await fetch(`${base()}/metrics`)).text()
+    return Number(/^decorum_permits_waiting (\d+)$/m.exec(metrics)?.[1])
+  }
+  const granted: number[] = []
+  const asked: Promise<void>[] = []
+  for (let n = 0; n < 200; n++) {
+    asked.push(
+      ask({ url: `${web.origins.queue}/${n}`, waitMs: 60_000 }).then(async ({ status, body }) => {
+        if (status === 201) granted.push(n)
+        await complete(body.permit, { status: 200 })
+      }),
+    )
+    await expect.poll(waiting, { interval: 5 }).toBe(n + 1) // it is in line before the next one is sent
+  }
+  await complete(first.body.permit, { status: 200 })
+  await Promise.all(asked)
+  expect(granted).toHaveLength(200)
+  const outOfOrder = granted.filter((n, at) => at > 0 && n < (granted[at - 1] as number))
+  expect(outOfOrder).toEqual([])
+})
+
+test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {
+  const sites = [
+    { name: 'plain', robots: { body: '' } },
+    { name: 'paced', robots: { body: 'User-agent: *\nCrawl-delay: 0.3\n' } },
+    { name: 'forbids', robots: { body: 'User-agent: *\nDisallow: /page-1\n' } },
+    { name: 'late', robots: [{ status: 503 }, { body: '' }] },
+    { name: 'none', robots: { status: 404 } },
+    { name: 'busy', robots: { body: '' }, pages: [{}, { status: 503, retryAfter: '1' }, {}] },
+  ]
+  const fleet = await permitFleet(sites, { permits: 2, fetchers: 2 })
+  const { web, expectPolite } = fleet
+  const frontier = await openFrontier({ redis: fleet.redis.url })
+  const stored = Object.entries(web.origins).flatMap(([name, origin]) =>
+    Array.from({ length: 4 }, (_, n) => ({ id: `s-${name}-${n}`, url: `${origin}/stored-${n}` })),
+  )
+  await frontier.enqueue(stored)
+  let running = true
+  const killing = (async () => {
+    for (let n = 0; running; n++) {
+      const victims = n % 3 === 2 ? fleet.fleet.of('fetcher') : fleet.fleet.of('permits')
+      // A process that is killed before it has started would never do anything on a busy machine.
+      while (running && !(await isAlive(victims[n % victims.length]?.port))) await sleep(50)
+      await sleep(1_200)
+      const { pid } = victims[n % victims.length] ?? {}
+      if (running && pid !== undefined) process.kill(pid, 'SIGKILL')
+    }
+  })()
+  const urls = Array.from({ length: 8 }, (_, n) =>
+    Object.values(web.origins).map((origin) => `${origin}/page-${n}`),
+  ).flat()
+  const became = await Promise.all(urls.map((url, n) => fleet.fetch(url, { on: n % 2 })))
+  running = false
+  await killing
+  const ids = new Set<string>()
+  for await (const { outcome, ack } of frontier.outcomes({ group: 'killed' })) {
+    if (outcome.id.startsWith('s-')) ids.add(outcome.id)
+    await ack()
+    if (ids.size === stored.length) break
+  }
+  await frontier.close()
+  const forbidden = urls.filter((_, at) => became[at] === 'disallowed')
+  expect(forbidden).toEqual([`${web.origins.forbids}/page-1`])
+  expect(became.filter((one) => one === 0)).toEqual([])
+  await expectPolite()
+})

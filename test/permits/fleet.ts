@@ -1,0 +1,115 @@
+/** A fleet with permits for one test, recording sites, and an outside crawler that sends only with leave. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
+import { type Fleet, startFleet } from '@decorum/cli'
+import { expect, onTestFinished } from 'vitest'
+import { fleetEnv, TIMES } from '../journey/fleet.ts'
+import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const UA = 'Mozilla/5.0 (compatible; journeybot/1.0; +https://example.com/bot)'
+
+export type Answer = { status: number; body: Record<string, unknown> & { permit?: string }; headers: Headers }
+export type PermitFleet = {
+  web: RecordedWeb
+  fleet: Fleet
+  redis: TestRedis
+  /** of the n-th permits process */
+  url(n?: number): string
+  call(method: string, path: string, body?: object, options?: CallOptions): Promise<Answer>
+  ask(body: object, options?: CallOptions): Promise<Answer>
+  complete(permit: string | undefined, body?: object, options?: CallOptions): Promise<Answer>
+  /** asks, in turn, until it is granted or refused; sends; completes. @returns the status of the page, or the refusal's type */
+  fetch(url: string, options?: CallOptions & { agent?: string }): Promise<number | string>
+  audit(): Promise<Report>
+  expectPolite(): Promise<Report>
+}
+type CallOptions = { on?: number; headers?: Record<string, string>; signal?: AbortSignal }
+
+export async function permitFleet(
+  sites: Site[],
+  {
+    permits = 1,
+    fetchers = 1,
+    gateways = 1,
+    env = {},
+    ...own
+  }: {
+    permits?: number
+    fetchers?: number
+    gateways?: number
+    env?: NodeJS.ProcessEnv
+    /** absent: one of its own; and by which way the fleet reaches it */
+    redis?: TestRedis
+    url?: string
+  } = {},
+): Promise<PermitFleet> {
+  const web = await recordedWeb(sites)
+  onTestFinished(() => web.close())
+  const redis = own.redis ?? (await startRedis()) // the settings of a fleet are kept in its Redis, and those of tests differ
+  if (own.redis === undefined) onTestFinished(() => redis.stop())
+  const fleet = await startFleet({ env: fleetEnv(own.url ?? redis.url, env), gateways, fetchers, permits })
+  onTestFinished(async () => void (await fleet.stop(5_000)))
+  const url = (n = 0): string => `http://127.0.0.1:${fleet.of('permits')[n]?.port}`
+  const call: PermitFleet['call'] = async (method, path, body, { on, headers, signal } = {}) => {
+    const response = await fetch(url(on) + path, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers }
+  }
+  const self: PermitFleet = {
+    web,
+    fleet,
+    redis,
+    url,
+    call,
+    ask: (body, options) => call('POST', '/v1/permits', body, options),
+    complete: (permit, body = {}, options) => call('POST', `/v1/permits/${permit}/completion`, body, options),
+    async fetch(target, options = {}) {
+      for (;;) {
+        const { agent, ...rest } = options
+        const asked = await self
+          .ask({ url: target, waitMs: 5_000, ...(agent === undefined ? {} : { agent }) }, rest)
+          .catch(() => undefined)
+        if (asked === undefined || asked.status === 503) await sleep(50)
+        else if (asked.status === 200) await sleep(Math.min(200, Number(asked.body.retryAfterMs)))
+        else if (asked.status !== 201) return String(asked.body.type)
+        else {
+          const page = await fetch(target, {
+            headers: { 'user-agent': String(asked.body.userAgent) },
+            redirect: 'manual',
+          }).catch(() => undefined)
+          await page?.arrayBuffer().catch(() => undefined)
+          const said =
+            page === undefined
+              ? { error: 'reset' }
+              : { status: page.status, retryAfter: page.headers.get('retry-after') ?? undefined }
+          await self.complete(asked.body.permit, said, rest).catch(() => undefined)
+          return page?.status ?? 0
+        }
+      }
+    },
+    audit: async () =>
+      judgeRecord(await web.evidence(), {
+        agents: agentsOf({
+          agent: 'journeybot',
+          profile: 'decorum',
+          minDelayMs: TIMES.delayMs,
+          maxDelayMs: TIMES.capMs,
+        }),
+        robotsRetryMs: TIMES.robotsRetryMs,
+      }),
+    async expectPolite() {
+      const report = await self.audit()
+      expect(report.examples, 'violations that the sites recorded').toEqual([])
+      return report
+    },
+  }
+  return self
+}
+
+export { TIMES, UA }

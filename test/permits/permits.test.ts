@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { permitFleet, TIMES, UA } from './fleet.ts'
+
+test('an unknown origin: a fetcher asks for robots.txt while the permit waits, then it is granted', async () => {
+  const { web, ask, complete, expectPolite } = await permitFleet([
+    { name: 'a', robots: { body: 'User-agent: *\nDisallow: /private\n' } },
+  ])
+  const url = `${web.origins.a}/page`
+  const asked = await ask({ url, waitMs: 20_000 })
+  expect(asked).toMatchObject({
+    status: 201,
+    body: { decision: 'granted', url, agent: 'journeybot', userAgent: UA, delayMs: TIMES.delayMs, sendWithinMs: 1000 },
+  })
+  expect(asked.headers.get('location')).toBe(`/v1/permits/${asked.body.permit}`)
+  const answer = await fetch(url, { headers: { 'user-agent': UA } })
+  await answer.arrayBuffer()
+  expect(await complete(asked.body.permit, { status: 200 })).toMatchObject({
+    status: 200,
+    body: { ended: 'completed' },
+  })
+
+  const refused = await ask({ url: `${web.origins.a}/private/x`, waitMs: 0 })
+  expect(refused).toMatchObject({
+    status: 403,
+    body: { type: 'disallowed', status: 403, rule: 'disallow: /private', line: 2, group: ['*'] },
+  })
+  expect(refused.headers.get('content-type')).toContain('application/problem+json')
+  const report = await expectPolite()
+  expect(report.requests).toBe(2)
+})
+
+test('a lane in use: 200 names the gate, and who waits gets the lane when its delay is over', async () => {
+  const {
+    web,
+    ask,
+    complete,
+    call,
+    fetch: get,
+    expectPolite,
+  } = await permitFleet([{ name: 'b', robots: { body: '' } }])
+  const url = `${web.origins.b}/1`
+  const first = await ask({ url, waitMs: 20_000 })
+  expect(first.status).toBe(201)
+  const second = await ask({ url: `${web.origins.b}/2` })
+  expect(second).toMatchObject({ status: 200, body: { decision: 'wait', gate: 'lane-busy', holder: 'permit' } })
+  expect(second.body.retryAfterMs).toBeGreaterThan(0)
+  expect(await call('GET', `/v1/permits/${first.body.permit}`)).toMatchObject({
+    status: 200,
+    body: { agent: 'journeybot' },
+  })
+  const waiting = get(`${web.origins.b}/2`)
+  await (await fetch(url, { headers: { 'user-agent': UA } })).arrayBuffer()
+  expect((await complete(first.body.permit, { status: 200 })).status).toBe(200)
+  expect(await waiting).toBe(200)
+  expect((await expectPolite()).requests).toBe(3)
+})
