@@ -89,13 +89,6 @@ describe('the tarball', () => {
     expect(imports.size).toBeGreaterThan(20)
     expect([...imports.keys()].filter((name) => reaches(name, name))).toEqual([])
   })
-  test('publint has nothing to say', () => {
-    expect(run('publint', ['--strict', packed], folder)).toContain('All good!')
-  })
-  test('are the types wrong? no', () => {
-    // It fails, and so throws, when there is a problem.
-    expect(run('attw', ['--profile', 'esm-only', packed], folder)).toContain('🟢')
-  })
 })
 
 describe('in use', () => {

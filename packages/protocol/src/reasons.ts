@@ -30,7 +30,7 @@ export const FAILURES = explained({
     todo: 'Enqueue it again later; raise FETCH_DEADLINE_MS and LEASE_MS if many honest sites are that slow.',
   },
   reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
-  protocol: { means: 'What came back is not HTTP/1.1.', todo: 'Drop it; look at `detail`.' },
+  protocol: { means: 'What came back is neither HTTP/1.1 nor HTTP/2.', todo: 'Drop it; look at `detail`.' },
   'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
   'bad-redirect': {
     means: 'A redirect without a target that could be fetched.',

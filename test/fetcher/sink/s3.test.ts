@@ -179,6 +179,7 @@ test('writers killed while they write and upload: the next one brings all that w
   await sink.close()
   // A page whose record was written whole, and whose reference was not told any more, may be there as well
   const all = await stored(store)
+  console.info(`${killed} writers killed, ${urls.length} records told, ${all.length} in the store`)
   expect(new Set(all).size, 'none is there twice').toBe(all.length)
   const there = new Set(all)
   expect(
@@ -191,9 +192,13 @@ test('writers killed while they write and upload: the next one brings all that w
   // Each file has its index, and each line of it leads to its record
   const lines: string[] = []
   for (const name of (await store.names()).filter((one) => one.endsWith('.cdxj')))
-    lines.push(...(await store.bytes(name)).toString().trim().split('\n'))
+    lines.push(
+      ...(await store.bytes(name))
+        .toString()
+        .split('\n')
+        .filter((line) => line !== ''),
+    )
   expect(lines.map((line) => (JSON.parse(line.slice(line.indexOf('{'))) as { url: string }).url).sort()).toEqual(all)
-  console.info(`${killed} writers killed, ${urls.length} records told, ${all.length} in the store`)
 })
 
 test('a writer that was given the process id of the one before it, as in containers, takes over its unfinished file', async () => {
