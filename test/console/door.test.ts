@@ -29,6 +29,7 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const built = await buildServer({
     config,
     ledger,
+    redis: raw,
     look: looker(ledger),
     pace: new Pace(),
     queues,

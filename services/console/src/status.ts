@@ -17,7 +17,8 @@ export type FleetStatus = { headline: Headline; totals: Totals; readers: Reader[
 /** @param outcomesLimit  unread outcomes at which dispatch pauses, per partition */
 export async function fleetStatus(ledger: Ledger, outcomesLimit: number): Promise<FleetStatus> {
   const look = await looker(ledger)()
-  const totals = totalsOf(look.kind === 'seen' ? look.partitions : [], OUTCOME_KINDS)
+  const totals =
+    look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS)
   return {
     headline: headline(look, totals, undefined, outcomesLimit),
     totals,
