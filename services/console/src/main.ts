@@ -7,10 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, type Ledger, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
-import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
-import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
+import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
 import { Queue } from 'bullmq'
-import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
@@ -31,7 +30,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 
 async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const { config } = joined
-  const log = pino({ ...printableLog, level: config.logLevel })
+  const log = roleLog(config.logLevel)
   const ledger = await openLedger({
     redis: config.redisUrl,
     partitions: config.partitions,
