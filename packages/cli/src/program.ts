@@ -213,7 +213,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .addHelpText(
       'after',
       '\nbash: decorum completion bash > ~/.local/share/bash-completion/completions/decorum\n' +
-        'zsh:  decorum completion zsh > "${fpath[1]}/_decorum"\n' +
+        'zsh:  decorum completion zsh > ~/.zfunc/_decorum   (a folder of fpath)\n' +
         'fish: decorum completion fish > ~/.config/fish/completions/decorum.fish',
     )
     .action(async (shell) => done((await import('./commands/completion.ts')).completion(shell, program)))
