@@ -56,7 +56,7 @@ export function refusePage(
   headers: IncomingHttpHeaders,
 ): { error: string; message: string } | undefined {
   if (access === 'open') return undefined
-  const writes = access !== 'read' || !isSafe(method)
+  const writes = access === 'write' || !isSafe(method)
   const asker = askerOf(headers)
   if (asker === 'foreign') {
     // A link to one of our pages may be followed. Anything else is refused, so that no page can time or embed an answer.

@@ -39,7 +39,7 @@ export function layout({ title, body, frame, place, reload = false, charts = fal
   const links = PAGES.map(
     ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
   )
-  const page = html`${headOf(title, reload, charts)}
+  const page = html`${headOf(title, { reload, charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
@@ -54,7 +54,8 @@ export function layout({ title, body, frame, place, reload = false, charts = fal
   return page.text
 }
 
-export function headOf(title: string, reload = false, charts = false): Html {
+/** @param script  the page follows the fleet */
+export function headOf(title: string, { reload = false, charts = false, script = true } = {}): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -66,7 +67,7 @@ export function headOf(title: string, reload = false, charts = false): Html {
 <link rel="stylesheet" href="/static/console.css">
 ${charts && html`<link rel="stylesheet" href="/static/uplot.css"><script src="/static/uplot.js" defer></script><script src="/static/charts.js" defer></script>`}
 ${reload && html`<noscript><meta http-equiv="refresh" content="5"></noscript>`}
-<script src="/static/console.js" defer></script>
+${script && html`<script src="/static/console.js" defer></script>`}
 </head>`
 }
 

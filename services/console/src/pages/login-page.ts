@@ -5,7 +5,7 @@ import { headOf } from './layout.ts'
 export type LoginFacts = { next: string; problem?: string; user?: string }
 
 export function loginPage({ next, problem, user = '' }: LoginFacts): string {
-  const page = html`${headOf('Sign in · Decorum')}
+  const page = html`${headOf('Sign in · Decorum', { script: false })}
 <body>
 <header><span class="name">Decorum</span></header>
 <main class="login"><h1>Sign in</h1>

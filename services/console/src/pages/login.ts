@@ -17,6 +17,7 @@ export function addLogin(scope: FastifyInstance, { config: { login }, guesses }:
   scope.post('/login', LOGIN, (request, reply) => {
     const { user = '', password = '', next } = (request.body ?? {}) as Fields
     const path = pathOf(next)
+    if (user === '' && password === '') return page(reply.code(401), loginPage({ next: path }))
     const who = guess(request.ip, user, password, login, guesses)
     if (typeof who === 'number') {
       const seconds = Math.ceil(who / 1_000)

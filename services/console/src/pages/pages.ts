@@ -48,26 +48,23 @@ function addOverview(scope: FastifyInstance, parts: PageParts): void {
   scope.get('/overview', READ, async (_request, reply) => page(reply, overviewMain(await facts()).text))
 }
 
-/** What stands in the repository for everybody to read: the page to sign in needs it. */
-const OPEN = { config: { access: 'open' } } as const
+const CSS = 'text/css; charset=utf-8'
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
+/** What the page to sign in needs is open; it says nothing of the fleet. */
 function addStatic(scope: FastifyInstance): void {
-  const uplot = createRequire(import.meta.url).resolve('uplot/package.json')
-  for (const [name, file, type] of [
-    ['uplot.js', 'uPlot.iife.min.js', 'text/javascript; charset=utf-8'],
-    ['uplot.css', 'uPlot.min.css', 'text/css; charset=utf-8'],
+  const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist')
+  const own = join(import.meta.dirname, 'static')
+  for (const [name, file, type, access] of [
+    ['console.css', join(own, 'console.css'), CSS, 'open'],
+    ['icon.svg', join(own, 'icon.svg'), 'image/svg+xml', 'open'],
+    ['console.js', join(own, 'console.js'), JAVASCRIPT, 'read'],
+    ['charts.js', join(own, 'charts.js'), JAVASCRIPT, 'read'],
+    ['uplot.js', join(uplot, 'uPlot.iife.min.js'), JAVASCRIPT, 'read'],
+    ['uplot.css', join(uplot, 'uPlot.min.css'), CSS, 'read'],
   ] as const) {
-    const body = readFileSync(join(dirname(uplot), 'dist', file))
-    scope.get(`/static/${name}`, OPEN, (_request, reply) => reply.type(type).send(body))
-  }
-  for (const [name, type] of [
-    ['console.css', 'text/css; charset=utf-8'],
-    ['console.js', 'text/javascript; charset=utf-8'],
-    ['charts.js', 'text/javascript; charset=utf-8'],
-    ['icon.svg', 'image/svg+xml'],
-  ] as const) {
-    const body = readFileSync(new URL(`./static/${name}`, import.meta.url))
-    scope.get(`/static/${name}`, OPEN, (_request, reply) => reply.type(type).send(body))
+    const body = readFileSync(file)
+    scope.get(`/static/${name}`, { config: { access } }, (_request, reply) => reply.type(type).send(body))
   }
 }
 
