@@ -48,6 +48,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await fleet.park(SITE, ['a', 'b', `long/${'x'.repeat(300)}`])
     await fleet.record(SITE, 'User-agent: *\nDisallow: /private\nCrawl-delay: 60\n')
     await fleet.park(FAILED, ['a'])
+    await fleet.park('http://another.example', ['a'])
     const { agent, fence } = await fleet.reserve(FAILED)
     await ledger.start({ agent, origin: FAILED, fence, kind: 'page', version: 0, delayMs: 0 })
     const outcome = {
@@ -77,38 +78,51 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await fleet.close()
   })
 
-  async function open(path: string, width: number, colorScheme: 'light' | 'dark'): Promise<Page> {
+  async function open(path: string, width = 1_280, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
     const page = await chrome.browser.newPage()
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme })
     await page.goto(path)
-    if (path === '/hours') await page.locator('.u-wrap').nth(5).waitFor()
-    const folder = process.env.SCREENSHOTS
-    const name = `${width}-${colorScheme}-${path.replaceAll(/[^a-z]+/gi, '-').slice(0, 60)}.png`
-    if (folder !== undefined) await page.screenshot({ path: join(folder, name), fullPage: true })
     return page
   }
 
-  test.for(
-    PAGES.flatMap(
-      (path) =>
-        [
-          [path, 360, 'dark'],
-          [path, 390, 'light'],
-          [path, 1_280, 'dark'],
-        ] as const,
-    ),
-  )('%s at %d px, %s: nothing is wider than the screen, and axe finds nothing', async ([path, width, scheme]) => {
-    const page = await open(path, width, scheme)
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-    await page.evaluate(axe)
+  async function keepPicture(page: Page, name: string): Promise<void> {
+    const folder = process.env.SCREENSHOTS
+    if (folder === undefined) return
+    await page.screenshot({
+      path: join(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60)}.png`),
+      fullPage: true,
+    })
+  }
+
+  /** Rules that are broken, with the first elements that break them. */
+  async function violations(page: Page): Promise<string[][]> {
     const found = await page.evaluate(async () => {
       const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()
       return (await run).violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html)])
     })
-    expect(found).toEqual([])
-    await page.close()
-  })
+    return found
+  }
+
+  test.for(PAGES)(
+    '%s: nothing is wider than a telephone, and axe finds nothing, in light and in dark',
+    async (path) => {
+      const page = await open(path, 390, 'light')
+      if (path === '/hours') await page.locator('.u-wrap').nth(5).waitFor()
+      await page.evaluate(axe)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+      expect(await violations(page)).toEqual([])
+      await keepPicture(page, `390 light ${path}`)
+      await page.setViewportSize({ width: 360, height: 800 })
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
+      await keepPicture(page, `360 light ${path}`)
+      await page.setViewportSize({ width: 1_280, height: 800 })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      expect(await violations(page)).toEqual([])
+      await keepPicture(page, `1280 dark ${path}`)
+      await page.close()
+    },
+  )
 
   test('no word of a table is broken letter by letter on a telephone', async () => {
     const page = await open('/', 360, 'light')
@@ -120,7 +134,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('by keyboard alone: past the navigation, and every link and field in turn, each seen', async () => {
-    const page = await open('/origins', 1_280, 'light')
+    const page = await open('/origins')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter') // to the content
     const seen: string[] = []
@@ -136,12 +150,12 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('what happened to an origin is told: the answer that failed, the back-off, the act, the rule', async () => {
-    const page = await open(`/origins/${encodeURIComponent(FAILED)}`, 1_280, 'light')
+    const page = await open(`/origins/${encodeURIComponent(FAILED)}`)
     await page
       .getByRole('cell', { name: /It asked for less \(429 or 503\), Retry-After 10 min; nothing is asked before/ })
       .waitFor()
     await page.getByRole('cell', { name: /rate-limited · answer 429 · Too Many Requests/ }).waitFor()
-    const other = await open(`/origins/${encodeURIComponent(SITE)}`, 1_280, 'light')
+    const other = await open(`/origins/${encodeURIComponent(SITE)}`)
     await other.getByRole('cell', { name: 'pause by ann: they wrote to us.' }).waitFor()
     await other.getByRole('cell', { name: 'Its robots.txt: ok (200).' }).waitFor()
     await page.close()
@@ -149,7 +163,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('origins are found by reason and by domain, and pages are turned', async () => {
-    const page = await open('/origins', 1_280, 'light')
+    const page = await open('/origins')
     await page.getByLabel('Held by').selectOption('paused')
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByRole('link', { name: SITE }).waitFor()
@@ -163,7 +177,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('failures by reason, with an example that leads to its origin', async () => {
-    const page = await open('/failures', 1_280, 'light')
+    const page = await open('/failures')
     await page.getByRole('link', { name: 'rate-limited' }).waitFor()
     await page.getByText('The site answered 429 until MAX_ATTEMPTS were spent.').waitFor()
     await page.getByRole('link', { name: `${FAILED}/a` }).click()
@@ -172,7 +186,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('the console is a role of the fleet, with its host and version', async () => {
-    const page = await open('/fleet', 1_280, 'light')
+    const page = await open('/fleet')
     await page.getByRole('cell', { name: 'console', exact: true }).waitFor()
     await page.getByRole('cell', { name: '0.1.0' }).first().waitFor()
     await page.close()

@@ -10,7 +10,7 @@ export type HoursPageFacts = { history: History; frame: Frame }
 export function hoursPage({ history, frame }: HoursPageFacts): string {
   const all = history.at.map((_, n) => sumAt(history, n))
   const body = html`<main><h1>The last hours</h1>
-<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none.</p>
+<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC.</p>
 <div class="charts" data-charts="/v1/history?minutes=${history.at.length}">
 ${chart('outcomes', 'Outcomes a minute, by kind', told(all, count))}
 ${chart('backlog', 'URLs in lanes', told(history.waiting, count))}

@@ -68,7 +68,7 @@ function found(list: OriginList, asked: OriginsAsked): Html {
   ] as const
   const nothing = list.complete ? 'No origin fits.' : 'None among those that were looked at.'
   return html`<section aria-label="Found">
-<p class="small" role="status">${some(rows.length, 'origin')}, found among ${some(list.looked, 'lane')} that were looked at${list.complete ? '; these are all' : ''}.</p>
+<p class="small" role="status">${some(rows.length, 'origin')} found, ${some(list.looked, 'lane')} looked at${list.complete ? '; these are all' : ''}.</p>
 ${rows.length === 0 ? html`<p class="none">${nothing}</p>` : table('Origins', columns, rows)}
 ${list.next !== undefined && html`<p class="more"><a class="button" rel="next" href="/origins?${address({ ...asked, after: list.next })}">Look on</a></p>`}</section>`
 }

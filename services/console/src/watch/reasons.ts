@@ -14,6 +14,7 @@ export type ReasonCount = {
 }
 
 const HOUR = 3_600_000
+const NEARLY_AN_HOUR = 3_300_000
 const EXAMPLES = 10
 const REASONS: readonly (readonly [ReasonCount['kind'], string])[] = [
   ...FAILURE_REASONS.map((reason) => ['failed', reason] as const),
@@ -50,7 +51,8 @@ export async function reasonsOf(ledger: Ledger): Promise<ReasonCount[]> {
     .sort((a, b) => (b.lastHour ?? 0) - (a.lastHour ?? 0) || b.total - a.total)
 }
 
-/** The counts of the oldest sample within the last hour, which must be nearly an hour old; all zero where the ledger is younger. */
+/** The counts of the oldest sample within the last hour; undefined: none is nearly an hour old. */
 function anHourAgo(samples: Sample[], now: number): Record<string, number> | undefined {
-  return samples.findLast(({ at }) => now - at <= HOUR)?.counts
+  const oldest = samples.findLast(({ at }) => now - at <= HOUR)
+  return oldest !== undefined && now - oldest.at >= NEARLY_AN_HOUR ? oldest.counts : undefined
 }

@@ -25,6 +25,8 @@ function colourOf(name) {
   return color
 }
 
+const clock = (at) => new Date(at * 1000).toISOString().slice(11, 16)
+
 function draw() {
   if (latest === undefined) return
   for (const one of drawn) one.destroy()
@@ -39,7 +41,10 @@ function draw() {
       legend: { show: lines.length > 1, live: false },
       cursor: { points: { show: false } },
       series: [{}, ...series],
-      axes: [axis, { ...axis, size: 56 }],
+      axes: [
+        { ...axis, values: (_, splits) => splits.map(clock) },
+        { ...axis, size: 56 },
+      ],
       scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), Math.max(1, most ?? 1)] } },
     }
     return new uPlot(options, [latest.at, ...lines.map(([, , column]) => column)], place)
