@@ -17,7 +17,7 @@ import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
-/** @returns FAILED when the URL may not be fetched, under any of the profiles asked for, or when the site gave no answer */
+/** @returns FAILED when a rule forbids the URL, under any of the profiles asked for, and when the site gave no answer */
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
   const settings = readCliSettings(env)
@@ -50,8 +50,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
   say(options.json, explained, { sentence: found.sentence, said: found.said, others })
-  const isOpen = others.every(({ kind }) => kind === 'open') && (explained === undefined || isAllowed(explained))
-  return found.isAnswered && isOpen ? DONE : FAILED
+  return found.isAnswered && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
 
 const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({ allowed }) => allowed)

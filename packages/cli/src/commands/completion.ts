@@ -30,7 +30,8 @@ function knownOf(command: Command, path: string[]): Known[] {
       takesValue: required || optional,
     }))
   const help = { flag: '--help', means: 'how it is used', values: [], takesValue: false }
-  const choices = (one: object): string[] => ('argChoices' in one && Array.isArray(one.argChoices) ? one.argChoices : [])
+  const choices = (one: object): string[] =>
+    'argChoices' in one && Array.isArray(one.argChoices) ? one.argChoices : []
   const words = command.createHelp().visibleArguments(command).flatMap(choices)
   const commands = [
     ...command.commands.map((one) => ({ name: one.name(), means: one.description() })),
