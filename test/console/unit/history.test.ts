@@ -18,14 +18,14 @@ test('one number a minute; outcomes are those between two samples; partitions ar
   const two = ring(sample(0, 5), sample(1, 5), sample(2, 15))
   const { at, waiting, inFlight, outcomes } = historyOf([one, two], start + 2 * MINUTE + 30_000, 3)
   expect(at.map((s) => s * 1_000 - start)).toEqual([0, MINUTE, 2 * MINUTE])
-  expect(waiting).toEqual([null, 12, 12])
-  expect(inFlight).toEqual([null, 6, 6])
-  expect(outcomes.fetched).toEqual([null, null, 60])
+  expect(waiting).toEqual([12, 12, 12])
+  expect(inFlight).toEqual([6, 6, 6])
+  expect(outcomes.fetched).toEqual([null, 60, 40])
 })
 
 test('where nobody took a sample for two minutes there is a gap; one that is missing is none', () => {
   const { waiting } = historyOf([ring(sample(0, 0), sample(2, 0), sample(9, 0))], start + 10 * MINUTE + 30_000, 11)
-  expect(waiting).toEqual([null, 6, 6, 6, 6, null, null, null, null, null, 6])
+  expect(waiting).toEqual([6, 6, 6, 6, null, null, null, null, null, 6, 6])
 })
 
 test('a ledger that was emptied counts from the beginning again, and no column falls below nothing', () => {
