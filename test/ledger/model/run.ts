@@ -42,7 +42,10 @@ export type Run = { seed: number; path: string }
 /** What went wrong, the shortest run that shows it, and how to have it again. */
 export class ModelFailure extends Error {
   readonly run: Run
-  constructor(details: Pick<fc.RunDetails<unknown>, 'seed' | 'counterexamplePath' | 'errorInstance'>, report: string | undefined) {
+  constructor(
+    details: Pick<fc.RunDetails<unknown>, 'seed' | 'counterexamplePath' | 'errorInstance'>,
+    report: string | undefined,
+  ) {
     const run = { seed: details.seed, path: (details.counterexamplePath ?? '').split(':')[0] as string }
     const replay = `DECORUM_SEED=${run.seed} DECORUM_PATH=${run.path} npx vitest run test/ledger/model/run.test.ts`
     super(`${report}\nreplay: ${replay}`, { cause: details.errorInstance })
