@@ -12,14 +12,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env, nodes, packAndInstall, repo, run } from './support/packed.ts'
 
 let folder: string
-let packed: string
 let installed: string
 let source: string
 
 beforeAll(() => {
   const all = packAndInstall(['robots'])
   folder = all.folder
-  packed = all.tarballs[0] as string
   source = all.sources[0] as string
   installed = join(all.user, 'node_modules/@decorum/robots')
 })
