@@ -2,8 +2,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { openContent } from '@decorum/client'
 import { completeMembers, openS3, type S3Options, type Sink } from '@decorum/fetcher/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -103,6 +106,30 @@ test.each<[string, TestStore['door']]>([
   await sink.close()
   expect(await names(folder)).toEqual([])
   expect(await stored(store)).toEqual(kept.map(({ url }) => url).sort())
+})
+
+test('a store that says it has a file and has another length of it: the file stays, and is sent again', async () => {
+  const folder = await newFolder()
+  let puts = 0
+  const liar = createServer((request, response) => {
+    request.resume()
+    if (request.method === 'PUT') puts += 1
+    response.writeHead(200, request.method === 'HEAD' ? { 'content-length': '1' } : {}).end()
+  })
+  liar.listen(0, '127.0.0.1')
+  await once(liar, 'listening')
+  onTestFinished(() => void liar.close())
+  const settings = { endpoint: `http://127.0.0.1:${(liar.address() as AddressInfo).port}`, region: 'us-east-1' }
+  const access = { ...settings, bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
+  const said: string[] = []
+  const telling = { info: () => undefined, warn: (fields: object) => void said.push(inspect(fields)) }
+  const options = { settings: access, fileBytes: 2_000, maxBytes: 1_000_000, log: telling, lookEveryMs: 20 }
+  const sink = await openS3(folder, agentsOf(), options)
+  onTestFinished(() => sink.close())
+  for (let n = 0; n < 3; n++) await keep(sink, page(n))
+  await expect.poll(() => puts).toBeGreaterThan(1)
+  expect((await names(folder)).some((name) => name.endsWith('.warc.gz'))).toBe(true)
+  expect(said.join()).toMatch(/1 bytes of \d+ are in the store/)
 })
 
 test('a folder that is full asks for a pause until the store has taken some of it', async () => {
