@@ -2,7 +2,7 @@
 import type { ChainableCommander } from 'ioredis'
 import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import type { Keys } from './layout.ts'
+import { type Keys, LAYOUT } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
@@ -101,9 +101,16 @@ const otherCount = (count: string): string =>
     ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
-/** Nothing is read or written then, because this version would misread it. */
-const OTHER_LAYOUT =
-  'this Redis holds a ledger of another version of Decorum: run that version until nothing waits, then empty this Redis, or use another one'
+/**
+ * Nothing is read or written then, because this version would misread it.
+ * @param layout  of that ledger; `2>3` while it is being upgraded
+ */
+function otherLayout(layout: string): string {
+  if (layout.includes('>'))
+    return `this ledger is being upgraded (layout ${layout}): start again when 'decorum upgrade' has ended, or run that again if it broke off`
+  const isEarlier = Number(layout) < Number(LAYOUT.version)
+  return `this Redis holds a ledger of another version of Decorum (layout ${layout}, this version has ${LAYOUT.version}): ${isEarlier ? "run 'decorum upgrade' (docs/operating.md)" : 'start a later version'}`
+}
 
 /**
  * A reply that comes too late is treated as none.
@@ -119,7 +126,7 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
-    if (code === 'LAYOUT') throw new LedgerUnfitError(OTHER_LAYOUT)
+    if (code === 'LAYOUT') throw new LedgerUnfitError(otherLayout(count))
     throw new LedgerUnavailableError(what, error)
   } finally {
     clearTimeout(timer)
