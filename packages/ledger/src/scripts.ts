@@ -6,6 +6,7 @@ import { type Keys, LAYOUT } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
+import type { OnCall } from './settings.ts'
 
 export type Reply = {
   /** the ledger's time, ms */
@@ -30,6 +31,7 @@ export type ScriptSettings = {
   callDeadlineMs: number
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
+  onCall?: OnCall | undefined
   /** the emergency stops that this process knows: told when a reply comes under another version */
   stops?: { readonly version: number; seen(version: number): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
@@ -67,11 +69,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     const askedAt = performance.now()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
-    const answer = await withDeadline(
+    const answering = withDeadline(
       command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...inOrder(verb, args), ...items),
       settings.callDeadlineMs,
       verb,
     )
+    const answer = await (settings.onCall === undefined
+      ? answering
+      : observed(answering, verb, askedAt, settings.onCall))
     const before = known
     const [head = '', stops = '0'] = (answer[0] as string).split('#')
     const [epoch, shift = '0'] = head.split('@')
@@ -87,6 +92,17 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     call,
     now: () => (settings.nowMs === undefined ? clock.now() : settings.nowMs() + ahead),
     aheadMs: () => ahead,
+  }
+}
+
+async function observed<T>(work: Promise<T>, verb: Verb, askedAt: number, onCall: OnCall): Promise<T> {
+  let isAnswered = false
+  try {
+    const answer = await work
+    isAnswered = true
+    return answer
+  } finally {
+    onCall(verb, (performance.now() - askedAt) / 1_000, isAnswered)
   }
 }
 

@@ -7,9 +7,10 @@ import { takeOverDelays } from '@decorum/config'
 import { type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
-import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
+import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
@@ -29,6 +30,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const { config } = joined
   const log = pino({ ...printableLog, level: config.logLevel })
+  const registry = new Registry()
   const ledger = await openLedger({
     redis: config.redisUrl,
     partitions: config.partitions,
@@ -36,6 +38,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     leaseMs: config.leaseMs,
     quarantineMs: config.quarantineMs,
     onNotice: (sentence) => log.warn(sentence),
+    onCall: ledgerMetrics(registry),
   })
   // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
   const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
@@ -61,6 +64,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
       ledger.setLimits({ outcomesLimit: next.outcomesLimit })
     },
   })
+  processMetrics(registry, VERSION, () => following.now().version)
   async function stop(): Promise<void> {
     following.stop()
     clearInterval(sampler)
@@ -70,7 +74,10 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: VERSION })
+  const { server } = await buildServer({
+    ...{ config, ledger, look, pace, queues, redisAnswers, log, registry },
+    version: VERSION,
+  })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {

@@ -29,6 +29,8 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const { agents, guard } = config
   const contentUrl = contentUrlOf(config)
   const sink = await sinkOf(config, contentUrl, log)
+  const slots = openSlots(config.FETCH_CONCURRENCY)
+  const stats = openStats(slots)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -38,11 +40,10 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
+    onCall: stats.onCall,
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({ guard, lookup: openLookup(config.dnsServers), stops: ledger.stops })
-  const slots = openSlots(config.FETCH_CONCURRENCY)
-  const stats = openStats(slots)
   const stopRetention = boundArchive(config, ledger, log)
   let stopping = false
   const tools: Tools = {
@@ -87,6 +88,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   })
   // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
   const announce = () => {
+    stats.configVersion = following.now().version
     ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
     if (contentUrl !== '') ledger.announceContent(contentUrl).catch(() => {})
   }
@@ -100,7 +102,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order) => carryOut(order, tools),
+    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })
