@@ -56,6 +56,10 @@ async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unk
 /** What a run that was cut off leaves behind, and what ends by itself after a while. */
 const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 
+/** What is kept for people to see later: it fills by itself, so an earlier ledger has none of it, and it needs no other number. */
+const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring)/
+const COUNT_OF_A_REASON = /\["[a-z]+\/[\w-]+","\d+"\],?/g
+
 /** What differs from one filling to the next: lives by the real clock, a back-off that chance lengthens, the run of Redis; and how it came here. */
 const CHANCE =
   /"(run|upgraded|change)",\s*"[^"]*"|("robotsStateEnds"|"backOffUntil"|"bot http:\/\/slowed.test"),\s*"18\d+(\.\d+)?"/g
@@ -63,7 +67,7 @@ const comparable = (stored: StoredKey[]): unknown =>
   JSON.parse(
     JSON.stringify(
       stored
-        .filter(({ key }) => !key.startsWith('{decorum:partitions}'))
+        .filter(({ key }) => !key.startsWith('{decorum:partitions}') && !KEPT_TO_SEE.test(key))
         .map(({ lifeMs, ...key }) => ({
           ...key,
           ...(lifeMs === undefined ? {} : { minutes: Math.round(lifeMs / 600_000) }),
@@ -76,6 +80,7 @@ const comparable = (stored: StoredKey[]): unknown =>
 const withoutHistory = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)
+      .replaceAll(COUNT_OF_A_REASON, '')
       .replaceAll('"action","gap"', '"action","delay"')
       .replaceAll('["upgraded",""],', '')
       .replaceAll(',["upgraded",""]', ''),

@@ -1,6 +1,6 @@
 /**
  * Writes the fixture of today's layout: `node test/ledger/layouts/write.ts --write`. A fixture of a layout that was released is never
- * written again; a change of the stored form that asks for it needs another number (docs/decisions/0020-upgrades.md).
+ * written again; a change of the stored form that asks for it needs another number (docs/decisions/0021-upgrades.md).
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

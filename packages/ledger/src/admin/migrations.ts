@@ -1,6 +1,6 @@
 /**
  * What became of each stored name from one layout to the next, for layouts that were released. A layout that is raised adds an entry
- * here, and a fixture of the layout before it stays in test/ledger/layouts (docs/decisions/0020-upgrades.md).
+ * here, and a fixture of the layout before it stays in test/ledger/layouts (docs/decisions/0021-upgrades.md).
  */
 import { FIELD, GATE, KEY, KIND, LEASE } from '../layout.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Brings a ledger of an earlier layout to this version's, while URLs wait and leases run: docs/decisions/0020-upgrades.md.
+ * Brings a ledger of an earlier layout to this version's, while URLs wait and leases run: docs/decisions/0021-upgrades.md.
  *
  * close   every partition refuses both versions; what was being fetched ends by itself
  * copy    origins and leases are written by their names of now, beside the earlier ones; a step back is possible

@@ -5,7 +5,7 @@ import { Histogram, Registry } from 'prom-client'
 import type { StartRefusal } from '../orders/lease.ts'
 
 /** Why an order sent nothing. */
-export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent'
+export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
 
 export type Stats = {
   started: number
