@@ -56,9 +56,7 @@ beforeAll(async () => {
   const { value } = await reading.next()
   expect(value?.outcome.kind).toBe('fetched')
   texts = await Promise.all(
-    services.map(async (service) =>
-      (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text(),
-    ),
+    services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
   )
   await frontier.close()
   pages.closeAllConnections()
