@@ -118,8 +118,11 @@ export type Ledger = {
     list: ShutList,
     agents: string[],
   ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }>
-  /** lanes with URLs of one domain, from about a thousand that are looked at; the cursor '0' says that those were the last */
-  scanLanes(partition: number, scan: LaneScan): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }>
+  /** lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last */
+  scanLanes(
+    partition: number,
+    scan: LaneScan,
+  ): Promise<{ lanes: (LaneInOrigin & { place: string })[]; cursor: string; skip: number; looked: number }>
   /** what happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition */
   notesOf(origin: string): Promise<Note[]>
   /** the latest examples of outcomes with one of these reasons (`countedAs`), newest first: of each at most 10, kept for a day */
