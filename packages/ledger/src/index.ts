@@ -19,6 +19,7 @@ export { keysOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'
+export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'
 export {
   type Consumer,
@@ -85,4 +86,4 @@ export type {
   StartRequest,
 } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
-export type { About, Member } from './verbs/fleet.ts'
+export type { About, Member, PoolDemand } from './verbs/fleet.ts'

@@ -42,6 +42,7 @@ export const KEY = {
   stops: 'stops',
   counts: 'counts',
   fleet: 'fleet',
+  pool: 'pool:',
   wake: 'wake',
   /** lanes that have come to this partition while the number of partitions is changed */
   moved: 'moved',
@@ -263,6 +264,7 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
   counts: `${tag}:${KEY.counts}`,

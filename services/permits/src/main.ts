@@ -63,14 +63,21 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
+      config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
+      config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
     },
   })
-  const housekeeping = await startHousekeeping(ledger, log, () => aboutThisProcess(following))
+  const housekeeping = await startHousekeeping(ledger, log, () => {
+    const pools = permits.pools.demand()
+    return aboutThisProcess(following, pools === undefined ? {} : { pools })
+  })
+  permits.pools.onDemand = () => housekeeping.announce()
   const { registry, count } = metricsOf(permits)
   const server = buildServer({
     permits,
+    pageMaxBytes: config.PAGE_MAX_BYTES,
     tokens: config.tokens,
     registry,
     count,
@@ -104,7 +111,7 @@ function metricsOf(permits: Permits): { registry: Registry; count: (what: string
   collectDefaultMetrics({ register: registry })
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
-    help: 'Answers by kind: granted, wait, completed, unused, extended, or the type of a problem',
+    help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
     labelNames: ['kind'],
     registers: [registry],
   })

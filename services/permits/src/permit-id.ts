@@ -15,6 +15,16 @@ export type Clock = {
   ofSite: boolean
 }
 
+/** What the permit of an order of a pool knows besides; its URL is at the head of its lane until it ends. */
+export type OrderOfPermit = {
+  pool: string
+  priority: 'high' | 'normal'
+  /** 1 for the first try */
+  attempt: number
+  /** of the rules that the order was judged by */
+  version: number
+}
+
 export type Permit = {
   agent: string
   origin: string
@@ -26,6 +36,8 @@ export type Permit = {
   clocks: Clock[]
   /** name of the token that it was given to; '' without tokens */
   holder: string
+  /** absent: the permit of a crawler that has its URL from elsewhere */
+  order?: OrderOfPermit
 }
 
 const MAC_BYTES = 16
@@ -37,9 +49,10 @@ export class PermitIds {
     this.#key = key
   }
 
-  async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder }: Permit): Promise<string> {
+  async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder, order }: Permit): Promise<string> {
     const above = clocks.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
-    const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above]))
+    const of = order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version]
+    const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above, ...of]))
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
   }
 
@@ -49,7 +62,7 @@ export class PermitIds {
     const bytes = Buffer.from(text, 'base64url')
     const [mac, body] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)]
     if (mac.length < MAC_BYTES || !timingSafeEqual(mac, macOf(await this.#key(), body))) return undefined
-    const [agent, origin, fence, delayMs, grantedAt, holder, above] = JSON.parse(body.toString()) as Written
+    const [agent, origin, fence, delayMs, grantedAt, holder, above, ...of] = JSON.parse(body.toString()) as Written
     const clocks = above.map(([by, at, own, owed, ofSite]) => ({
       agent: by,
       origin: at,
@@ -57,7 +70,10 @@ export class PermitIds {
       delayMs: owed,
       ofSite: ofSite === 1,
     }))
-    return { agent, origin, fence, delayMs, grantedAt, clocks, holder }
+    const permit = { agent, origin, fence, delayMs, grantedAt, clocks, holder }
+    if (of.length === 0) return permit
+    const [pool, priority, attempt, version] = of
+    return { ...permit, order: { pool, priority, attempt, version } }
   }
 }
 
@@ -69,6 +85,7 @@ type Written = [
   number,
   string,
   [agent: string, origin: string, fence: number, delayMs: number, ofSite: number][],
+  ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number] | []),
 ]
 
 const macOf = (key: Buffer, body: Buffer): Buffer =>

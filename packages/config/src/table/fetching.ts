@@ -33,7 +33,7 @@ export const fetching = {
     unit: 'bytes',
     means: 'Bytes of a body on the wire; a longer one is cut and marked `truncated: length`.',
     reason: 'Web pages are smaller; what is larger is mostly media.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'permits'],
     scope: 'fleet',
     change: 'live',
   },

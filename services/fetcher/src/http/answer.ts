@@ -40,17 +40,6 @@ export type NoAnswer = Common & { kind: 'unanswered'; error: Error; phase: Phase
 export type NotSent = Common & { kind: 'not-sent'; why: string }
 export type Exchange = Answer | NoAnswer | NotSent
 
-/** The value of a header that may be given once; `undefined` when absent, `null` when given with two different values. */
-export function single(headers: readonly [string, string][], name: string): string | undefined | null {
-  let found: string | undefined
-  for (const [given, value] of headers) {
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (found !== undefined && found !== value) return null
-    found = value
-  }
-  return found
-}
-
 /** @param raw  name, value, name, value … as undici hands them over */
 export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): Headers {
   const headers: Headers = []
