@@ -1,5 +1,4 @@
 /** Pools: stored URLs that are fetched by workers of others. */
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
@@ -18,7 +17,7 @@ test('each URL of a pool ends with its one outcome, told by a worker; fetchers f
           '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
           '/moved': { status: 302, location: '{origin:two}/target' },
           '/gone': { status: 404 },
-          '/nowhere': { status: 301, location: 'ftp://a.example/' },
+          '/ftp': { status: 301, location: 'ftp://a.example/' },
         },
       },
       {
@@ -30,17 +29,16 @@ test('each URL of a pool ends with its one outcome, told by a worker; fetchers f
     { permits: 2 },
   )
   const { one, two } = fleet.web.origins
-  const ids = ['page', 'moved', 'gone', 'nowhere', 'no', 'busy', 'reset', 'robots', 'other']
+  const ids = ['page', 'moved', 'gone', 'ftp', 'no', 'busy', 'reset', 'robots', 'other']
   await fleet.enqueue([
     ofPool('page', `${one}/page`, { meta: { depth: 2 } }),
-    ...['moved', 'gone', 'nowhere', 'no'].map((id) => ofPool(id, `${one}/${id}`)),
+    ...['moved', 'gone', 'ftp', 'no'].map((id) => ofPool(id, `${one}/${id}`)),
     ...['busy', 'reset'].map((id) => ofPool(id, `${two}/${id}`, { priority: 'high' })),
     ofPool('robots', `${one}/robots.txt`),
     { id: 'other', url: `${two}/other`, agent: 'journeybot' },
   ])
   const ended = await fleet.workUntil(ids, 3)
   const body = '<html lang="en"><meta name="robots" content="noindex">hello</html>'
-  expect(createHash('sha1').update(body).digest('hex')).toHaveLength(40)
   expect(ended.get('page')).toMatchObject({
     kind: 'fetched',
     status: 200,
@@ -54,7 +52,7 @@ test('each URL of a pool ends with its one outcome, told by a worker; fetchers f
   const moved = ended.get('moved')
   expect(moved).toMatchObject({ kind: 'redirected', status: 302, to: `${two}/target` })
   expect(ended.get('gone')).toMatchObject({ kind: 'fetched', status: 404 })
-  expect(ended.get('nowhere')).toMatchObject({ kind: 'failed', reason: 'bad-redirect' })
+  expect(ended.get('ftp')).toMatchObject({ kind: 'failed', reason: 'bad-redirect' })
   expect(ended.get('no')).toMatchObject({ kind: 'disallowed', line: 2 })
   expect(ended.get('busy')).toMatchObject({ kind: 'fetched', attempts: 2 })
   expect(ended.get('reset')).toMatchObject({ kind: 'fetched', attempts: 2 })
