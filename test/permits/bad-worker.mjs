@@ -1,10 +1,11 @@
-/** Workers that do one thing wrong each: bad-worker.mjs PERMITS-URL POOL FAULT. `none` is a good one. */
+/** A worker that does one thing wrong in each situation: bad-worker.mjs PERMITS-URL POOL SITUATION=FAULT... */
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const [url, pool, fault] = process.argv.slice(2)
+const [url, pool, ...pairs] = process.argv.slice(2)
+const faults = Object.fromEntries(pairs.map((pair) => pair.split('=')))
 let isStopping = false
-if (fault === 'stubborn') process.on('SIGTERM', () => {})
+if (faults.terminated === 'stubborn') process.on('SIGTERM', () => {})
 else process.on('SIGTERM', () => (isStopping = true))
 
 async function call(method, path, body) {
@@ -16,7 +17,7 @@ async function call(method, path, body) {
 }
 
 /** @returns what to say of the exchange */
-async function exchange(target, { method, headers, maxBytes }, { onHead, signal }) {
+async function exchange(target, { method, headers, maxBytes }, { fault, onHead, signal }) {
   return new Promise((resolve) => {
     const own = fault === 'own-name' ? [['user-agent', 'Mozilla/5.0 (my own)']] : headers
     const failed = (error) => resolve({ reason: signal.aborted ? 'timeout' : 'reset', error: error.message })
@@ -58,6 +59,7 @@ async function exchange(target, { method, headers, maxBytes }, { onHead, signal 
 }
 
 async function carryOut(order) {
+  const fault = faults[order.id.split('.')[0]]
   const path = `/v1/permits/${order.permit}`
   const over = new AbortController()
   const deadlineMs = fault === 'patient' ? 600_000 : (order.deadlineMs ?? 30_000)
@@ -70,11 +72,11 @@ async function carryOut(order) {
   const early = { status: 200, bytes: 0 }
   const onHead = () => fault === 'early' && void call('POST', `${path}/completion`, early)
   if (fault === 'early') void sleep(300).then(() => call('POST', `${path}/completion`, early))
-  let { location, ...said } = await exchange(order.url, order, { onHead, signal: over.signal })
-  if (fault === 'twice') await exchange(order.url, order, { onHead, signal: over.signal })
+  let { location, ...said } = await exchange(order.url, order, { fault, onHead, signal: over.signal })
+  if (fault === 'twice') await exchange(order.url, order, { fault, onHead, signal: over.signal })
   if (fault === 'follows' && location !== undefined) {
     const target = new URL(location, order.url)
-    ;({ location, ...said } = await exchange(target, order, { onHead, signal: over.signal }))
+    ;({ location, ...said } = await exchange(target, order, { fault, onHead, signal: over.signal }))
   }
   clearTimeout(timer)
   clearInterval(keeper)

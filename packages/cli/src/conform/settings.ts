@@ -12,6 +12,7 @@ export const CONFORM = {
   backOffMs: 1_000,
   pageMaxBytes: 65_536,
   maxAttempts: 3,
+  permitMaxMs: 12_000,
   agent: {
     name: 'conformbot',
     userAgent: 'Mozilla/5.0 (compatible; conformbot/1.0; +https://example.com/conformbot)',
@@ -35,6 +36,7 @@ export function conformEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.Pro
     ROBOTS_RETRY_MS: String(CONFORM.robotsRetryMs),
     BACK_OFF_MS: String(CONFORM.backOffMs),
     PAGE_MAX_BYTES: String(CONFORM.pageMaxBytes),
+    PERMIT_MAX_MS: String(CONFORM.permitMaxMs),
     MAX_ATTEMPTS: String(CONFORM.maxAttempts),
     LOG_LEVEL: 'warn',
   }
