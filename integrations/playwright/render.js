@@ -38,13 +38,14 @@ export async function render(order, browser, service, permitsUrl) {
     const { status, body } = await service.call('PATCH', path, {})
     return status === 200 && body.stop === undefined
   }
-  const keeper = setInterval(async () => {
+  const look = async () => {
     if (!isOver && !(await isWanted())) {
       said ??= { reason: 'reset', error: 'no answer is wanted any more' }
       isOver = true
       await context.close()
     }
-  }, order.leaseMs / 3)
+  }
+  const keeper = setInterval(() => void look().catch(() => {}), order.leaseMs / 3)
 
   const send = async (route) => {
     await context.clearCookies()
@@ -110,7 +111,8 @@ export async function render(order, browser, service, permitsUrl) {
         isFirst = false
         return page(route)
       }
-      const isForbidden = isDocument || BLOCKED.has(request.resourceType()) || request.method() !== 'GET'
+      if (isDocument) return route.fulfill({ status: 204 }) // to another page: that is no order, and this one stays
+      const isForbidden = BLOCKED.has(request.resourceType()) || request.method() !== 'GET'
       if (isForbidden || isOver || ++requests > MOST_REQUESTS || !/^https?:/.test(request.url())) return route.abort()
       return new URL(request.url()).origin === new URL(order.url).origin
         ? ofOrigin(route)

@@ -64,10 +64,11 @@ async function carryOut(order) {
   const over = new AbortController()
   const deadlineMs = fault === 'patient' ? 600_000 : (order.deadlineMs ?? 30_000)
   const timer = setTimeout(() => over.abort(), deadlineMs)
-  const keeper = setInterval(async () => {
+  const look = async () => {
     const { status, body } = await call('PATCH', path, {})
     if (fault !== 'deaf' && (status === 410 || body.stop !== undefined)) over.abort()
-  }, order.leaseMs / 3)
+  }
+  const keeper = setInterval(() => void look(), order.leaseMs / 3)
   if (fault === 'no-extension') clearInterval(keeper)
   const early = { status: 200, bytes: 0 }
   const onHead = () => fault === 'early' && void call('POST', `${path}/completion`, early)

@@ -9,6 +9,7 @@ import type { AttemptTools } from './attempt.ts'
 import type { PermitsConfig, Token } from './config.ts'
 import type { Ended } from './end.ts'
 import { Origins } from './origins.ts'
+import type { Pages } from './pages.ts'
 import type { Permit, PermitIds } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
@@ -26,12 +27,14 @@ export type DeskOptions = {
   ids: PermitIds
   robots: RobotsOrders
   fetchers: () => number
+  pages: Pages
 }
 
 export class Desk {
   readonly config: PermitsConfig
   readonly ledger: Ledger
   readonly ids: PermitIds
+  readonly pages: Pages
   readonly origins: Origins
   readonly tools: AttemptTools
   readonly marginMs: number
@@ -39,10 +42,11 @@ export class Desk {
   readonly longestLeaseMs: number
   readonly #ended = new Map<string, Ended>()
 
-  constructor({ config, ledger, ids, robots, fetchers }: DeskOptions) {
+  constructor({ config, ledger, ids, robots, fetchers, pages }: DeskOptions) {
     this.config = config
     this.ledger = ledger
     this.ids = ids
+    this.pages = pages
     this.marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
     this.longestLeaseMs = Math.floor(config.LEASE_MS - this.marginMs)
     this.origins = new Origins(ledger, config.ROBOTS_RETRY_MS)

@@ -1,11 +1,15 @@
 /** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
+import type { Agent } from '@decorum/config'
+import type { Parked } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
+import type { Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, SEND_WITHIN_MS, tooLate } from './desk.ts'
 import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
 import { endOfOrder } from './order-end.ts'
+import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
@@ -62,7 +66,21 @@ export class Holding {
     if (parked === undefined || agent === undefined) throw this.#desk.gone(id)
     const now = ledger.wall(ledger.partitionOf(permit.origin))
     const end = endOfOrder(said, { permit, attempt, parked, agent, maxAttempts: config.MAX_ATTEMPTS, now, heldMs })
+    await this.#keep(permit, parked, agent, said.body, end.outcome)
     return { ...end, delayMs: delayOf(said.tookMs) }
+  }
+
+  /** Keeps the body that was handed over, before the outcome is written, which then says where. */
+  async #keep(permit: Permit, parked: Parked, agent: Agent, body: Buffer | undefined, outcome: Outcome | undefined) {
+    const { config, pages } = this.#desk
+    if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
+    if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
+    const { id, path, meta, request } = parked
+    const { status, headers, truncated, startedAt, ms, address } = outcome
+    const about = { origin: permit.origin, path, id, agent, ...(meta === undefined ? {} : { meta }) }
+    const requestHeaders = headersFor(agent, request)
+    const ref = await pages.keep({ ...about, requestHeaders, status, headers, body, truncated, startedAt, ms, address })
+    if (ref !== undefined) outcome.archive = ref
   }
 
   /** @throws Problem · LedgerUnavailableError */

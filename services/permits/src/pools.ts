@@ -22,7 +22,6 @@ const REMEMBER_MS = 60_000
 
 type Worker = {
   max: number
-  token: Token
   isDone: boolean
   give(orders: StartedOrder[]): void
   fail(error: unknown): void
@@ -76,27 +75,26 @@ export class Pools {
     const pool = this.#poolOf(name, token)
     if (this.waiting >= this.#desk.config.PERMITS_MAX_WAITING)
       throw new Problem('busy', `${this.waiting} workers wait already`, { retryAfterMs: 1_000 })
-    const started = await new Promise<StartedOrder[]>((give, fail) => {
-      const end = (tell: () => void): void => {
-        if (worker.isDone) return
-        worker.isDone = true
-        clearTimeout(timer)
-        pool.workers.delete(worker)
-        tell()
-      }
-      const worker: Worker = {
-        max,
-        token,
-        isDone: false,
-        give: (orders) => end(() => give(orders)),
-        fail: (error) => end(() => fail(error)),
-      }
-      const timer = setTimeout(() => worker.give([]), waitMs)
-      caller.onGone = () => worker.fail(new GoneError())
-      pool.workers.add(worker)
-      this.#noteDemand(pool)
-      void this.#serve(pool)
-    })
+    const { promise, resolve: give, reject: fail } = Promise.withResolvers<StartedOrder[]>()
+    const end = (tell: () => void): void => {
+      if (worker.isDone) return
+      worker.isDone = true
+      clearTimeout(timer)
+      pool.workers.delete(worker)
+      tell()
+    }
+    const worker: Worker = {
+      max,
+      isDone: false,
+      give: (orders) => end(() => give(orders)),
+      fail: (error) => end(() => fail(error)),
+    }
+    const timer = setTimeout(() => worker.give([]), waitMs)
+    caller.onGone = () => worker.fail(new GoneError())
+    pool.workers.add(worker)
+    this.#noteDemand(pool)
+    void this.#serve(pool)
+    const started = await promise
     // The worker would rely on leases that the ledger began long before: as with permits, these are not handed out.
     const late = started.filter(({ since }) => this.#desk.isTooLate(since))
     for (const order of late) void this.#release(permitOf(pool, order, token.name, this.#desk))
