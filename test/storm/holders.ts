@@ -35,7 +35,7 @@ export type HoldersOptions = {
 
 const CRAWLERS = 30
 const IN_LINE = 200
-const WAIT_MS = 2_000
+const WAIT_MS = 10_000
 
 type Told = { status: number; body: Record<string, unknown> }
 type Granted = { permit: string; url: string; userAgent: string; sendWithinMs: number; leaseMs: number }
@@ -57,18 +57,19 @@ export async function holdPermits(options: HoldersOptions): Promise<HolderFacts>
 
 async function one(options: HoldersOptions, url: string, facts: HolderFacts): Promise<void> {
   const { bases, dice, times } = options
-  const base = dice.pick(bases().length === 0 ? [''] : bases())
+  /** another one each time: any of them can end a permit, and the one that gave it may have died */
+  const by = (): string => dice.pick(bases().length === 0 ? [''] : bases())
   const mode = dice.next() < 0.4 ? 'good' : dice.pick([...MODES])
   const agent = mode === 'liar' ? { agent: LIAR } : {}
-  const { status, body } = await call(base, 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
+  const { status, body } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
   if (status !== 201) return void (await sleep(status === 200 ? 50 : 200))
   const held = body as Granted
-  const end = (said: object = { status: 200 }, by = base): Promise<Told> =>
-    call(by, 'POST', `/v1/permits/${held.permit}/completion`, said)
+  const end = (said: object = { status: 200 }): Promise<Told> =>
+    call(by(), 'POST', `/v1/permits/${held.permit}/completion`, said)
   const at = performance.now()
   if (mode === 'liar') await end()
   const said = await exchange(held, at, Math.min(times.deadlineMs, held.leaseMs), mode === 'killed' ? 20 : undefined)
-  if (said === 'unused') return void (await call(base, 'DELETE', `/v1/permits/${held.permit}`))
+  if (said === 'unused') return void (await call(by(), 'DELETE', `/v1/permits/${held.permit}`))
   facts.exchanges[mode]++
   switch (mode) {
     case 'good':
@@ -78,7 +79,7 @@ async function one(options: HoldersOptions, url: string, facts: HolderFacts): Pr
       return
     case 'twice':
       await end(said)
-      return void (await end(said, dice.pick(bases().length === 0 ? [''] : bases())))
+      return void (await end(said))
     case 'frozen':
       await sleep(times.leaseMs + times.quarantineMs)
       if ((await end(said)).status === 410) facts.gone++
@@ -90,7 +91,7 @@ async function one(options: HoldersOptions, url: string, facts: HolderFacts): Pr
       let last = 200
       while (last !== 410 && last !== 404 && !options.signal.aborted) {
         await sleep(held.leaseMs / 3)
-        last = (await call(base, 'PATCH', `/v1/permits/${held.permit}`, {})).status
+        last = (await call(by(), 'PATCH', `/v1/permits/${held.permit}`, {})).status
       }
       if (last === 410) facts.ended++
       return

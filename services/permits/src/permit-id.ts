@@ -2,7 +2,7 @@
  * A permit as text: everything that its end needs, signed, so that any permits process can end it and none has to remember it.
  * Only the ledger knows whether it is still held.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { RedisLink } from '@decorum/ledger'
 
 /** A secondary lease that a permit holds besides its own lane. */
@@ -88,8 +88,25 @@ type Written = [
   ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number] | []),
 ]
 
-const macOf = (key: Buffer, body: Buffer): Buffer =>
-  createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
+/** HMAC-SHA-256 (RFC 2104) by two hashes: createHmac makes an object of its key each time, a sixth of what a permit costs (measured). */
+function macOf(key: Buffer, body: Buffer): Buffer {
+  const { inner, outer } = padsOf(key)
+  const first = hash('sha256', Buffer.concat([inner, body]), 'buffer')
+  return hash('sha256', Buffer.concat([outer, first]), 'buffer').subarray(0, MAC_BYTES)
+}
+
+const BLOCK_BYTES = 64
+type Pads = { inner: Buffer; outer: Buffer }
+const pads = new WeakMap<Buffer, Pads>()
+/** @param key  shorter than a block */
+function padsOf(key: Buffer): Pads {
+  const known = pads.get(key)
+  if (known !== undefined) return known
+  const padded = (byte: number): Buffer => Buffer.from(Buffer.alloc(BLOCK_BYTES).map((_, n) => (key[n] ?? 0) ^ byte))
+  const made = { inner: padded(0x36), outer: padded(0x5c) }
+  pads.set(key, made)
+  return made
+}
 
 const KEY = 'decorum:permits-key'
 /** The key is read again after this, and written again where Redis has lost it. */
