@@ -64,6 +64,10 @@ const AgentEntry = z
       description:
         'its pages are fetched by the workers of this pool (docs/pools.md); absent: by the fetchers of the fleet',
     }),
+    http2: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'whether HTTP/2 is spoken with sites that offer it, one request at a time as ever' }),
   })
   .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
@@ -94,6 +98,8 @@ export type Agent = {
   honourCrawlDelay: boolean
   /** whose workers fetch its pages; absent: the fetchers of the fleet */
   pool?: string
+  /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
+  http2: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
@@ -184,6 +190,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       maxDelayMs,
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
+      http2: entry.http2,
       hasContact: true,
       ...(entry.pool === undefined ? {} : { pool: entry.pool }),
     }
@@ -239,6 +246,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     minDelayMs: defaultDelayMs,
     maxDelayMs,
     honourCrawlDelay: true,
+    http2: true,
     hasContact: Boolean(contact),
   }
 }

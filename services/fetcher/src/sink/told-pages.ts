@@ -41,6 +41,7 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
       await body.write(octets)
       const answer = {
         kind: 'answered' as const,
+        protocol: 'http/1.1' as const, // nobody tells of another one
         status: told.status,
         statusText: '',
         headers: told.headers.map(([name, value]): [string, string] => [asStored(name), value]),
@@ -51,7 +52,7 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
         timing: { totalMs: told.ms },
         address: told.address,
       }
-      const head = requestHead(origin, path, requestHeaders.flat())
+      const head = requestHead(origin, path, requestHeaders.flat(), 'http/1.1')
       const page = { kind: 'page' as const, url: origin + path, agent: agent.name, requestHead: head, answer, id }
       try {
         return await sink.store(meta === undefined ? page : { ...page, meta }, signal)
