@@ -62,7 +62,10 @@ async function one(options: HoldersOptions, url: string, facts: HolderFacts): Pr
   const mode = dice.next() < 0.4 ? 'good' : dice.pick([...MODES])
   const agent = mode === 'liar' ? { agent: LIAR } : {}
   const { status, body } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
-  if (status !== 201) return void (await sleep(status === 200 ? 50 : 200))
+  if (status !== 201) {
+    await sleep(status === 200 ? 50 : 200)
+    return
+  }
   const held = body as Granted
   const end = (said: object = { status: 200 }): Promise<Told> =>
     call(by(), 'POST', `/v1/permits/${held.permit}/completion`, said)
