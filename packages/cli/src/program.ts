@@ -54,6 +54,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--keep <dir>', "keep the origins' record there")
     .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
 
+  command('conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
+    .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
+    .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
+    .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
+
   command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
     .argument('<url>')
     .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')

@@ -21,6 +21,10 @@ const headerValue = z
   .min(1)
   .max(512)
   .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
+/** What workers of a pool ask for orders by. */
+export const PoolName = z
+  .string()
+  .regex(/^[a-z0-9-]{1,64}$/, 'the name of a pool is 1 to 64 small letters, digits and hyphens')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 const AdaptiveDelayEntry = z.strictObject({
@@ -56,6 +60,10 @@ const AgentEntry = z
     honourCrawlDelay: z.boolean().optional().meta({
       description: 'whether crawl-delay counts; default: as the profile has it (google and google-2022 ignore it)',
     }),
+    pool: PoolName.optional().meta({
+      description:
+        'its pages are fetched by the workers of this pool (docs/pools.md); absent: by the fetchers of the fleet',
+    }),
     http2: z
       .boolean()
       .default(true)
@@ -88,6 +96,8 @@ export type Agent = {
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
+  /** whose workers fetch its pages; absent: the fetchers of the fleet */
+  pool?: string
   /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
   http2: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
@@ -182,6 +192,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
       http2: entry.http2,
       hasContact: true,
+      ...(entry.pool === undefined ? {} : { pool: entry.pool }),
     }
   })
 }

@@ -22,6 +22,7 @@ export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
+export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'
 export {
   type Consumer,
@@ -91,5 +92,5 @@ export type {
 } from './types.ts'
 export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
-export type { About, Member } from './verbs/fleet.ts'
+export type { About, Member, PoolDemand } from './verbs/fleet.ts'
 export type { Sample } from './verbs/sample.ts'

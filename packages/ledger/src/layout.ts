@@ -42,6 +42,7 @@ export const KEY = {
   stops: 'stops',
   counts: 'counts',
   fleet: 'fleet',
+  pool: 'pool:',
   wake: 'wake',
   /** what an operator wants to see later: bounded, and each ends by itself (lib/notes.lua) */
   notes: 'n:',
@@ -292,6 +293,7 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
   counts: `${tag}:${KEY.counts}`,

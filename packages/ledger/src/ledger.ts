@@ -11,6 +11,7 @@ import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
 import { oldestOutcome, trimOutcomes } from './outcomes.ts'
+import { headOf, type PoolLists, poolLists } from './pools.ts'
 import { reachRedis } from './reach.ts'
 import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from './readers.ts'
 import { answersOf, defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
@@ -46,6 +47,7 @@ import type {
   OperationRecord,
   OriginView,
   Outcome,
+  Parked,
   ParkItem,
   ParkMark,
   ParkResult,
@@ -96,10 +98,14 @@ export type Ledger = {
   acquire(request: SecondaryRequest): Promise<Entry>
   /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
   grant(request: GrantRequest): Promise<GrantAnswer>
-  /** the leases that one permit holds in one partition last so much longer from now on, all of them or none */
+  /** the leases that one permit, or one order of a pool, holds in one partition last so much longer from now on, all of them or none */
   extend(held: HeldLane[], leaseMs: number): Promise<ExtendAnswer>
   /** reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for */
   claim(lane: LaneRef): Promise<ClaimAnswer>
+  /** orders on their way to the workers of a pool */
+  pool(partition: number, name: string): PoolLists
+  /** the URL of a lane that is in flight, by the priority that its order tells */
+  headOf(lane: LaneRef, priority: Parked['priority']): Promise<Parked | undefined>
   complete(completion: Completion): Promise<CompleteResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
   record(robotsRecord: RobotsRecord): Promise<LearnResult>
@@ -338,6 +344,8 @@ async function compose(
     grant: (request) => of(place(request.origin)).verbs.grant(request),
     extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
     claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
+    pool: (partition, name) => poolLists(redis, of(partition).keys, name, { lifeMs: verbs.reserveMs, callDeadlineMs }),
+    headOf: (lane, priority) => headOf(redis, of(place(lane.origin)).keys, lane, priority, callDeadlineMs),
     complete(completion) {
       const ended = of(place(completion.origin)).verbs.complete(completion)
       ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)

@@ -84,6 +84,10 @@ export const HOLDING_GATES = explained({
     means: 'Other lanes of its pace group came first.',
     todo: 'As with `lane-busy`, for all hosts of the group.',
   },
+  pool: {
+    means: 'No worker of the pool that its agent names asked for orders, or all of them were busy.',
+    todo: 'Start workers of that pool (docs/pools.md), then enqueue it again.',
+  },
   'unknown-agent': {
     means: 'The process that was to handle the lane has no agent of that name.',
     todo: 'Start all processes with the same DECORUM_AGENTS.',

@@ -95,6 +95,8 @@ function held(gate: Gate): Why {
       return { state: 'delay', sentence: 'waits for its turn' }
     case 'pace-group':
       return { state: 'delay', sentence: 'waits for its turn in its pace group' }
+    case 'pool':
+      return { state: 'due', sentence: 'waits for a worker of its pool to ask for orders' }
     case 'unknown-agent':
       return {
         state: 'startup-hold',

@@ -17,9 +17,10 @@ import { Queue } from 'bullmq'
 import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'
-import { startDispatch } from './dispatch.ts'
+import { type FleetSize, startDispatch } from './dispatch.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
+import { demandOf } from './pools.ts'
 
 /**
  * @throws SettingsError for wrong settings, and for those that contradict the fleet's configuration · LedgerUnavailableError when
@@ -57,7 +58,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
 
-  let fleet = { slots: 0, fetchers: 0 }
+  let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {
     const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it
     const dispatch = startDispatch({
@@ -108,7 +109,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       const fetchers = members.filter(({ role }) => role === 'fetcher')
       const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
       if (slots !== fleet.slots) for (const dispatch of dispatches) dispatch.wake()
-      fleet = { slots, fetchers: fetchers.length }
+      fleet = { slots, fetchers: fetchers.length, pools: demandOf(members) }
     },
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())

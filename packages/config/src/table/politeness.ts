@@ -73,7 +73,7 @@ export const politeness = {
     schema: wholeNumber(1).default(5),
     means: 'Requests made for one candidate before it ends as `failed`.',
     reason: 'With back-offs that double from a minute, five attempts outlast a quarter of an hour of trouble.',
-    roles: ['gateway', 'fetcher'],
+    roles: ['gateway', 'fetcher', 'permits'],
     scope: 'fleet',
     change: 'live',
   },

@@ -2,18 +2,20 @@
 import type { Agent } from '@decorum/config'
 import {
   type ArchiveRef,
+  candidateOf,
   isConditional,
+  meaningOf,
   type Order,
   type Outcome,
   type OutcomeBody,
   orderUrl,
   outcomeOf,
+  PAGE_MAX_HOPS,
   type PageSays,
+  targetOf,
 } from '@decorum/protocol'
 import type { Answer, NoAnswer } from '../http/answer.ts'
-import { failureOf, isFinal, loadOf, meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
-import { candidateOf, targetOf } from '../http/redirect.ts'
-import { PAGE_MAX_HOPS } from '../limits.ts'
+import { failureOf, isFinal, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
 import type { Fetched } from '../orders/complete.ts'
 import type { Revisit } from '../sink/sink.ts'
 

@@ -26,6 +26,7 @@
     outcomes     stream of outcomes;  outbox: stream of the candidates that redirects gave;  operations: what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
+    pool:<name>  list of orders, as JSON, that wait for workers of a pool; it lives as long as its latest reservation
     stops        hash   name → when its emergency stop ends (stops.lua)
     n:<origin>   list   what happened to an origin lately (notes.lua);  noted: zset origin → instant of its latest note
     f:<reason>   list   examples of outcomes with a reason
