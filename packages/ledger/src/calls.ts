@@ -36,6 +36,7 @@ export const ARGS = {
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
   'least-delays': ['version'],
+  policies: ['version', 'ask'],
   stops: ['expected', 'version', 'everything', 'record'],
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],
@@ -89,6 +90,7 @@ export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
+export const POLICY_ITEM = item('site', 'policy')
 export const STOP_ITEM = item('name', 'till')
 
 /** The beginning of a reply of reserve, with what stands in front of every reply. */

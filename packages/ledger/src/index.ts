@@ -54,6 +54,7 @@ export type {
   Confirmation,
   Entry,
   ExtendAnswer,
+  ExtendedStop,
   GrantAnswer,
   GrantGate,
   GrantRequest,
@@ -81,6 +82,7 @@ export type {
   RobotsRecord,
   SecondaryRequest,
   SiteLoad,
+  SitePolicyToTell,
   StartAnswer,
   StartRequest,
 } from './types.ts'

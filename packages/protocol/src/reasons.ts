@@ -68,7 +68,7 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again with a later `expiresAt`.',
   },
   'back-off': {
-    means: 'The site had asked for less (429, 503), or kept failing.',
+    means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
   },
   'lane-busy': {
@@ -79,6 +79,15 @@ export const HOLDING_GATES = explained({
   stopped: {
     means: 'An emergency stop was in force for everything, or for its host, domain or address.',
     todo: 'Enqueue it again once the stop has been lifted (`decorum stop list`).',
+  },
+  'visiting-hours': {
+    means:
+      'The site is visited at certain hours of the day only: its policy says so, or its robots.txt (`Visit-time`).',
+    todo: 'Enqueue it again with a later `expiresAt`; the origin page shows the hours.',
+  },
+  budget: {
+    means: "The requests that the site's policy gives its host for one day were spent.",
+    todo: 'Enqueue it again with a later `expiresAt`, or give the site a larger budget (SITE_POLICIES).',
   },
   'pace-group': {
     means: 'Other lanes of its pace group came first.',

@@ -1,6 +1,6 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
 import type { Agents } from '@decorum/config'
-import type { CompleteResult, Completion, Ledger, SiteLoad } from '@decorum/ledger'
+import type { CompleteResult, Completion, ExtendedStop, Ledger, SiteLoad } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { parseRetryAfter } from '@decorum/robots'
 import { giveBack } from './attempt.ts'
@@ -60,7 +60,7 @@ export async function complete(
 export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
 
-export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 /** All that it holds lasts so much longer from now on. */
 export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {

@@ -3,7 +3,14 @@
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  type Joined,
+  startJoined,
+  tellLeastDelays,
+  tellSitePolicies,
+  VERSION,
+} from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import { printableLog } from '@decorum/protocol'
 import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
@@ -56,12 +63,15 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     fetchers: () => housekeeping.fetchers(),
   })
   const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.told // before anything is granted here
   const following = joined.follow({
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next, document) {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
+      sitePolicies.tell(document.version, next.sitePolicies)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
@@ -82,6 +92,7 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     await server.close()
     following.stop()
     leastDelays.stop()
+    sitePolicies.stop()
     await housekeeping.stop()
     await robots.close()
     redis.disconnect()

@@ -34,6 +34,8 @@ export const KeyHeader = z.string().min(1).max(255)
 const gate = z.enum([
   'startup-hold',
   'stopped',
+  'visiting-hours',
+  'budget',
   'paused',
   'back-off',
   'lane-busy',
@@ -86,7 +88,7 @@ export const HeldAnswer = z.object({
   origin: z.string(),
   leaseMs: z.number().optional().describe('from now on'),
   stop: z
-    .enum(['stopped', 'paused', 'blocked', 'back-off', 'startup-hold'])
+    .enum(['stopped', 'visiting-hours', 'paused', 'blocked', 'back-off', 'startup-hold'])
     .optional()
     .describe('end the exchange: an operator or the site wants no more now'),
 })

@@ -44,9 +44,18 @@ export function originView(origin: string, values: string[], from: number, lanes
     delays: [...fields].flatMap(([name, value]) =>
       name.startsWith(FIELD.delayOf) ? [delayView(name.slice(FIELD.delayOf.length), value, fields)] : [],
     ),
+    ...policyView(text(FIELD.policy), text(FIELD.requestsToday)),
     lanes,
     now,
   }
+}
+
+/** @param text  the site, a blank, and its policy as JSON; '' when there is none */
+function policyView(text: string, requestsToday: string): Pick<OriginView, 'policy'> {
+  if (text === '') return {}
+  const blank = text.indexOf(' ')
+  const policy = { site: text.slice(0, blank), ...(JSON.parse(text.slice(blank + 1)) as object) }
+  return { policy: requestsToday === '' ? policy : { ...policy, requestsToday: Number(requestsToday) } }
 }
 
 const overrideOf = (text: (field: string) => string) => ({
