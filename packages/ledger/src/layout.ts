@@ -287,6 +287,8 @@ export const keysOf = (tag: string) => ({
   outbox: `${tag}:${KEY.outbox}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
+  policies: `${tag}:${KEY.policies}`,
+  closed: `${tag}:${KEY.closed}`,
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,
