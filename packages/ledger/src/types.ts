@@ -207,6 +207,7 @@ export type ClaimAnswer =
 export type SiteLoad =
   | { kind: 'normal' }
   | { kind: 'asked-for-less' /** as the answer said, ms */; retryAfterMs?: number } // 429, 503: closes the origin's lanes
+  | { kind: 'turned-away' } // 403: several in a row do so for a while that grows
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
@@ -328,6 +329,8 @@ export type OriginView = {
   state: RobotsState
   /** back-off of the origin: until when, how many incidents in a row */
   backOff?: { until: Instant; incidents: number }
+  /** requests that were turned away or got no answer, in a row; a good answer halves it. Absent: 0 */
+  failures?: number
   paused?: { until: Instant; reason: string }
   blocked?: { until: Instant; reason: string }
   /** delay set by an operator */

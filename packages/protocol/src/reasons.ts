@@ -171,7 +171,8 @@ export const INVALID_REASONS = namesOf(INVALIDS)
 /** What can become of a candidate, in the order of docs/spec/design.md §5. */
 export const KINDS = explained({
   fetched: {
-    means: 'An HTTP answer was received, whatever its status except 429 and 503.',
+    means:
+      'An HTTP answer was received, whatever its status except 429 and 503. Several 403 in a row slow the origin down.',
     todo: 'Read `status` and `headers`; where pages are kept, `archive.ref` leads to the page (docs/content.md).',
   },
   redirected: {

@@ -48,7 +48,7 @@ export function whyItWaits(
     const sentence = 'all is held: leases from before the restart of Redis may still be out'
     return { state: 'startup-hold', sentence, until: part.holdUntil }
   }
-  const { blocked, paused, backOff } = origin
+  const { blocked, paused, backOff, failures = 0 } = origin
   if (blocked !== undefined) {
     const sentence = `blocked by the operator: ${blocked.reason}; its URLs end as refused`
     return { state: 'blocked', sentence, ...byItself(blocked.until) }
@@ -58,7 +58,10 @@ export function whyItWaits(
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${count(backOff.incidents)} times in a row` : ''
-    const sentence = `backing off: the site asked for less or did not answer${times}`
+    const sentence =
+      failures > 1
+        ? `backing off: ${count(failures)} requests were turned away (403) or got no answer`
+        : `backing off: the site asked for less or did not answer${times}`
     return { state: 'back-off', sentence, until: backOff.until }
   }
   const due = lane.due ?? now

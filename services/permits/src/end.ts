@@ -15,12 +15,13 @@ export type Said = {
   tookMs?: number | undefined
 }
 
-/** What the answer says about the load of its origin. 429, 503 and failures in a row lead to a back-off, as with the fleet's fetchers. */
+/** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
 export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
   if (status === 429 || status === 503) {
     const retryAfterMs = parseRetryAfter(retryAfter, wall)
     return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
+  if (status === 403) return { kind: 'turned-away' }
   return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
 }
 

@@ -38,6 +38,7 @@ export function originView(origin: string, values: string[], from: number, lanes
     version: Number(text(FIELD.version)),
     state: withRobotsFetch(state, text(FIELD.fetchFence), text(FIELD.fetchUntil), now),
     ...(backOff === undefined ? {} : { backOff: { until: backOff, incidents: Number(text(FIELD.incidents)) } }),
+    ...(Number(text(FIELD.failures)) > 0 ? { failures: Number(text(FIELD.failures)) } : {}),
     ...(paused === undefined ? {} : { paused: { until: paused, reason: text(FIELD.pauseReason) } }),
     ...(blocked === undefined ? {} : { blocked: { until: blocked, reason: text(FIELD.blockReason) } }),
     ...(override === undefined ? {} : { override: { ...overrideOf(text), until: override } }),

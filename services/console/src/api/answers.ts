@@ -119,6 +119,9 @@ export const OriginAnswer = z
       .optional()
       .meta({ description: 'of its robots.txt, as written, at most 1,000; of one origin alone, not in lists' }),
     backOff: z.strictObject({ until: instant, incidents: z.number().int() }).optional(),
+    failures: z.number().int().optional().meta({
+      description: 'requests in a row that were turned away (403) or got no answer; a good answer halves it',
+    }),
     paused: byHand.optional(),
     blocked: byHand.optional(),
     override: byHand.extend({ delayMs: z.number() }).optional(),

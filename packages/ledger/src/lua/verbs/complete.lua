@@ -59,7 +59,7 @@ local function completeOne(lane, i)
     --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]], --[[rule:the-least-delay-is-owed]] leastOf(lane, kind) --[[end]]))
   schedule(lane, startedAt, ended, owed, turnsAhead)
   if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
-  elseif failures ~= '' then call('HDEL', originKey(originOf(lane)), FIELD.failures) end
+  elseif failures ~= '' then answeredWell(originOf(lane)) end
   return 'completed'
 end
 
