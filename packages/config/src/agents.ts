@@ -56,6 +56,9 @@ const AgentEntry = z
     honourCrawlDelay: z.boolean().optional().meta({
       description: 'whether crawl-delay counts; default: as the profile has it (google and google-2022 ignore it)',
     }),
+    honourVisitTime: z.boolean().optional().meta({
+      description: 'whether pages wait for the `Visit-time` of robots.txt (UTC); default: false',
+    }),
   })
   .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
@@ -84,6 +87,7 @@ export type Agent = {
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
+  honourVisitTime: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
@@ -113,8 +117,8 @@ export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)
     if (found === undefined) continue
-    const { minDelayMs, maxDelayMs, honourCrawlDelay, adaptiveDelay } = found
-    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay })
+    const { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, adaptiveDelay } = found
+    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime })
     if (adaptiveDelay === undefined) delete agent.adaptiveDelay
     else agent.adaptiveDelay = adaptiveDelay
   }
@@ -174,6 +178,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       maxDelayMs,
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
+      honourVisitTime: entry.honourVisitTime ?? false,
       hasContact: true,
     }
   })
@@ -228,6 +233,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     minDelayMs: defaultDelayMs,
     maxDelayMs,
     honourCrawlDelay: true,
+    honourVisitTime: false,
     hasContact: Boolean(contact),
   }
 }

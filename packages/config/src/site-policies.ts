@@ -97,7 +97,7 @@ function wrongSite(site: string): string | undefined {
 
 /** A host as the WHATWG URL standard writes it; undefined for anything else. */
 function hostAs(text: string): string | undefined {
-  if (!/^[^\s/?#@\\:]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
+  if (!/^[^\s/?#@\\:*]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
   try {
     return new URL(`http://${text}`).hostname || undefined
   } catch {

@@ -1,8 +1,8 @@
 /** Which policy counts for a host, and what it comes to. The ledger's lib/site-policy.lua finds the same ones in Redis. */
-import { type Hours, readHours, type SitePolicies, type SitePolicy } from '@decorum/config'
+import type { Hours, SitePolicies, SitePolicy } from '@decorum/config'
 
 /** The policy that counts for an origin, and under which name it stands in SITE_POLICIES. */
-export type PolicyOfSite = Partial<SitePolicy> & {
+export type PolicyOfSite = SitePolicy & {
   site: string
   /** to the host today (UTC), where there is a budget */
   requestsToday?: number
@@ -46,12 +46,10 @@ export function opensAt({ from, to }: Hours, at: number, spareMs = 0): number {
   const midnight = at - (at % DAY_MS)
   const begins = from * MINUTE_MS
   const lasts = (to * MINUTE_MS - begins + DAY_MS) % DAY_MS
+  if (lasts === 0) return at // the whole day
   const since = (at - midnight - begins + DAY_MS) % DAY_MS // since they last began
   return since < Math.max(MINUTE_MS / 2, lasts - spareMs) && since < lasts ? at : at - since + DAY_MS
 }
-
-/** Whether all of a stretch of time lies outside the hours. */
-export const isOutside = (hours: string, at: number): boolean => opensAt(readHours(hours), at) !== at
 
 /** What a policy says, for people. @param length  how the reader's page or command writes a length of time */
 export function policySentence(policy: PolicyOfSite, length: (ms: number) => string): string {

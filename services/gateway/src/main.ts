@@ -67,6 +67,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       get maxAttempts() {
         return config.MAX_ATTEMPTS
       },
+      reserveMs: config.RESERVE_MS,
       fleet: () => fleet,
     })
     return { orders, ...dispatch }
