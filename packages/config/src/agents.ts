@@ -59,6 +59,10 @@ const AgentEntry = z
     honourVisitTime: z.boolean().optional().meta({
       description: 'whether pages wait for the `Visit-time` of robots.txt (UTC); default: false',
     }),
+    http2: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'whether HTTP/2 is spoken with sites that offer it, one request at a time as ever' }),
   })
   .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
@@ -88,6 +92,8 @@ export type Agent = {
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
   honourVisitTime: boolean
+  /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
+  http2: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
@@ -179,6 +185,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
       honourVisitTime: entry.honourVisitTime ?? false,
+      http2: entry.http2,
       hasContact: true,
     }
   })
@@ -234,6 +241,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     maxDelayMs,
     honourCrawlDelay: true,
     honourVisitTime: false,
+    http2: true,
     hasContact: Boolean(contact),
   }
 }

@@ -23,6 +23,7 @@ export {
   isLoopback,
   portNumber,
 } from './allow-lists.ts'
+export { type Egress, type EgressOf, type ForwardProxy, readEgress } from './egress.ts'
 export { type Change, type Difference, differenceLine, differences, isSame, shown } from './fleet/differences.ts'
 export { checkDocument, readDocument } from './fleet/document.ts'
 export { fleetJsonSchema } from './fleet/schema.ts'
@@ -31,6 +32,7 @@ export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './
 export { settingsHelp } from './help.ts'
 export {
   agentsJsonSchema,
+  egressJsonSchema,
   paceGroupsJsonSchema,
   permitTokensJsonSchema,
   settingsJsonSchema,

@@ -2,6 +2,7 @@
 import { isFrontierJob, type Outcome } from '@decorum/protocol'
 import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
 import { LIST, type List, laneName } from '../layout.ts'
+import { countedAs } from '../notes.ts'
 import { encodeEntry } from '../records/entry.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -61,7 +62,7 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
     if ('outcome' in item) {
       const { outcome, mark = '' } = item
       outcomes.push(
-        ...OUTCOME_ITEM.write({ json: JSON.stringify(outcome), kind: outcome.kind, ...slotOf(outcome.id), mark }),
+        ...OUTCOME_ITEM.write({ json: JSON.stringify(outcome), kind: countedAs(outcome), ...slotOf(outcome.id), mark }),
       )
     } else {
       const lane = laneName(item.lane.agent, item.lane.origin)

@@ -1,7 +1,9 @@
 --- @include "lib/origin"
+--- @include "lib/shut"
 --[[
-  back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one escalation per incident, however many agents
-  see it: an exchange that was started before the origin was closed only extends the back-off.
+  back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
+  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only extends the
+  back-off.
   What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in [0, 1),
   Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good answer halves their number,
   so an origin that has failed often recovers step by step, and one that fails now and then is not slowed down.
@@ -49,6 +51,7 @@ local function backOff(origin, load, startedAt, ended)
   if length then
     till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]]))
     call('HSET', key, FIELD.backOffUntil, ms(till))
+    noteShut(GATE.backOff, origin, till, 'GT')
   end
   local life = math.ceil(math.max(till - now, 0) + QUIET)
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end

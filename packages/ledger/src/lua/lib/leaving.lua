@@ -5,7 +5,7 @@
 ]]
 local function writeOutcome(json, kind)
   call('XADD', OUTCOMES, '*', 'o', json)
-  count(kind, 1)
+  countOutcome(kind)
 end
 
 -- Items of ARGV from one place to another, both counted. Returns how many URLs of the lane they end.

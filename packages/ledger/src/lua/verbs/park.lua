@@ -117,7 +117,7 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
   local isStored = bucket ~= '' and call('SISMEMBER', TAG .. KEY.ids .. bucket, ARGV[k + OUTCOME_ITEM.number]) == 1
   if not isStored and isFresh(ARGV[k + OUTCOME_ITEM.mark]) then
     call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
-    count(ARGV[k + OUTCOME_ITEM.kind], 1)
+    countOutcome(ARGV[k + OUTCOME_ITEM.kind])
     outcomes = outcomes + 1
   else absorbed = absorbed + 1 end
 end
