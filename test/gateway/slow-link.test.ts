@@ -42,6 +42,7 @@ test('a take that has no answer in time is tried again for fewer lanes, and all 
     orders,
     agents,
     gate: robotsGate(ledger, undefined),
+    reserveMs: 30_000,
     metrics: gatewayMetrics(),
     log: pino({ level: 'silent' }),
     maxAttempts: 5,

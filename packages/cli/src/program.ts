@@ -178,6 +178,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (version, options) =>
       done(await (await import('./commands/config.ts')).configRollback(version, options)),
     )
+  configCommand(
+    'policies',
+    'the policies of sites in force; with --json those of all versions that are kept, for audit',
+  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
   configCommand('schema', 'the JSON Schema of the file, for editors').action(async () =>
     done((await import('./commands/config.ts')).configSchema()),
   )
@@ -242,6 +246,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
     .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'emergency stops of the fleet, as `decorum stop list --ended --json` prints them')
+    .option('--site-policies <file>', 'policies of sites, as `decorum config policies --json` prints them')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')

@@ -58,6 +58,7 @@ export type {
   Confirmation,
   Entry,
   ExtendAnswer,
+  ExtendedStop,
   GrantAnswer,
   GrantGate,
   GrantRequest,
@@ -87,6 +88,7 @@ export type {
   SecondaryRequest,
   ShutList,
   SiteLoad,
+  SitePolicyToTell,
   StartAnswer,
   StartRequest,
 } from './types.ts'

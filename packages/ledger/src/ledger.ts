@@ -60,6 +60,7 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  SitePolicyToTell,
   ShutList,
   StartAnswer,
   StartRequest,
@@ -192,6 +193,8 @@ export type Ledger = {
    * partition knows it. An older version changes nothing.
    */
   setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void>
+  /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
+  setSitePolicies(version: number, policies: readonly SitePolicyToTell[]): Promise<void>
   /**
    * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
    * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
@@ -482,6 +485,9 @@ async function compose(
     },
     async setLeastDelays(version, leastDelays) {
       await Promise.all(active.map((partition) => partition.verbs['least-delays'](version, leastDelays)))
+    },
+    async setSitePolicies(version, policies) {
+      await Promise.all(active.map(({ verbs: partition }) => partition.policies(version, policies)))
     },
     stop: (stopping) => stops.change((record, at) => withStops(record, stopping, at)),
     lift: (lifting) => stops.change((record, at) => withoutStops(record, lifting, at)),

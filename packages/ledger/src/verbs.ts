@@ -28,6 +28,7 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  SitePolicyToTell,
   ShutList,
   StartRequest,
 } from './types.ts'
@@ -43,6 +44,7 @@ import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { park } from './verbs/park.ts'
+import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
@@ -71,6 +73,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
     'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
+    policies: (version: number, sites: readonly SitePolicyToTell[]) => policies(scripts, version, sites),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
     'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),

@@ -43,6 +43,8 @@ export type DispatchOptions = {
   metrics: GatewayMetrics
   log: Logger
   maxAttempts: number
+  /** how long a reservation lasts, ms */
+  reserveMs: number
   /** the fetch slots of the fleet, the number of fetchers that share them, and what the workers of each pool ask for */
   fleet: () => FleetSize
 }
@@ -148,7 +150,10 @@ async function decideAll(
   return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: ReservedLane): Promise<Decision> {
+async function decideLane(
+  { agents, gate, maxAttempts, reserveMs }: DispatchOptions,
+  lane: ReservedLane,
+): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
@@ -161,6 +166,7 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
     judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
+    reserveMs,
     wallNow: Date.now,
   })
 }

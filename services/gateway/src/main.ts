@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { robotsGate } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, tellSitePolicies } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import {
@@ -58,6 +58,9 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
 
+  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.told // before anything is granted here
+
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {
     const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it
@@ -72,6 +75,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       get maxAttempts() {
         return config.MAX_ATTEMPTS
       },
+      reserveMs: config.RESERVE_MS,
       fleet: () => fleet,
     })
     return { orders, ...dispatch }
@@ -83,6 +87,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     apply(next, document) {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
+      sitePolicies.tell(document.version, next.sitePolicies)
       gate.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
@@ -137,6 +142,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     async stop() {
       following.stop()
       leastDelays.stop()
+      sitePolicies.stop()
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()

@@ -45,6 +45,8 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
     if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
     if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
     if (judgement.kind === 'wait') return waitFor(judgement, ledger.now(ledger.partitionOf(origin)))
+    if (judgement.kind === 'allowed' && judged.closedMs > 0)
+      return { kind: 'wait', waitMs: judged.closedMs, gate: 'visiting-hours' }
     const isDue = judgement.kind === 'ask' || (judgement.refresh && judged.state.question === undefined)
     if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) return askFirst(wish, judged, tools)
     const answer = await grant(wish, judged, leaseMs, tools)

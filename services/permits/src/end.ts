@@ -1,5 +1,5 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
-import type { CompleteResult, Completion, Ledger, SiteLoad } from '@decorum/ledger'
+import type { CompleteResult, Completion, ExtendedStop, Ledger, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
 import { giveBack } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
@@ -13,12 +13,13 @@ export type Said = {
   tookMs?: number | undefined
 }
 
-/** What the answer says about the load of its origin. 429, 503 and failures in a row lead to a back-off, as with the fleet's fetchers. */
+/** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
 export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
   if (status === 429 || status === 503) {
     const retryAfterMs = parseRetryAfter(retryAfter, wall)
     return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
+  if (status === 403) return { kind: 'turned-away' }
   return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
 }
 
@@ -55,7 +56,7 @@ export async function completeLeases(
 export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
 
-export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 /** All that it holds lasts so much longer from now on. */
 export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {

@@ -3,7 +3,14 @@
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  type Joined,
+  startJoined,
+  tellLeastDelays,
+  tellSitePolicies,
+  VERSION,
+} from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
 import { Counter, Gauge, Registry } from 'prom-client'
@@ -62,12 +69,15 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     fetchers: () => housekeeping.fetchers(),
   })
   const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.told // before anything is granted here
   const following = joined.follow({
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next, document) {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
+      sitePolicies.tell(document.version, next.sitePolicies)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
       config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
@@ -97,6 +107,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     await server.close()
     following.stop()
     leastDelays.stop()
+    sitePolicies.stop()
     await housekeeping.stop()
     await robots.close()
     await pages.close()

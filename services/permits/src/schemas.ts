@@ -101,6 +101,8 @@ export const KeyHeader = z.string().min(1).max(255)
 const gate = z.enum([
   'startup-hold',
   'stopped',
+  'visiting-hours',
+  'budget',
   'paused',
   'back-off',
   'lane-busy',
@@ -154,7 +156,7 @@ export const HeldAnswer = z.object({
   leaseMs: z.number().optional().describe('from now on'),
   sendWithinMs: z.number().optional().describe('of an order: its request may leave within so many ms'),
   stop: z
-    .enum(['stopped', 'paused', 'blocked', 'back-off', 'startup-hold', 'rules-changed'])
+    .enum(['stopped', 'visiting-hours', 'paused', 'blocked', 'back-off', 'startup-hold', 'rules-changed'])
     .optional()
     .describe('end the exchange: an operator or the site wants no more now'),
 })

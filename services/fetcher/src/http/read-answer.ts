@@ -74,3 +74,6 @@ export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, 
 }
 
 export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
+
+/** 403 to a page: one may be about the page, several in a row are about the crawler. */
+export const TURNED_AWAY: SiteLoad = { kind: 'turned-away' }

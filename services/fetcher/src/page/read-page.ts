@@ -15,7 +15,7 @@ import {
   targetOf,
 } from '@decorum/protocol'
 import type { Answer, NoAnswer } from '../http/answer.ts'
-import { failureOf, isFinal, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { failureOf, isFinal, loadOf, NORMAL_LOAD, TURNED_AWAY } from '../http/read-answer.ts'
 import type { Fetched } from '../orders/complete.ts'
 import type { Revisit } from '../sink/sink.ts'
 
@@ -110,7 +110,8 @@ export function readPage(
     const target = targetOf(headers, orderUrl(about.order))
     if (target.kind === 'target') told.to = target.url
   }
-  return { ...doneBy(answer), what: 'fetched', outcome: outcome(about, told) }
+  const load = status === 403 ? TURNED_AWAY : NORMAL_LOAD
+  return { ...doneBy(answer), what: 'fetched', load, outcome: outcome(about, told) }
 }
 
 const doneBy = ({ endedAt, timing, body }: Answer) => ({

@@ -3,7 +3,7 @@
 --[[
   extend: the leases of a permit, or of an order that a worker of a pool holds, last so much longer, counted from now.
   ARGV    ARGS.extend in calls.ts, then per lane that the permit holds EXTEND_ITEM
-  Returns EXTENDED: 'extended' or 'stale'; gate is stopped, blocked, paused or back-off where no more requests are wanted, else ''
+  Returns EXTENDED: 'extended' or 'stale'; gate is stopped, visiting-hours, blocked, paused or back-off where no more requests are wanted, else ''
   Keeps   all of its leases or none. A lease that is over is not brought back, whether or not it has been reaped.
 ]]
 if inDoubt then return inDoubt end
@@ -23,7 +23,8 @@ end
 -- Why no more requests are wanted. A pace lane may belong to another origin, whose gates do not count.
 local function gateOf(lane)
   if leaseOf(lane)[LEASE.kind] == KIND.paceGroup then return '' end
-  if --[[rule:extend-tells-of-a-stop]] stoppedUntil(originOf(lane)) > now --[[end]] then return GATE.stopped end
+  local held, gate = heldUntil(originOf(lane), true)
+  if --[[rule:extend-tells-of-a-stop]] held > now --[[end]] then return gate end
   local blockedUntil, pausedUntil, backOffUntil = unpack(call('HMGET', originKey(originOf(lane)), FIELD.blockedUntil,
     FIELD.pausedUntil, FIELD.backOffUntil))
   return isAhead(blockedUntil) and 'blocked' or isAhead(pausedUntil) and GATE.paused

@@ -92,7 +92,10 @@ for i = 1, #lanes do
   end
   local urlCount = #urls
   if urlCount == 0 then
-    if --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then gone[#gone + 1] = lane; forgetMemory(lane) end
+    if --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
+      gone[#gone + 1] = lane; forgetMemory(lane)
+      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
+    end
   else
     local key = originKey(originOf(lane))
     local state, version, allOpen, delayMs = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
@@ -115,8 +118,10 @@ for i = 1, #lanes do
       closedUntil = math.max(backOff, pause)
       if pause >= backOff then gate = GATE.paused end
     end
-    local stop = stopsText and stoppedUntil(originOf(lane)) or 0
-    if --[[rule:reserve-minds-a-stop]] stop > closedUntil --[[end]] then closedUntil, gate = stop, GATE.stopped end
+    if stopsText or policiesText then
+      local held, heldByAll = heldUntil(originOf(lane))
+      if --[[rule:reserve-minds-a-stop]] held > closedUntil --[[end]] then closedUntil, gate = held, heldByAll end
+    end
     -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
     local expires = closedUntil > now
       and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
@@ -126,6 +131,7 @@ for i = 1, #lanes do
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)
         memory[MEMORY.ownDue] = ''
+        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
         if attempts == '' then memory[MEMORY.list] = '' end
       end
       latestFence = latestFence + 1
