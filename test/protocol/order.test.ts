@@ -24,6 +24,7 @@ const order: Order = {
   id: 'i',
   attempt: 1,
   hops: 0,
+  crawl: 'default',
   priority: 'normal',
 }
 
@@ -48,6 +49,7 @@ test('any order that a gateway can write is read as it was meant', () => {
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }),
       attempt: fc.integer({ min: 1, max: 1_000 }),
       hops: fc.nat(10),
+      crawl: fc.constantFrom('default', 'news', 'a-1'),
       priority: fc.constantFrom('high', 'normal'),
       expiresAt: instant,
       meta,

@@ -12,10 +12,23 @@ export {
   repartition,
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
+export type { Crawl, CrawlBook } from './crawls/keeper.ts'
+export {
+  type Changing,
+  type CrawlChange,
+  CrawlError,
+  type CrawlLimits,
+  type CrawlRecord,
+  type CrawlSettings,
+  type CrawlState,
+  endingOf,
+  MOST_WEIGHT,
+  USUAL,
+} from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
-export { keysOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
+export { keysOf, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { makeGroup } from './outcomes.ts'

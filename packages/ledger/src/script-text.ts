@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import * as calls from './calls.ts'
 import { ARGS, EVERY_CALL, type Verb } from './calls.ts'
 import {
+  CRAWL,
+  CRAWLS,
   EPOCH,
   FIELD,
   GATE,
@@ -14,6 +16,7 @@ import {
   LIST,
   MEMORY,
   OPERATION,
+  OTHERS,
   places,
   STOPS,
   type Verbatim,
@@ -24,14 +27,30 @@ type Constants = Record<string, Record<string, string | number | Verbatim>>
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING } = calls
 const { DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } =
   calls
-const { GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM } = calls
+const { CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM } = calls
 const parts = {
   ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, RESOLUTION, LEAVING },
   ...{ DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
-  ...{ GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM },
+  ...{ CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM },
 }
 const CONSTANTS: Constants = {
-  ...{ LAYOUT, KEY, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY, STOPS },
+  ...{
+    LAYOUT,
+    KEY,
+    EPOCH,
+    LEAST_DELAY,
+    FIELD,
+    OPERATION,
+    LIST,
+    KIND,
+    GATE,
+    LEASE,
+    MEMORY,
+    STOPS,
+    CRAWL,
+    CRAWLS,
+    OTHERS,
+  },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 

@@ -8,6 +8,7 @@ export {
   Candidate,
   type CandidateRefusal,
   candidatesOf,
+  crawlOfJob,
   frontierJob,
   isAssigned,
   isFrontierJob,
@@ -17,7 +18,7 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
-export { CrawlName, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
+export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
 export { hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {

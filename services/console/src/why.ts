@@ -95,6 +95,8 @@ function held(gate: Gate): Why {
       return { state: 'delay', sentence: 'waits for its turn' }
     case 'pace-group':
       return { state: 'delay', sentence: 'waits for its turn in its pace group' }
+    case 'crawl-held':
+      return { state: 'paused', sentence: 'its crawl is paused, or nobody reads the outcomes of its crawl' }
     case 'unknown-agent':
       return {
         state: 'startup-hold',

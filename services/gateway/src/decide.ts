@@ -7,7 +7,15 @@ import { disallowed } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
-import { type FailureReason, type Gate, type Order, type Outcome, type OutcomeBody, outcomeOf } from '@decorum/protocol'
+import {
+  DEFAULT_CRAWL,
+  type FailureReason,
+  type Gate,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  outcomeOf,
+} from '@decorum/protocol'
 import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
 
 export type Decision = { resolution: Resolution; order?: Order }
@@ -32,8 +40,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     const attempts = index === 0 ? lane.tries : 0
     const expires = head.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
-      const { id, path, meta } = head
-      dropped.push(outcomeOf({ id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, meta }, body))
+      const { id, path, crawl, meta } = head
+      const about = { id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, crawl, meta }
+      dropped.push(outcomeOf(about, body))
     }
     const make = (kind: Order['kind'], path: string, delay: Delay): Decision => ({
       ...leave({ kind: 'keep' }),
@@ -51,6 +60,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         hops: head.hops,
         expiresAt: head.expiresAt,
         priority: head.priority,
+        crawl: head.crawl ?? DEFAULT_CRAWL,
         ...(head.meta === undefined ? {} : { meta: head.meta }),
         ...(head.request === undefined || kind === 'robots' ? {} : { request: head.request }),
       },
@@ -117,9 +127,9 @@ export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decisi
   const { agent, origin, fence, heads, now } = lane
   const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
   const expired = waiting < 0 ? heads : heads.slice(0, waiting)
-  const dropped = expired.map(({ id, path, meta }, index) => {
+  const dropped = expired.map(({ id, path, crawl, meta }, index) => {
     const attempts = index === 0 ? lane.tries : 0
-    const about = { id, url: origin + path, agent, at: wallNow(), attempts, meta }
+    const about = { id, url: origin + path, agent, at: wallNow(), attempts, crawl, meta }
     return outcomeOf(about, { kind: 'expired', reason: 'unknown-agent' })
   })
   const head = heads[expired.length]

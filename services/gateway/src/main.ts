@@ -48,8 +48,9 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook.recordOf)
 
+  await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
   let fleet = { slots: 0, fetchers: 0 }
   const dispatches = ledger.tags.map((tag, partition) => {
     const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it

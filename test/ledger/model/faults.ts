@@ -111,4 +111,5 @@ export const drain: Act = async (play) => {
   await play.world.drain()
   play.model.outcomes = []
   play.model.outbox = []
+  play.model.others.clear()
 }

@@ -23,11 +23,14 @@ test.each(MUTANTS)('caught: $name', async (mutant) => {
   onTestFinished(() => connection.disconnect())
   defineMutant(connection, mutant)
   defineWorldCommands(connection)
-  const survived = await runModel(connection, { steps: MOST_STEPS, seed: SEED, shrink: false }).catch(
-    (error: Error) => {
-      expect([DifferenceError, RudeError]).toContain((error.cause as Error | undefined)?.constructor)
-      return undefined
-    },
-  )
+  const survived = await runModel(connection, {
+    steps: MOST_STEPS,
+    seed: SEED,
+    shrink: false,
+    crawls: mutant.crawls,
+  }).catch((error: Error) => {
+    expect([DifferenceError, RudeError]).toContain((error.cause as Error | undefined)?.constructor)
+    return undefined
+  })
   expect(survived, `survived ${survived?.steps} steps`).toBeUndefined()
 })

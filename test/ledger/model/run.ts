@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { check } from './compare.ts'
 import { type Play, startPlay } from './play.ts'
-import { ALL, start, step } from './steps.ts'
+import { allOf, start, step } from './steps.ts'
 import { openWorld } from './world.ts'
 
 /** Runs side by side: while one waits for its answer, the others draw their next step. */
@@ -37,9 +37,9 @@ class Step implements fc.AsyncCommand<Play, Play> {
 let worlds = 0
 
 /** What went wrong, the shortest run that shows it, and how to have it again. */
-function failureOf<T>(details: fc.RunDetails<T>): Error {
+function failureOf<T>(details: fc.RunDetails<T>, crawls: boolean): Error {
   const [first] = (details.counterexamplePath ?? '').split(':')
-  const replay = `DECORUM_SEED=${details.seed} DECORUM_PATH=${first} npx vitest run test/ledger/model/run.test.ts`
+  const replay = `DECORUM_CRAWLS=${Number(crawls)} DECORUM_SEED=${details.seed} DECORUM_PATH=${first} npx vitest run test/ledger/model/run.test.ts`
   return new Error(`${fc.defaultReportMessage(details)}\nreplay: ${replay}`, { cause: details.errorInstance })
 }
 
@@ -49,18 +49,19 @@ function failureOf<T>(details: fc.RunDetails<T>): Error {
  */
 export async function runModel(
   redis: Redis,
-  options: { steps: number; seed: number; path?: string; shrink?: boolean },
+  options: { steps: number; seed: number; path?: string; shrink?: boolean; crawls?: boolean },
 ): Promise<RunReport> {
   const from = performance.now()
+  const { crawls = false } = options
   const report: RunReport = { steps: 0, runs: 0, granted: 0, acts: {}, ms: 0 }
   const steps = fc
-    .tuple(fc.noBias(fc.nat(ALL - 1)), fc.noBias(fc.maxSafeNat()))
+    .tuple(fc.noBias(fc.nat(allOf(crawls) - 1)), fc.noBias(fc.maxSafeNat()))
     .map(([act, number]) => new Step(act, number))
   const commands = fc.commands([steps], { maxCommands: LONGEST_RUN, size: 'max' })
   let failed = false
   const property = fc.asyncProperty(commands, async (drawn) => {
     const world = openWorld(redis, `w${++worlds}`, START)
-    const play = startPlay(world)
+    const play = startPlay(world, crawls)
     try {
       await start(play)
       await fc.asyncModelRun(() => ({ model: play, real: play }), drawn)
@@ -78,14 +79,14 @@ export async function runModel(
       const details = await fc.check(property, { seed, numRuns: RUNS, endOnFailure: options.shrink === false })
       if (details.failed) {
         failed = true
-        throw failureOf(details)
+        throw failureOf(details, crawls)
       }
     }
   }
   if (options.path === undefined) await Promise.all(Array.from({ length: ABREAST }, (_, stream) => one(stream)))
   else {
     const details = await fc.check(property, { seed: options.seed, path: options.path, numRuns: RUNS })
-    if (details.failed) throw failureOf(details)
+    if (details.failed) throw failureOf(details, crawls)
   }
   report.ms = performance.now() - from
   return report

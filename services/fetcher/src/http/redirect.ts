@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import {
   type Candidate,
   type CrawlUrl,
+  crawlField,
   hopId,
   MAX_URL_CHARS,
   type Order,
@@ -45,6 +46,7 @@ export function candidateOf(order: Order, agent: string, url: string): Candidate
     agent,
     hops: order.hops + 1,
     priority: order.priority,
+    ...crawlField(order.crawl),
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
     ...(order.meta === undefined ? {} : { meta: order.meta }),
     ...shapeOfTarget(order.request),
