@@ -98,6 +98,7 @@ test('each order of a job is read by itself: one that cannot be read costs the o
         fence: order.fence,
         id: 'p',
         path: '/x?y',
+        crawl: 'default',
         attempt: 3,
         meta: { a: 1 },
       },

@@ -9,6 +9,7 @@ import {
   type CrawlBook,
   changeCrawl,
   crawlBook,
+  forgetCrawl,
   healCrawls,
   limitCrawls,
   listCrawls,
@@ -163,6 +164,8 @@ export type Ledger = {
    * @throws  CrawlError when that cannot be done: nothing was changed
    */
   changeCrawl(changing: Changing): Promise<{ record: CrawlRecord; unreached: number }>
+  /** forgets a crawl that holds no URLs and that no group reads */
+  forgetCrawl(name: string): Promise<'forgotten' | 'stored' | 'read' | 'absent'>
   /** the records of crawls as a gateway keeps them; `look` brings them up to date */
   readonly crawlBook: CrawlBook
   /** tells a partition what it does not know yet of crawls */
@@ -407,6 +410,7 @@ async function compose(
     },
     crawls: (names) => listCrawls(crawlPlaces, names),
     changeCrawl: (changing) => changeCrawl(crawlPlaces, changing, wall),
+    forgetCrawl: (name) => forgetCrawl(crawlPlaces, name),
     crawlBook: book,
     healCrawls: (partition) => healCrawls(crawlPlaces, partition, book),
     limitCrawls: () => limitCrawls(crawlPlaces, book, wall()),

@@ -24,7 +24,7 @@ function at(
   away = 0,
   readers: Reader[] = [],
 ) {
-  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers }
+  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, crawls: [] }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 

@@ -54,7 +54,7 @@ export function startPlay(world: World, crawls: boolean): Play {
   const known = { steady: { known: '' }, other: { known: '' } }
   return {
     crawls,
-    model: rules.emptyModel(),
+    model: rules.emptyModel(crawls),
     world,
     site: openSite(),
     holders: [],

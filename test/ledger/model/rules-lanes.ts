@@ -23,7 +23,7 @@ import {
   urlsIn,
 } from './state.ts'
 
-const { reserveMs, laneLimit, outcomesLimit } = SETTINGS
+const { reserveMs, laneLimit } = SETTINGS
 
 // --- park --------------------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ const LOOK_AGAIN_MS = 500
 /** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
 function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
   const isHeld = (crawl: string): boolean =>
-    m.hasCrawls && (m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= outcomesLimit)
+    m.hasCrawls && (m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= m.outcomesLimit)
   const stepOf = (crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
   const isTried = lane.tries > 0
   const tried = crawlOf(lane.triedList)
@@ -181,7 +181,7 @@ export function reserve(
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
   const everything = everythingStopped(m, now)
   if (everything > now) return { why: 'stopped', waitMs: everything - now }
-  if (!m.hasCrawls && m.outcomes.length >= outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
+  if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)

@@ -60,7 +60,7 @@ export async function runModel(
   const commands = fc.commands([steps], { maxCommands: LONGEST_RUN, size: 'max' })
   let failed = false
   const property = fc.asyncProperty(commands, async (drawn) => {
-    const world = openWorld(redis, `w${++worlds}`, START)
+    const world = openWorld(redis, `w${++worlds}`, START, crawls)
     const play = startPlay(world, crawls)
     try {
       await start(play)

@@ -7,6 +7,8 @@ export const AGENTS = ['ant', 'bee'] as const
 export const ORIGINS = ['http://one.test', 'http://two.test'] as const
 /** Of which URLs are, in runs with several crawls. */
 export const CRAWLS = ['default', 'b', 'c'] as const
+/** So many unread outcomes hold a crawl where several are played: each has but a few URLs. */
+export const OUTCOMES_OF_CRAWLS = 3
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
@@ -81,6 +83,7 @@ export type Queue = { last: number; waiting: { name: string; at: number }[] }
 /** The least delay of an agent, the least one that may still run from before it was raised, and when that was. */
 export type LeastDelay = { least: number; from: number; raisedAt: number }
 export type Model = {
+  outcomesLimit: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
@@ -113,8 +116,9 @@ export type Model = {
 /** What was set of a crawl. */
 export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
-export function emptyModel(): Model {
+export function emptyModel(crawls: boolean): Model {
   return {
+    outcomesLimit: crawls ? OUTCOMES_OF_CRAWLS : SETTINGS.outcomesLimit,
     shift: 0,
     planned: false,
     fence: 0,

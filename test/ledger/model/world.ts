@@ -21,7 +21,7 @@ import {
 import { outcomesKey } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
-import { CRAWLS, SETTINGS } from './rules.ts'
+import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
 export const JOB_TOKEN = 'holder'
@@ -84,7 +84,8 @@ export function defineWorldCommands(redis: Redis): void {
 }
 type Copy = { world_copy(from: string, to: string): Promise<null> }
 
-export function openWorld(redis: Redis, name: string, startAt: number): World {
+/** @param crawls  several are played */
+export function openWorld(redis: Redis, name: string, startAt: number, crawls: boolean): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
@@ -113,7 +114,7 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
         return answer
       },
     }
-    return { verbs: verbsOf(scripts, verbSettings(SETTINGS)), most }
+    return { verbs: verbsOf(scripts, verbSettings(crawls ? { ...SETTINGS, outcomesLimit: OUTCOMES_OF_CRAWLS } : SETTINGS)), most }
   }
   const world: World = {
     tag,

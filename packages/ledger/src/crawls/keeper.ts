@@ -5,11 +5,12 @@
  */
 import { DAY, DEFAULT_CRAWL, type Instant, type Outcome, outcomeOf, outcomesKey } from '@decorum/protocol'
 import { LedgerUnavailableError } from '../errors.ts'
-import { CRAWL, type Keys, laneName, listsOf, readLaneName } from '../layout.ts'
+import { CRAWL, KEY, type Keys, laneName, listsOf, readLaneName } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { crawlsIn } from '../outcomes.ts'
 import { decodeIn } from '../records/entry.ts'
-import { answersOf } from '../scripts.ts'
+import { ALLOWED_WHEN_FULL } from '../script-text.ts'
+import { answersOf, withDeadline } from '../scripts.ts'
 import { thatAnswer } from '../that-answer.ts'
 import type { Verbs } from '../verbs.ts'
 import { type Changing, CrawlError, type CrawlRecord, changed, endedBy, endingOf, readRecord, USUAL } from './record.ts'
@@ -137,6 +138,39 @@ export async function changeCrawl(
   throw new CrawlError(`others change the crawl '${changing.name}' at the same time: try again`)
 }
 
+/** Removes what is known of a crawl in one partition, unless it holds URLs or somebody reads its outcomes. */
+const FORGET = `${ALLOWED_WHEN_FULL}
+local tag, name = string.match(KEYS[1], '^{.-}:'), ARGV[1]
+local crawl, stream = tag .. '${KEY.crawl}' .. name, tag .. '${KEY.outcomes}:' .. name
+local stored, gone = unpack(redis.call('HMGET', crawl, '${CRAWL.parked}', '${CRAWL.left}'))
+if tonumber(stored or '0') > tonumber(gone or '0') then return 'stored' end
+if redis.call('EXISTS', stream) == 1 and #redis.call('XINFO', 'GROUPS', stream) > 0 then return 'read' end
+redis.call('UNLINK', crawl, stream, tag .. '${KEY.hostsOf}' .. name, tag .. '${KEY.lanesOf}' .. name)
+redis.call('HDEL', tag .. '${KEY.crawls}', name)
+return 'forgotten'`
+
+/**
+ * Forgets a crawl that holds no URLs and that nobody reads: its record, its counts, and outcomes that no group was made for. A candidate
+ * that names it makes it anew.
+ * @returns  why not, or `forgotten`
+ */
+export async function forgetCrawl(
+  { redis, all, callDeadlineMs }: Places,
+  name: string,
+): Promise<'forgotten' | 'stored' | 'read' | 'absent'> {
+  if (name === DEFAULT_CRAWL) return 'stored'
+  const pipeline = redis.pipeline()
+  for (const keys of all) pipeline.hexists(keys.crawls, name)
+  const known = await answersOf(pipeline, callDeadlineMs, 'crawls')
+  if (known.every((one) => one === 0)) return 'absent'
+  // The first partition last: the others are told by it.
+  for (const keys of [...all].reverse()) {
+    const answer = await withDeadline(redis.eval(FORGET, 1, keys.epoch, name), callDeadlineMs, 'crawls')
+    if (answer !== 'forgotten') return answer as 'stored' | 'read'
+  }
+  return 'forgotten'
+}
+
 /** What a gateway knows of crawls: their records, as the first partition has them. */
 export type CrawlBook = {
   /** of a crawl that nobody has set anything of: USUAL */
@@ -155,6 +189,7 @@ export function crawlBook({ redis, places, callDeadlineMs }: Places): CrawlBook 
       const [first] = places
       if (first === undefined) return
       const [versions] = await answersOf(redis.pipeline().hgetall(first.keys.crawls), callDeadlineMs, 'crawls')
+      for (const name of records.keys()) if (!(name in (versions as object))) records.delete(name)
       const behind = Object.entries(versions as Record<string, string>)
         .filter(([name, version]) => (records.get(name)?.version ?? -1) < Number(version))
         .map(([name]) => name)

@@ -9,6 +9,7 @@ import { cancel, tellCandidate } from './candidates.ts'
 import { check } from './check.ts'
 import { contentHandler } from './content.ts'
 import { routes } from './contract.ts'
+import { changeCrawl, forgetCrawl } from './crawls.ts'
 import { describeOrigin, type ToldOrigin } from './describe-origin.ts'
 import { listOrigins } from './list-origins.ts'
 import { addIntake } from './mount-intake.ts'
@@ -62,6 +63,17 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
       return { operations: await listOperations(ledger, query.limit, query.origin) }
     },
   })
+  api.route({
+    ...routes.listCrawls,
+    async handler() {
+      return { crawls: await ledger.crawls() }
+    },
+  })
+  api.route({
+    ...routes.changeCrawl,
+    handler: ({ params, body }) => changeCrawl(ledger, params.crawl, body, defaultBy(config)),
+  })
+  api.route({ ...routes.forgetCrawl, handler: ({ params }) => forgetCrawl(ledger, params.crawl) })
   api.route({
     ...routes.viewCandidate,
     handler: ({ params, query }) => tellCandidate(ledger, agents, { ...query, ...params }),

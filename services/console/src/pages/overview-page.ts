@@ -1,6 +1,6 @@
 /** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
 
-import { isRead, type Member, type PartitionView, type Reader } from '@decorum/ledger'
+import { type Crawl, isRead, type Member, type PartitionView, type Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
@@ -30,7 +30,7 @@ export function overviewMain({ look, pace, outcomesLimit }: PageFacts): Html {
 ${tiles(totals, perMinute, pace.series())}
 ${lanesTable(look.lanes, partitions, totals)}
 <div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
-${readersTable(look.readers)}
+${crawlsTable(look.crawls)}${readersTable(look.readers)}
 ${partitionsTable(partitions)}`
 }
 
@@ -105,6 +105,20 @@ ${list.map((one) => html`<tr><td>${one.role}</td><td><code>${one.id}</code></td>
 
 /** Rows shown; the API has more. */
 const READERS_SHOWN = 20
+const CRAWLS_SHOWN = 20
+
+/** Nothing where there is only the default crawl. */
+function crawlsTable(crawls: Crawl[]): Html | string {
+  if (crawls.length < 2) return ''
+  const shown = [...crawls].sort((a, b) => b.waiting + b.unread - a.waiting - a.unread).slice(0, CRAWLS_SHOWN)
+  const rows = shown.map(({ name, record, waiting, unread, counts }) => {
+    const ended = Object.values(counts).reduce((sum, n) => sum + n, 0)
+    const chip = record.state === 'running' ? 'due' : record.state === 'paused' ? 'late' : 'idle'
+    return html`<tr><td>${name}<small>${record.reason}</small></td><td><span class="chip ${chip}">${record.state}</span></td><td class="n">${count(record.weight)}</td><td class="n">${count(waiting)}</td><td class="n">${count(ended)}</td><td class="n">${count(unread)}</td></tr>`
+  })
+  return html`<section><h2>Crawls<small>${some(crawls.length, 'crawl')}${crawls.length > shown.length ? ', those with most to do' : ''}</small></h2>
+<table class="lanes"><thead><tr><th>Crawl</th><th>State</th><th class="n">Weight</th><th class="n">URLs waiting</th><th class="n">Outcomes</th><th class="n">Stored outcomes</th></tr></thead><tbody>${rows}</tbody></table></section>`
+}
 
 function readersTable(readers: Reader[]): Html {
   if (readers.length === 0)

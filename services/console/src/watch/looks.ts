@@ -1,5 +1,6 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import {
+  type Crawl,
   type LaneInOrigin,
   type Ledger,
   type Member,
@@ -16,7 +17,7 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** What the console needs to see: the ledger's views. */
-export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers'>
+export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls'>
 
 export type SoonLane = LaneInOrigin & { partition: number }
 
@@ -32,6 +33,8 @@ export type Look =
       members: Member[]
       /** of outcomes, those with most to read first */
       readers: Reader[]
+      /** the default one first */
+      crawls: Crawl[]
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -51,13 +54,14 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [partitions, lanes, members, readers] = await Promise.all([
+    const [partitions, lanes, members, readers, crawls] = await Promise.all([
       thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
       eyes.readers(DEFAULT_CRAWL),
+      eyes.crawls(),
     ])
-    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members, readers }
+    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members, readers, crawls }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }
