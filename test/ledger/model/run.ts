@@ -36,16 +36,28 @@ class Step implements fc.AsyncCommand<Play, Play> {
 
 let worlds = 0
 
+/** Which run it was: the seed that its runs are drawn from, its place among them, and whether several crawls are played. */
+export type Run = { seed: number; path: string; crawls?: true }
+
 /** What went wrong, the shortest run that shows it, and how to have it again. */
-function failureOf<T>(details: fc.RunDetails<T>, crawls: boolean): Error {
-  const [first] = (details.counterexamplePath ?? '').split(':')
-  const replay = `DECORUM_CRAWLS=${Number(crawls)} DECORUM_SEED=${details.seed} DECORUM_PATH=${first} npx vitest run test/ledger/model/run.test.ts`
-  return new Error(`${fc.defaultReportMessage(details)}\nreplay: ${replay}`, { cause: details.errorInstance })
+export class ModelFailure extends Error {
+  readonly run: Run
+  constructor(
+    details: Pick<fc.RunDetails<unknown>, 'seed' | 'counterexamplePath' | 'errorInstance'>,
+    report: string | undefined,
+    crawls: boolean,
+  ) {
+    const run = { seed: details.seed, path: (details.counterexamplePath ?? '').split(':')[0] as string }
+    const replay = `DECORUM_CRAWLS=${Number(crawls)} DECORUM_SEED=${run.seed} DECORUM_PATH=${run.path} npx vitest run test/ledger/model/run.test.ts`
+    super(`${report}\nreplay: ${replay}`, { cause: details.errorInstance })
+    this.run = crawls ? { ...run, crawls } : run
+  }
 }
 
 /**
  * @param redis  a connection that knows the verbs (perhaps with a bug in one) and the commands of worlds
- * @throws  DifferenceError or RudeError inside fast-check's report, with the seed and the shortest run found
+ * @param options.path  that run of the seed alone
+ * @throws  ModelFailure, whose cause is a DifferenceError or a RudeError
  */
 export async function runModel(
   redis: Redis,
@@ -79,14 +91,15 @@ export async function runModel(
       const details = await fc.check(property, { seed, numRuns: RUNS, endOnFailure: options.shrink === false })
       if (details.failed) {
         failed = true
-        throw failureOf(details, crawls)
+        throw new ModelFailure(details, fc.defaultReportMessage(details), crawls)
       }
     }
   }
   if (options.path === undefined) await Promise.all(Array.from({ length: ABREAST }, (_, stream) => one(stream)))
   else {
-    const details = await fc.check(property, { seed: options.seed, path: options.path, numRuns: RUNS })
-    if (details.failed) throw failureOf(details, crawls)
+    const { seed, path } = options
+    const details = await fc.check(property, { seed, path, numRuns: 1, endOnFailure: options.shrink === false })
+    if (details.failed) throw new ModelFailure(details, fc.defaultReportMessage(details), crawls)
   }
   report.ms = performance.now() - from
   return report
