@@ -48,6 +48,7 @@ test('any order that a gateway can write is read as it was meant', () => {
       notBefore: instant,
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }),
       attempt: fc.integer({ min: 1, max: 1_000 }),
+      maxAttempts: fc.integer({ min: 1, max: 100 }),
       hops: fc.nat(10),
       crawl: fc.constantFrom('default', 'news', 'a-1'),
       priority: fc.constantFrom('high', 'normal'),

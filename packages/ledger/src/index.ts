@@ -22,6 +22,7 @@ export {
   type CrawlSettings,
   type CrawlState,
   endingOf,
+  MOST_CRAWLS,
   MOST_WEIGHT,
   USUAL,
 } from './crawls/record.ts'

@@ -29,6 +29,8 @@ const Order = z.object({
   /** 1 for the first try */
   attempt: z.number().int().default(1),
   hops: z.number().int().default(0),
+  /** requests for its candidate, where its crawl wants fewer than MAX_ATTEMPTS */
+  maxAttempts: z.number().int().min(1).optional(),
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
   meta: jsonObject.optional(),
@@ -81,6 +83,7 @@ export function writtenOrder(order: Order, now: number): WrittenOrder {
   if (order.attempt !== 1) written.attempt = order.attempt
   if (order.hops !== 0) written.hops = order.hops
   if (order.priority !== 'normal') written.priority = order.priority
+  if (order.maxAttempts !== undefined) written.maxAttempts = order.maxAttempts
   if (expiresAt !== undefined) written.expiresAt = expiresAt
   if (meta !== undefined) written.meta = meta
   if (request !== undefined) written.request = request

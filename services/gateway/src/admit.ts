@@ -2,7 +2,7 @@
 
 import type { RobotsGate } from '@decorum/admission'
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
-import { type CrawlRecord, endingOf, type ParkItem, USUAL } from '@decorum/ledger'
+import { type CrawlBook, endingOf, MOST_CRAWLS, type ParkItem, USUAL } from '@decorum/ledger'
 import {
   crawlField,
   DAY,
@@ -33,7 +33,7 @@ export function admitter(
   allowAddresses: string,
   gate: RobotsGate,
   now: () => number,
-  recordOf: (crawl: string) => CrawlRecord = () => USUAL,
+  crawls: Pick<CrawlBook, 'recordOf' | 'mayName'> = { recordOf: () => USUAL, mayName: () => true },
 ): Admit {
   const mayGoTo = contactRule(allowAddresses)
   return (data, assignedId, ownCrawl) => {
@@ -70,7 +70,15 @@ export function admitter(
         item: known(base, { kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` }),
       }
     }
-    const record = recordOf(crawl ?? DEFAULT_CRAWL)
+    if (!crawls.mayName(crawl ?? DEFAULT_CRAWL)) {
+      // In the stream of the default crawl: a crawl that may not be made has none.
+      const detail = `crawl: ${MOST_CRAWLS} crawls are known already; forget some ('decorum crawls forget')`
+      return {
+        origin: at.origin,
+        item: known({ ...base, crawl: undefined }, { kind: 'invalid', reason: 'bad-candidate', detail }),
+      }
+    }
+    const record = crawls.recordOf(crawl ?? DEFAULT_CRAWL)
     const ending = endingOf(record)
     if (ending !== undefined) return { origin: at.origin, item: known(base, { kind: 'refused', reason: ending }) }
     if (!mayGoTo(agent, at.origin))

@@ -25,6 +25,8 @@ export type DecideWith = {
   /** the rules in force; undefined: there are none */
   rules: RobotsTxt | undefined
   maxAttempts: number
+  /** of a crawl that wants fewer than that */
+  attemptsOf?(crawl: string): number | undefined
   /** wall clock, for the `at` of outcomes */
   wallNow(): number
 }
@@ -38,6 +40,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
 
   for (const [index, head] of lane.heads.entries()) {
     const attempts = index === 0 ? lane.tries : 0
+    const wanted = given.attemptsOf?.(head.crawl ?? DEFAULT_CRAWL)
     const expires = head.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
       const { id, path, crawl, meta } = head
@@ -59,6 +62,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         attempt: attempts + 1,
         hops: head.hops,
         expiresAt: head.expiresAt,
+        ...(wanted === undefined ? {} : { maxAttempts: wanted }),
         priority: head.priority,
         crawl: head.crawl ?? DEFAULT_CRAWL,
         ...(head.meta === undefined ? {} : { meta: head.meta }),
@@ -70,7 +74,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       drop({ kind: 'expired', reason: lane.heldBy ?? 'lane-busy' })
       continue
     }
-    if (attempts >= given.maxAttempts) {
+    if (attempts >= Math.min(wanted ?? given.maxAttempts, given.maxAttempts)) {
       drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not come back with an answer` })
       continue
     }

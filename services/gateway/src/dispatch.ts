@@ -40,6 +40,8 @@ export type DispatchOptions = {
   metrics: GatewayMetrics
   log: Logger
   maxAttempts: number
+  /** of a crawl that wants fewer */
+  attemptsOf?: (crawl: string) => number | undefined
   /** the fetch slots of the fleet, and the number of fetchers that share them */
   fleet: () => { slots: number; fetchers: number }
 }
@@ -137,7 +139,10 @@ async function decideAll(options: DispatchOptions, lanes: ReservedLane[]): Promi
   return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: ReservedLane): Promise<Decision> {
+async function decideLane(
+  { agents, gate, maxAttempts, attemptsOf }: DispatchOptions,
+  lane: ReservedLane,
+): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
@@ -150,6 +155,7 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
     judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
+    ...(attemptsOf === undefined ? {} : { attemptsOf }),
     wallNow: Date.now,
   })
 }

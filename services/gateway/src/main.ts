@@ -48,7 +48,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook.recordOf)
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook)
 
   await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
   let fleet = { slots: 0, fetchers: 0 }
@@ -65,6 +65,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       get maxAttempts() {
         return config.MAX_ATTEMPTS
       },
+      attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
       fleet: () => fleet,
     })
     return { orders, ...dispatch }

@@ -114,7 +114,10 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
         return answer
       },
     }
-    return { verbs: verbsOf(scripts, verbSettings(crawls ? { ...SETTINGS, outcomesLimit: OUTCOMES_OF_CRAWLS } : SETTINGS)), most }
+    return {
+      verbs: verbsOf(scripts, verbSettings(crawls ? { ...SETTINGS, outcomesLimit: OUTCOMES_OF_CRAWLS } : SETTINGS)),
+      most,
+    }
   }
   const world: World = {
     tag,

@@ -19,6 +19,7 @@ export type SetOptions = Named & {
   accept?: string
   maxBytes?: number | 'none'
   deadlineMs?: number | 'none'
+  attempts?: number | 'none'
 }
 
 export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
@@ -39,10 +40,11 @@ export async function setWeight(name: string, weight: number, options: Named): P
 
 /** @param options  'none' takes a limit or a setting away */
 export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
-  const { weight, stored, perDay, perHost, bytes, redirects, priority, accept, maxBytes, deadlineMs } = options
+  const { weight, stored, perDay, perHost, bytes, redirects, priority, accept, maxBytes, deadlineMs, attempts } =
+    options
   const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, bytes })
   const types = accept === 'none' ? ('none' as const) : accept?.split(',').map((type) => type.trim())
-  const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs })
+  const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts })
   const made: CrawlChange = {
     ...(weight === undefined ? {} : { weight }),
     ...(limits === undefined ? {} : { limits }),

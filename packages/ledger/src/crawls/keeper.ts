@@ -13,7 +13,17 @@ import { ALLOWED_WHEN_FULL } from '../script-text.ts'
 import { answersOf, withDeadline } from '../scripts.ts'
 import { thatAnswer } from '../that-answer.ts'
 import type { Verbs } from '../verbs.ts'
-import { type Changing, CrawlError, type CrawlRecord, changed, endedBy, endingOf, readRecord, USUAL } from './record.ts'
+import {
+  type Changing,
+  CrawlError,
+  type CrawlRecord,
+  changed,
+  endedBy,
+  endingOf,
+  MOST_CRAWLS,
+  readRecord,
+  USUAL,
+} from './record.ts'
 
 export type Crawl = {
   name: string
@@ -176,6 +186,8 @@ export type CrawlBook = {
   /** of a crawl that nobody has set anything of: USUAL */
   recordOf(name: string): CrawlRecord
   names(): Iterable<string>
+  /** whether a candidate may name it: it is known, or there is room for one more */
+  mayName(name: string): boolean
   /** reads what has changed since */
   look(): Promise<void>
 }
@@ -185,6 +197,7 @@ export function crawlBook({ redis, places, callDeadlineMs }: Places): CrawlBook 
   return {
     recordOf: (name) => records.get(name) ?? USUAL,
     names: () => records.keys(),
+    mayName: (name) => name === DEFAULT_CRAWL || records.has(name) || records.size < MOST_CRAWLS,
     async look() {
       const [first] = places
       if (first === undefined) return

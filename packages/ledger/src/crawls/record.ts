@@ -41,6 +41,8 @@ export type CrawlRecord = {
   reason: string
 }
 export const MOST_WEIGHT = 100
+/** Crawls that are known at once: each has a stream and a hash in every partition, and lists name them all. */
+export const MOST_CRAWLS = 10_000
 export const USUAL: CrawlRecord = { version: 0, weight: 1, state: 'running', at: 0, by: '', reason: '' }
 const MAX_TEXT = 256
 

@@ -227,6 +227,7 @@ export const CrawlBody = z.strictObject({
       maxBytes: maxBytes.nullable(),
       deadlineMs: deadlineMs.nullable(),
       priority: priority.nullable(),
+      attempts: z.number().int().min(1).nullable().meta({ description: 'requests for one URL' }),
     })
     .partial()
     .optional()
