@@ -249,7 +249,7 @@ test('a crawl ends at its end, or when it has fetched as many bytes as it may', 
   const reserved = (await bench.reserve()).find(({ heads }) => heads[0]?.crawl === 'bytes')
   if (reserved === undefined) throw new Error('a lane of the crawl is due')
   await startPage(reserved)
-  await finish(ledger, reserved, { kind: 'fetched', bytes: 1_200 } as Partial<Outcome>)
+  await finish(ledger, reserved, { kind: 'fetched', bytes: 1_200 })
   clock.pass(61_000)
   await ledger.crawlBook.look()
   await ledger.limitCrawls()
