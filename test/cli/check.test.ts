@@ -30,11 +30,13 @@ test('by a file: rule, line, group, and the delay with its origin', async () => 
   const file = join(await folder(), 'robots.txt')
   await writeFile(file, '# ours\nUser-agent: example\nCrawl-delay: 30\nDisallow: /private\nAllow: /private/open\n')
   const result = await check('https://a.example/private/x', '--robots', file)
-  expect(result).toMatchObject({ code: 0, stderr: '' })
+  expect(result, 'disallowed').toMatchObject({ code: 1, stderr: '' })
   expect(result.stdout).toContain('DISALLOWED under decorum')
   expect(result.stdout).toContain('line 4, disallow: /private')
   expect(result.stdout).toContain("10 s: our cap; the crawl-delay '30' in line 3 is longer")
-  const open = json(await check('https://a.example/private/open', '--robots', file, '--json'))
+  const allowed = await check('https://a.example/private/open', '--robots', file, '--json')
+  expect(allowed.code).toBe(0)
+  const open = json(allowed)
   expect(open).toMatchObject({
     verdicts: [{ allowed: true, rule: { line: 5 }, losers: [{ line: 4 }], delay: { delayMs: 10_000 } }],
   })
@@ -44,6 +46,7 @@ test('by the site: what it answered, through a redirect', async () => {
   const rules = await answering(200, 'User-agent: *\nDisallow: /no')
   const moved = await answering(301, '', { location: `${rules.origin}/robots.txt` })
   const result = await check(`${moved.origin}/no`, '--json')
+  expect(result.code).toBe(1)
   expect(json(result)).toMatchObject({
     asked: { asked: `${moved.origin}/robots.txt`, found: `${rules.origin}/robots.txt`, status: 200 },
     verdicts: [{ allowed: false, rule: { line: 2 } }],

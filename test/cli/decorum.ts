@@ -29,6 +29,8 @@ export type RunOptions = {
   input?: string | undefined
   /** run this program instead of the command itself */
   program?: string
+  /** run this command, not Node, with the arguments alone */
+  command?: string
   /** no file may grow beyond so many KiB: what it and its children write then fails with EFBIG, as on a full disk with ENOSPC */
   largestFileKiB?: number
   /** its stdout is appended to this file */
@@ -54,11 +56,12 @@ function dataHome(): string {
 }
 
 export function startDecorum(args: string[], options: RunOptions = {}): Running {
-  const { cwd, env = {}, input, program = MAIN, largestFileKiB, into } = options
+  const { cwd, env = {}, input, program = MAIN, command, largestFileKiB, into } = options
   // dash and POSIX count in blocks of 512 bytes
   const limit = largestFileKiB === undefined ? '' : `ulimit -f ${largestFileKiB * 2};`
   const script = `${limit} exec "$0" "$@" ${into === undefined ? '' : `>> '${into}'`}`
-  const child = spawn('/bin/sh', ['-c', script, process.execPath, program, ...args], {
+  const [file, ...rest] = command === undefined ? [process.execPath, program, ...args] : [command, ...args]
+  const child = spawn('/bin/sh', ['-c', script, file ?? '', ...rest], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, XDG_DATA_HOME: dataHome(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

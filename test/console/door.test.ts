@@ -29,6 +29,7 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const built = await buildServer({
     config,
     ledger,
+    redis: raw,
     look: looker(ledger),
     pace: new Pace(),
     queues,
@@ -193,7 +194,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
     expect(all).toEqual(expect.arrayContaining(['write GET /v1/outcomes', 'write PATCH /v1/origins/:origin']))
     expect(all).toEqual(expect.arrayContaining(['write POST /v1/candidates', 'write POST /origins/:origin']))
     expect(all).toEqual(expect.arrayContaining(['read GET /', 'open GET /livez', 'read GET /queues/api/queues']))
-    expect(all.filter((one) => one.startsWith('open'))).toHaveLength(4) // health, by GET and HEAD
+    expect(all.filter((one) => one.startsWith('open'))).toHaveLength(8) // health and what the page to sign in needs, by GET and HEAD
     expect(all.filter((one) => one.startsWith('write GET'))).toEqual(['write GET /v1/outcomes'])
   })
 
@@ -211,7 +212,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
     expect(await wrongly(list)).toEqual([])
   }, 120_000)
 
-  test('with a password: nothing but health is answered without it, by whatever method and spelling', async () => {
+  test('with a password: nothing but health and the page to sign in is answered without it, by whatever method and spelling', async () => {
     const answered: string[] = []
     for (const { url, access } of guarded.routes) {
       for (const path of [pathOf({ url }), spelledOtherwise(pathOf({ url }))]) {
@@ -221,9 +222,14 @@ describe('every route × method × who asks × spelling × name of the host', ()
         }
       }
     }
-    const spellings = ['/livez', '/readyz'].flatMap((path) => [path, spelledOtherwise(path)])
-    const health = spellings.flatMap((path) => [`open GET ${path}`, `open HEAD ${path}`])
-    expect(new Set(answered)).toEqual(new Set(health))
+    const both = (paths: string[]) => paths.flatMap((path) => [path, spelledOtherwise(path)])
+    const open = both(['/livez', '/readyz', '/static/console.css', '/static/icon.svg'])
+    const may = [
+      ...open.flatMap((path) => [`open GET ${path}`, `open HEAD ${path}`]),
+      ...both(['/login']).flatMap((path) => [`login GET ${path}`, `login HEAD ${path}`]),
+      ...both(['/logout']).map((path) => `login POST ${path}`),
+    ]
+    expect(new Set(answered)).toEqual(new Set(may))
   }, 240_000)
 })
 

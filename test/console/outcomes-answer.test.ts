@@ -174,10 +174,13 @@ test('a Redis that is away is 503 to whoever reads or acknowledges', async () =>
 async function consoleWith(frontier: () => ReturnType<typeof openWith>): Promise<string> {
   const config = readConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
-  const parts = { config, ledger, look: looker(ledger), pace: new Pace(), queues: [], redisAnswers: async () => true }
+  const link = new Redis(redis.url)
+  const more = { look: looker(ledger), pace: new Pace(), queues: [], redisAnswers: async () => true }
+  const parts = { config, ledger, redis: link, ...more }
   const { server } = await buildServer({ ...parts, log: pino({ level: 'silent' }), version: '0', frontier })
   onTestFinished(async () => {
     await server.close()
+    link.disconnect()
     await ledger.close()
   })
   return server.listen({ port: 0, host: '127.0.0.1' })

@@ -171,6 +171,15 @@ async function look(origin: string): Promise<void> {
     ],
     ...['soonest', 'latest', 'in-flight'].map((sort) => `/v1/origins?sort=${sort}&limit=200`),
     ...states.map((state) => `/v1/origins?state=${state}`),
+    '/v1/origins?reason=back-off&limit=200',
+    '/v1/origins?domain=backlog.example&limit=200',
+    '/v1/history',
+    '/v1/failures',
+    '/v1/fleet',
+    '/v1/configuration',
+    `/v1/origins/${encoded}/notes`,
+    ...['/origins', '/origins?domain=b7.backlog.example', '/origins?reason=paused', '/urls?what=backlog-2'],
+    ...['/failures', '/hours', '/readers', '/fleet', '/configuration', '/stops'],
     `/v1/check?url=${encoded}%2F1`,
   ]
   for (const path of paths) expect(`${path} ${(await fetch(base + path)).status}`).toMatch(/ [24]00$/)

@@ -86,7 +86,7 @@ test('the partition as a whole: lanes, due, in flight, waiting, unread, next due
     waiting: 3,
     unread: 1,
     nextDue: clock.now,
-    counts: { parked: 4, failed: 1, left: 1 },
+    counts: { parked: 4, failed: 1, 'failed/connect': 1, left: 1 },
   })
 })
 

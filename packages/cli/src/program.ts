@@ -4,7 +4,7 @@
  */
 import { PROFILES, settingsHelp } from '@decorum/config'
 import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
 import { tell, warn } from './terminal.ts'
 
@@ -249,6 +249,20 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     async (options) => done(await (await import('./commands/status.ts')).status(options)),
   )
 
+  command('top', 'the fleet as it works, every second, until q or Ctrl-C; on a pipe once')
+    .option('--every <s>', 'seconds between two looks', whole(1, 3_600), 1)
+    .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
+
+  command('completion', 'prints what a shell needs to complete commands and options of decorum')
+    .addArgument(new Argument('<shell>', 'which one').choices(['bash', 'zsh', 'fish']))
+    .addHelpText(
+      'after',
+      '\nbash: decorum completion bash > ~/.local/share/bash-completion/completions/decorum\n' +
+        'zsh:  decorum completion zsh > ~/.zfunc/_decorum   (a folder of fpath)\n' +
+        'fish: decorum completion fish > ~/.config/fish/completions/decorum.fish',
+    )
+    .action(async (shell) => done((await import('./commands/completion.ts')).completion(shell, program)))
+
   command('audit', 'judges recorded access logs against the promises')
     .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
     .option('--robots <dir>', 'robots.txt bodies, one file per host')
@@ -275,7 +289,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   for (const role of ['gateway', 'fetcher', 'console', 'permits'] as const) {
     command(role, ROLES[role])
-      .addHelpText('after', () => `\n${settingsHelp(role)}\n\nIt logs JSON, whether --json is given or not.`)
+      .addHelpText(
+        'after',
+        () => `\n${settingsHelp(role)}\n\nIt logs JSON, and lines for people where standard output is a terminal.`,
+      )
       .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
   }
   return program

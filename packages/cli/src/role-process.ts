@@ -200,11 +200,17 @@ function startedPort(text: string): number | undefined {
   return (JSON.parse(text) as StartedLine).started.port
 }
 
+/** pino's numbers of its levels. */
+const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
+
 /** A line that is not a JSON log line, such as a print of a library, is kept as a warning. */
 function readLine(text: string): RoleLine {
   try {
     const line: unknown = JSON.parse(text)
-    if (typeof line === 'object' && line !== null && 'msg' in line && 'level' in line) return line as RoleLine
+    if (typeof line === 'object' && line !== null && 'msg' in line && 'level' in line) {
+      const said = line as { msg: string; level: string | number }
+      return { ...said, level: typeof said.level === 'number' ? said.level : (LEVELS[said.level] ?? 40) }
+    }
   } catch {}
   return { level: 40, msg: text }
 }

@@ -45,9 +45,21 @@ export const shown = (text: string): string => text.split('\n').map(printable).j
 
 /** What `styleText` makes here: bold, dim, red, green, and their ends. */
 const ESCAPE = '\u001b'
-const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|39)m)`)
+const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|39)m)`)
 
 function shownStyled(text: string): string {
   const pieces = text.split(STYLE)
   return pieces.map((piece, n) => (n % 2 === 1 ? piece : shown(piece))).join('')
+}
+
+const CLEAR_SCREEN = '\u001b[?1049h\u001b[?25l\u001b[H\u001b[2J'
+
+/** Draws lines with the colours of `styleText` on the other screen of a terminal, which stays as it was behind it. */
+export function drawScreen(lines: string[], to: Terminal): void {
+  to.write(`${CLEAR_SCREEN}${lines.map(shownStyled).join('\r\n')}`)
+}
+
+/** Back to the screen as it was. */
+export function leaveScreen(to: Terminal): void {
+  to.write('\u001b[?25h\u001b[?1049l')
 }

@@ -44,7 +44,7 @@ export async function readCurrent(redis: RedisLink): Promise<Version | undefined
 
 /** Newest first. */
 export async function readHistory(redis: RedisLink): Promise<Version[]> {
-  const entries = await redis.lrange(HISTORY_KEY, 0, -1)
+  const entries = await redis.lrange(HISTORY_KEY, -HISTORY, -1)
   return entries.reverse().map((entry) => {
     const [, version, at, record] = /^(\d+) (\d+) (.*)$/s.exec(entry) ?? []
     return { ...(JSON.parse(record ?? '{}') as Draft), version: Number(version), at: Number(at) }

@@ -42,6 +42,10 @@ export const ARGS = {
   'view-origin': ['origin'],
   'view-lanes': ['order', 'skip', 'limit'],
   'view-partition': [],
+  'view-shut': ['gate', 'skip', 'limit', 'domain'],
+  'scan-lanes': ['cursor', 'skip', 'name', 'limit'],
+  note: [],
+  sample: [],
 } as const satisfies Record<string, readonly string[]>
 export type Verb = keyof typeof ARGS
 export type ArgsOf<V extends Verb> = Record<(typeof ARGS)[V][number], Arg>
@@ -92,6 +96,8 @@ export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
+/** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note tells the back-off that followed */
+export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')
 
 /** The beginning of a reply of reserve, with what stands in front of every reply. */

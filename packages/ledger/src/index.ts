@@ -29,9 +29,11 @@ export {
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
+export type { Intake } from './intake-reads.ts'
 export { keysOf, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
+export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export { reachRedis } from './reach.ts'
 export {
@@ -75,6 +77,7 @@ export type {
   LaneInOrigin,
   LaneList,
   LaneRef,
+  LaneScan,
   LaneView,
   LearnResult,
   Operation,
@@ -94,9 +97,12 @@ export type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  ShutList,
   SiteLoad,
   StartAnswer,
   StartRequest,
 } from './types.ts'
+export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
 export type { About, Member } from './verbs/fleet.ts'
+export type { Sample } from './verbs/sample.ts'

@@ -1,4 +1,4 @@
-/** What is read of candidates without a script: whether they are stored, and whether some have not been taken in yet. */
+/** What is read of candidates without a script: whether they are stored, and how many have not been taken in yet. */
 
 import { KEY, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
@@ -35,4 +35,68 @@ export async function waitingForIntake(
   for (const name of SORTED_SETS) pipeline.zcard(`${tag}:${KEY.candidateJob}${name}`)
   const counts = await answersOf(pipeline, callDeadlineMs, 'waitingForIntake')
   return counts.reduce<number>((sum, count) => sum + Number(count), 0)
+}
+
+/** What lies in the queue `candidates` of one partition, which no gateway has stored in lanes yet. */
+export type Intake = {
+  jobs: number
+  /** URLs in them, and targets of redirects */
+  urls: number
+  /** not all jobs were looked into: `urls` is the number of those that were, scaled up */
+  isEstimate: boolean
+  /** since the oldest of the jobs that were looked at was added, ms; undefined: there is none */
+  oldestMs?: number
+}
+
+/** Jobs that are looked into, and bytes of them that are read: a few hundred microseconds of Redis. */
+const LOOKED_INTO = 20
+const BYTES_READ = 256 * 1024
+
+/** @param now  Redis's clock, ms */
+export async function intakeOf(redis: RedisLink, keys: Keys, now: number, callDeadlineMs: number): Promise<Intake> {
+  const { tag, outbox } = keys
+  const at = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
+  const first = redis.pipeline().xlen(outbox)
+  for (const name of LISTS) first.llen(at(name))
+  for (const name of SORTED_SETS) first.zcard(at(name))
+  first.lrange(at('wait'), -LOOKED_INTO, -1).lrange(at('active'), -LOOKED_INTO, -1)
+  for (const name of SORTED_SETS) first.zrange(at(name), '0', String(LOOKED_INTO - 1))
+  const [born, ...rest] = await answersOf(first, callDeadlineMs, 'intake')
+  const jobs = rest.slice(0, LISTS.length + SORTED_SETS.length).reduce<number>((sum, n) => sum + Number(n), 0)
+  const lists = rest.slice(LISTS.length + SORTED_SETS.length) as string[][]
+  const ids = lists.flatMap((list) => [...list].reverse()).slice(0, LOOKED_INTO)
+  if (ids.length === 0) return { jobs, urls: Number(born), isEstimate: false }
+  const sizes = redis.pipeline()
+  for (const id of ids) sizes.hstrlen(at(id), 'data').hget(at(id), 'timestamp')
+  const sized = await answersOf(sizes, callDeadlineMs, 'intake')
+  let bytes = 0
+  const read = ids.filter((_, n) => {
+    bytes += Number(sized[2 * n])
+    return bytes <= BYTES_READ || n === 0
+  })
+  const bodies = redis.pipeline()
+  for (const id of read) bodies.hget(at(id), 'data')
+  const counts = (await answersOf(bodies, callDeadlineMs, 'intake')).flatMap((data) =>
+    typeof data === 'string' ? [candidatesIn(data)] : [],
+  )
+  const stamps = ids.map((_, n) => Number(sized[2 * n + 1])).filter((stamp) => stamp > 0)
+  const looked = counts.reduce((sum, n) => sum + n, 0)
+  const isEstimate = counts.length < jobs
+  const urls = isEstimate ? Math.round((looked / Math.max(1, counts.length)) * jobs) : looked
+  return {
+    jobs,
+    urls: urls + Number(born),
+    isEstimate,
+    ...(stamps.length === 0 ? {} : { oldestMs: Math.max(0, now - Math.min(...stamps)) }),
+  }
+}
+
+/** A job that cannot be read counts as one: it ends as one invalid outcome. */
+function candidatesIn(data: string): number {
+  try {
+    const read = JSON.parse(data) as { candidates?: unknown } | null
+    return Array.isArray(read?.candidates) ? read.candidates.length : 1
+  } catch {
+    return 1
+  }
 }

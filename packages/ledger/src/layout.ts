@@ -57,6 +57,12 @@ export const KEY = {
   counts: 'counts',
   fleet: 'fleet',
   wake: 'wake',
+  /** what an operator wants to see later: bounded, and each ends by itself (lib/notes.lua) */
+  notes: 'n:',
+  noted: 'noted',
+  examples: 'f:',
+  ring: 'ring',
+  shut: 'shut:',
   /** lanes that have come to this partition while the number of partitions is changed */
   moved: 'moved',
   /** BullMQ's job of candidates; the marks of its chunks are fields of it */
@@ -149,6 +155,26 @@ export const OPERATION = {
   /** of `forget-reader`, which concerns no origin */
   crawl: 'crawl',
   group: 'group',
+} as const
+
+/**
+ * Bounds of what is kept for an operator to see later. Of a partition that is at most 10,000 origins × 30 notes of some 200 bytes,
+ * 40 reasons × 10 examples, and a ring of 720 samples: about 70 MB where all of it is full.
+ */
+export const KEPT = {
+  /** notes of one origin, origins that have some, and how long they are kept after the latest one, ms */
+  notes: 30,
+  origins: 10_000,
+  notesMs: 259_200_000,
+  /** examples of one reason, and how long they are kept after the latest one, ms */
+  examples: 10,
+  examplesMs: 86_400_000,
+  /** samples of the ring, the least time between two of them, and how long it is kept after the latest one, ms */
+  samples: 720,
+  sampleMs: 30_000,
+  ringMs: 86_400_000,
+  /** origins that one gate holds, of which the index has those that are held longest */
+  shut: 10_000,
 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
@@ -321,6 +347,11 @@ export const keysOf = (tag: string) => ({
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,
+  notes: (origin: string) => `${tag}:${KEY.notes}${origin}`,
+  noted: `${tag}:${KEY.noted}`,
+  examples: (reason: string) => `${tag}:${KEY.examples}${reason}`,
+  ring: `${tag}:${KEY.ring}`,
+
   moved: `${tag}:${KEY.moved}`,
   list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,

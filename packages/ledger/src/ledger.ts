@@ -17,14 +17,15 @@ import {
 } from './crawls/keeper.ts'
 import { type Changing, type CrawlRecord, endingOf } from './crawls/record.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
-import { areStored, waitingForIntake } from './intake-reads.ts'
-import { contentKey, EPOCH, type Keys, keysOf, STOPS } from './layout.ts'
+import { areStored, type Intake, intakeOf, waitingForIntake } from './intake-reads.ts'
+import { contentKey, EPOCH, KEPT, type Keys, keysOf, STOPS } from './layout.ts'
 import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
+import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
 import { crawlsIn, oldestOutcome, trimOutcomes } from './outcomes.ts'
 import { reachRedis } from './reach.ts'
 import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from './readers.ts'
-import { defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
+import { answersOf, defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
 import { type LedgerOptions, type LiveLimits, verbSettings } from './settings.ts'
 import { type StopKeeper, stopKeeper } from './stops/keeper.ts'
 import {
@@ -51,6 +52,7 @@ import type {
   LaneInOrigin,
   LaneList,
   LaneRef,
+  LaneScan,
   LearnResult,
   Operation,
   OperationRecord,
@@ -68,6 +70,7 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  ShutList,
   StartAnswer,
   StartRequest,
   WantedCandidate,
@@ -75,6 +78,7 @@ import type {
 import { type Member, type Roll, readMembers } from './verbs/fleet.ts'
 import type { LeastDelay } from './verbs/least-delays.ts'
 import { DONE_MARK_MS } from './verbs/park.ts'
+import type { Sample } from './verbs/sample.ts'
 import { type Verbs, verbsOf } from './verbs.ts'
 import { whyHeld } from './why-held.ts'
 
@@ -120,6 +124,24 @@ export type Ledger = {
   /** a bounded number of lanes in order; a lane without URLs is listed until its delay is over */
   viewLanes(partition: number, list: LaneList): Promise<LaneInOrigin[]>
   viewPartition(partition: number): Promise<PartitionView>
+  /** origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: of the list, those of other domains too */
+  viewShut(
+    partition: number,
+    list: ShutList,
+    agents: string[],
+  ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }>
+  /** lanes with URLs of one domain, from about a thousand that are looked at; the cursor '0' says that those were the last */
+  scanLanes(partition: number, scan: LaneScan): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }>
+  /** what happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition */
+  notesOf(origin: string): Promise<Note[]>
+  /** the latest examples of outcomes with one of these reasons (`countedAs`), newest first: of each at most 10, kept for a day */
+  examples(partition: number, reasons: readonly string[]): Promise<Note[][]>
+  /** takes a sample for `samples`, unless one was taken within the last half minute */
+  sample(partition: number): Promise<boolean>
+  /** how the partition was in the last hours, newest first */
+  samples(partition: number, most: number): Promise<Sample[]>
+  /** candidates that no gateway has stored in lanes yet */
+  intake(partition: number): Promise<Intake>
   operate(operation: Operation, agents: string[]): Promise<void>
   /** what operators did, newest first */
   operations(partition: number, most: number): Promise<OperationRecord[]>
@@ -223,6 +245,9 @@ const MEMBER_LIFE_MS = 5_000
 /** Crawls whose outcomes are trimmed by one call, beside the default one. */
 const TRIMMED_AT_ONCE = 50
 
+/** Whoever asked is told; notes only listen. */
+const ignored = (): void => {}
+
 /** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
@@ -301,6 +326,13 @@ async function compose(
   const crawlPlaces = { redis, places: active, all: partitions.map(({ keys }) => keys), callDeadlineMs }
   const book = crawlBook(crawlPlaces)
   const trimmedTo = new Map<number, number>()
+  // Virtual time belongs to the test, which writes what it wants to see itself.
+  const notes = isVirtual ? undefined : notesOf(place, (partition, items) => of(partition).verbs.note(items))
+  const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
+    if (load.kind !== 'normal')
+      notes?.backOff(origin, agent, load.kind, load.kind === 'asked-for-less' ? load.retryAfterMs : undefined)
+    if (outcome !== undefined) notes?.outcome(outcome, origin)
+  }
   const inFlight = tags.map(() => 0)
   const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
     thatAnswer(
@@ -327,7 +359,11 @@ async function compose(
     retired,
     warnings,
     partitionOf: place,
-    park: (partition, items, mark) => of(partition).verbs.park(items, mark),
+    async park(partition, items, mark) {
+      const result = await of(partition).verbs.park(items, mark)
+      for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
+      return result
+    },
     forgetMark: async (partition, name) =>
       void (await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')),
     reserve: (partition, request) => of(partition).verbs.reserve(request),
@@ -337,9 +373,25 @@ async function compose(
     grant: (request) => of(place(request.origin)).verbs.grant(request),
     extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
     claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
-    complete: (completion) => of(place(completion.origin)).verbs.complete(completion),
-    resolve: (partition, resolutions) => of(partition).verbs.resolve(resolutions),
-    record: (robotsRecord) => of(place(robotsRecord.origin)).verbs.record(robotsRecord),
+    complete(completion) {
+      const ended = of(place(completion.origin)).verbs.complete(completion)
+      ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
+      return ended
+    },
+    resolve(partition, resolutions) {
+      const ended = of(partition).verbs.resolve(resolutions)
+      ended.then((results) => {
+        for (const [n, { dropped, origin }] of resolutions.entries())
+          if (results[n] === 'completed') for (const outcome of dropped) notes?.outcome(outcome, origin)
+      }, ignored)
+      return ended
+    },
+    async record(robotsRecord) {
+      const result = await of(place(robotsRecord.origin)).verbs.record(robotsRecord)
+      const { origin, state } = robotsRecord
+      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      return result
+    },
     endRobotsFetch: (end) => of(place(end.origin)).verbs.endRobotsFetch(end),
     reap: (partition) => of(partition).verbs.reap(),
     body: (partition, hash) => bodyOf(redis, of(partition).keys, hash, callDeadlineMs),
@@ -356,6 +408,26 @@ async function compose(
           const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
           return stop === undefined ? view : { ...view, stopped: stop.reason }
         }),
+    viewShut: (partition, list, agents) => of(partition).verbs['view-shut'](list, agents),
+    scanLanes: (partition, scan) => of(partition).verbs['scan-lanes'](scan),
+    async notesOf(origin) {
+      const key = of(place(origin)).keys.notes(origin)
+      const texts = await timed(redis.lrange(key, 0, KEPT.notes - 1), 'notes')
+      return texts.map((text) => JSON.parse(text) as Note)
+    },
+    async examples(partition, reasons) {
+      const { keys } = of(partition)
+      const pipeline = redis.pipeline()
+      for (const reason of reasons) pipeline.lrange(keys.examples(reason), 0, KEPT.examples - 1)
+      const lists = (await answersOf(pipeline, callDeadlineMs, 'examples')) as string[][]
+      return lists.map((texts) => texts.map((text) => JSON.parse(text) as Note))
+    },
+    sample: (partition) => of(partition).verbs.sample(),
+    async samples(partition, most) {
+      const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
+      return texts.map((text) => JSON.parse(text) as Sample)
+    },
+    intake: (partition) => intakeOf(redis, of(partition).keys, wall(partition), callDeadlineMs),
     operate: (operation, agents) => of(place(operation.origin)).verbs.operate(operation, agents),
     operations: (partition, most) => listOperations(redis, of(partition).keys, most, callDeadlineMs),
     dropBacklog: (lane, by, reason, signal) => dropPending(of(place(lane.origin)), lane, by, reason, signal),
@@ -373,8 +445,11 @@ async function compose(
       )
       return found.filter((partition) => partition >= 0)
     },
-    cancel: async (url, outcome) =>
-      (await of(place(url.origin)).verbs.cancel(url, [{ entry: url.entry, outcome }]))[0] ?? 'absent',
+    async cancel(url, outcome) {
+      const [result = 'absent'] = await of(place(url.origin)).verbs.cancel(url, [{ entry: url.entry, outcome }])
+      if (result === 'cancelled') notes?.outcome(outcome, url.origin)
+      return result
+    },
     async areStored(candidates) {
       const byPartition = Map.groupBy(candidates.keys(), (at) => place(candidates[at]?.origin ?? ''))
       const found: boolean[] = []
@@ -467,6 +542,7 @@ async function compose(
     },
     isReady: () => redis.status === 'ready',
     async close() {
+      notes?.close()
       subscriber?.disconnect()
       if (own) redis.disconnect()
     },

@@ -321,6 +321,37 @@ export type LaneList = {
 /** One lane, and what is known of its origin; `origin.lanes` holds this lane alone. */
 export type LaneInOrigin = { lane: LaneView; origin: OriginView }
 
+/** Origins that a gate holds, those that it holds shortest first. */
+export type ShutList = {
+  gate: IndexedGate
+  skip: number
+  /** origins looked at, at most 200 */
+  limit: number
+  /** only this host and those below it; '': all */
+  domain: string
+}
+/** The gates by which origins are found (lib/shut.lua). `blocked` is no gate of a lane: its URLs end at once. */
+export const INDEXED_GATES = [
+  'back-off',
+  'paused',
+  'stopped',
+  'robots-unreachable',
+  'unknown-agent',
+  'blocked',
+] as const
+export type IndexedGate = (typeof INDEXED_GATES)[number]
+/** Lanes with URLs in no order, about a thousand at a time. */
+export type LaneScan = {
+  /** '0' begins */
+  cursor: string
+  /** only lanes of this host and those below it */
+  domain: string
+  /** lanes found by this cursor that are left out: what an earlier answer has shown */
+  skip: number
+  /** lanes shown at most, at most 200 */
+  limit: number
+}
+
 export type PartitionView = {
   tag: string
   now: Instant

@@ -4,6 +4,7 @@
  */
 import { operate } from './admin/operate.ts'
 import { viewLanes } from './admin/view-lanes.ts'
+import { scanLanes, viewShut } from './admin/view-names.ts'
 import { viewOrigin } from './admin/view-origin.ts'
 import { viewPartition } from './admin/view-partition.ts'
 import type { Verb } from './calls.ts'
@@ -18,6 +19,7 @@ import type {
   HeldLane,
   LaneList,
   LaneRef,
+  LaneScan,
   Operation,
   Outcome,
   ParkItem,
@@ -27,6 +29,7 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  ShutList,
   StartRequest,
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
@@ -40,11 +43,13 @@ import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
+import { type NoteItem, note } from './verbs/note.ts'
 import { park } from './verbs/park.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
 import { resolve } from './verbs/resolve.ts'
+import { sample } from './verbs/sample.ts'
 import { start } from './verbs/start.ts'
 import { stops } from './verbs/stops.ts'
 
@@ -74,6 +79,10 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
     'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),
     'view-lanes': (list: LaneList) => viewLanes(scripts, list),
+    'view-shut': (list: ShutList, agents: string[]) => viewShut(scripts, list, agents),
+    'scan-lanes': (scan: LaneScan) => scanLanes(scripts, scan),
+    note: (items: NoteItem[]) => note(scripts, items),
+    sample: () => sample(scripts),
     'view-partition': (tag: string) => viewPartition(scripts, tag),
   }) satisfies Record<Verb | 'endRobotsFetch', Codec>
 

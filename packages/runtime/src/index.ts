@@ -3,6 +3,7 @@ export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './cra
 export { closeWithin, within } from './deadline.ts'
 export { openHealthServer } from './health-server.ts'
 export { listenError } from './listen-error.ts'
+export { forPeople, lineForPeople, roleLog } from './log.ts'
 export { counterOf, gaugeOf } from './metrics.ts'
 export { queueConnection } from './redis.ts'
 export { pause, retry } from './retry.ts'

@@ -6,6 +6,9 @@ import { FastifyAdapter } from '@bull-board/fastify'
 import type { Queue } from 'bullmq'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_POLICY } from './access/guard.ts'
+import { type Html, html } from './pages/html.ts'
+import type { Look } from './watch/looks.ts'
+import { some } from './words.ts'
 
 export const BOARD_PATH = '/queues'
 
@@ -14,8 +17,27 @@ const BOARD_POLICY = `${PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'"
 /** The page asks a font of a third party, which the policy above would refuse with a noise: taken out instead. */
 const WEB_FONT = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/
 
+const BAR =
+  'position:fixed;bottom:0;left:0;right:0;z-index:99;margin:0;padding:8px 16px;font:14px/1.4 system-ui,sans-serif;background:#1b2326;color:#fff'
+
+/** An empty queue says nothing of what waits: the backlog is in lanes, and BullMQ carries batches at both ends of them. */
+function whereTheBacklogIs(look: Look): Html {
+  const sums =
+    look.kind === 'blind'
+      ? 'Redis does not answer.'
+      : `${some(
+          look.partitions.reduce((n, { waiting }) => n + waiting, 0),
+          'URL waits',
+          'URLs wait',
+        )} in ${some(
+          look.partitions.reduce((n, { lanes }) => n + lanes, 0),
+          'lane',
+        )}, ${look.intake.isEstimate ? 'about ' : ''}${some(look.intake.urls, 'URL')} in candidates.`
+  return html`<p role="note" style="${BAR}">The backlog is in lanes, not in these queues, which carry batches to and from them. ${sums} <a href="/" style="color:inherit">Overview</a></p>`
+}
+
 /** Puts the board of these queues at `/queues`. Every writing route of it answers 405. */
-export async function addBoard(server: FastifyInstance, queues: Queue[]): Promise<void> {
+export async function addBoard(server: FastifyInstance, queues: Queue[], look: () => Promise<Look>): Promise<void> {
   const adapter = new FastifyAdapter()
   adapter.setBasePath(BOARD_PATH)
   createBullBoard({
@@ -36,7 +58,8 @@ export async function addBoard(server: FastifyInstance, queues: Queue[]): Promis
       scope.addHook('onSend', async (_request, reply, payload) => {
         reply.header('content-security-policy', BOARD_POLICY)
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
-        return isPage && typeof payload === 'string' ? payload.replace(WEB_FONT, '') : payload
+        if (!isPage || typeof payload !== 'string') return payload
+        return payload.replace(WEB_FONT, '').replace('</body>', `${whereTheBacklogIs(await look()).text}</body>`)
       })
       await scope.register(adapter.registerPlugin())
     },

@@ -5,11 +5,14 @@ import {
   checkRelations,
   isLoopback,
   readSettings,
+  type SettingsOf,
   type StoreSettings,
   schemaOf,
   storeSettings,
   wrongSettings,
 } from '@decorum/config'
+
+import type { Account, Login } from './access/sessions.ts'
 
 const Settings = schemaOf('console')
 
@@ -29,7 +32,7 @@ export type ConsoleConfig = {
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
   content: { archiveDir: string; crawls: string; contentToken: string | undefined; store: StoreSettings | undefined }
   /** undefined: no password is asked, and only loopback names are answered */
-  login: { user: string; password: string } | undefined
+  login: Login | undefined
 }
 
 /** @throws SettingsError naming each wrong variable and what is expected. */
@@ -55,8 +58,23 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
       archiveDir: c.ARCHIVE_DIR,
       crawls: c.DECORUM_CRAWLS,
       contentToken: c.CONTENT_TOKEN,
-      store: c.S3_ENDPOINT === '' ? undefined : storeSettings(c),
+      store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
-    login: c.CONSOLE_PASSWORD === undefined ? undefined : { user: c.CONSOLE_USER, password: c.CONSOLE_PASSWORD },
+    login: loginOf(c),
   }
+}
+
+/** @throws SettingsError when the logins cannot be told apart */
+function loginOf(c: SettingsOf<'console'>): Login | undefined {
+  if (c.CONSOLE_PASSWORD === undefined) {
+    if (c.CONSOLE_READ_PASSWORD === undefined) return undefined
+    throw wrongSettings('CONSOLE_READ_PASSWORD: is of use beside CONSOLE_PASSWORD only, which is not set')
+  }
+  const accounts: Account[] = [{ user: c.CONSOLE_USER, password: c.CONSOLE_PASSWORD, role: 'operate' }]
+  if (c.CONSOLE_READ_PASSWORD !== undefined) {
+    if (c.CONSOLE_READ_USER === c.CONSOLE_USER)
+      throw wrongSettings('CONSOLE_READ_USER: is the name of the other login as well (CONSOLE_USER)')
+    accounts.push({ user: c.CONSOLE_READ_USER, password: c.CONSOLE_READ_PASSWORD, role: 'read' })
+  }
+  return { accounts, sessionMs: c.CONSOLE_SESSION_MS }
 }

@@ -1,6 +1,7 @@
 /** Pieces of the console that tests look at one by one. Nothing else imports this: programs start the whole by main.ts. */
 export { countGuesses, type Guesses } from './access/guesses.ts'
 export type { KnownRoute } from './access/route-access.ts'
+export { newSession, readSession } from './access/sessions.ts'
 export {
   CheckAnswer,
   ListAnswer,
@@ -19,6 +20,7 @@ export { headline, totalsOf } from './pages/headline.ts'
 export { html } from './pages/html.ts'
 export { originHeadline } from './pages/origin-headline.ts'
 export { buildServer } from './server.ts'
+export { historyOf } from './watch/history.ts'
 export { type Look, looker } from './watch/looks.ts'
 export { Pace } from './watch/pace.ts'
 export { opensIn, robotsWord, type Why, whyItWaits } from './why.ts'

@@ -3,19 +3,21 @@
  * fetching. Start at server.ts, which puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
  * the fleet, metrics) and board.ts (the queue board).
  */
+import { randomUUID } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
-import { type Joined, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
-import { CANDIDATES, ORDERS, OUTCOME_KINDS, printableLog, queueOptions } from '@decorum/protocol'
-import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
+import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
+import { connectLink, type Ledger, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
+import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
 import { Queue } from 'bullmq'
-import { pino } from 'pino'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
 import { type Look, looker } from './watch/looks.ts'
 import { Pace, SAMPLE_MS } from './watch/pace.ts'
 
+/** How often it says that it is there. */
+const ANNOUNCE_MS = 1_000
 /** A Redis that has not answered by then counts as unavailable, ms. */
 const PING_MS = 1_000
 
@@ -28,7 +30,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 
 async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const { config } = joined
-  const log = pino({ ...printableLog, level: config.logLevel })
+  const log = roleLog(config.logLevel)
   const ledger = await openLedger({
     redis: config.redisUrl,
     partitions: config.partitions,
@@ -49,7 +51,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   )
   const pace = new Pace()
   const look = looker(ledger)
-  const sampler = setInterval(() => void sample(look, pace), SAMPLE_MS)
+  const sampler = setInterval(() => void sample(ledger, look, pace), SAMPLE_MS)
   sampler.unref()
 
   const following = joined.follow({
@@ -61,16 +63,34 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
       ledger.setLimits({ outcomesLimit: next.outcomesLimit })
     },
   })
+  const id = randomUUID()
+  const member = () => ({ role: 'console', id, slots: 0, about: aboutThisProcess(following) })
+  const announce = (): void => void ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
+  const announcing = setInterval(announce, ANNOUNCE_MS)
+  announcing.unref()
+  announce()
   async function stop(): Promise<void> {
     following.stop()
     clearInterval(sampler)
+    clearInterval(announcing)
+    await ledger.announce(member(), 0).catch(() => undefined)
     await server.close()
     await Promise.allSettled(queues.map((queue) => queue.close()))
     redis.disconnect()
     await ledger.close()
   }
   const redisAnswers = () => answers(redis)
-  const { server } = await buildServer({ config, ledger, look, pace, queues, redisAnswers, log, version: VERSION })
+  const { server } = await buildServer({
+    config,
+    ledger,
+    redis,
+    look,
+    pace,
+    queues,
+    redisAnswers,
+    log,
+    version: VERSION,
+  })
   try {
     await server.listen({ host: config.host, port: config.port })
   } catch (error) {
@@ -85,10 +105,15 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
 }
 
 /** A look that fails is 'blind', not an error; then there is nothing to sample. */
-async function sample(look: () => Promise<Look>, pace: Pace): Promise<void> {
+async function sample(ledger: Ledger, look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
-  if (seen.kind === 'seen' && seen.away === 0)
-    pace.add(totalsOf(seen.partitions, OUTCOME_KINDS).outcomes, performance.now())
+  if (seen.kind === 'blind') return
+  // For the last hours: a gateway does the same, and whoever comes first takes it
+  await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
+  if (seen.away > 0) return
+  const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
+  const parked = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
+  pace.add(outcomes, performance.now(), parked + outcomes)
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {

@@ -3,7 +3,7 @@ import { printableUrl } from '@decorum/protocol'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { requestGuard } from './access/guard.ts'
-import type { Guesses } from './access/guesses.ts'
+import { countGuesses, type Guesses } from './access/guesses.ts'
 import { collectRoutes, type KnownRoute } from './access/route-access.ts'
 import { addApi } from './api/mount.ts'
 import type { ApiParts } from './api/parts.ts'
@@ -49,7 +49,8 @@ export async function buildServer(
     },
   })
   const routes = collectRoutes(server)
-  server.addHook('onRequest', requestGuard(config.login, parts.guesses))
+  const guesses = parts.guesses ?? countGuesses()
+  server.addHook('onRequest', requestGuard(config.login, guesses))
   server.setNotFoundHandler((request, reply) =>
     reply
       .code(404)
@@ -64,20 +65,26 @@ export async function buildServer(
     return reply.code(status).send({ error: 'internal', message: 'the console could not answer; its log says why' })
   })
   addHealth(server, parts)
-  await server.register(async (scope) => addPages(scope, parts))
+  await server.register(async (scope) => addPages(scope, { ...parts, guesses }))
   await addApi(server, parts)
-  await addBoard(server, parts.queues)
+  await addBoard(server, parts.queues, parts.look)
   return { server, routes }
 }
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
-function addHealth(server: FastifyInstance, { redisAnswers, ledger }: ConsoleParts): void {
+function addHealth(server: FastifyInstance, { redisAnswers, ledger, look }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
   server.get('/readyz', open, async (_request, reply) => {
-    if (await redisAnswers()) return { status: 'ready' }
-    return reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' })
+    if (!(await redisAnswers())) return reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' })
+    const seen = await look()
+    if (seen.kind === 'blind') return reply.code(503).send({ status: 'waiting', message: seen.why })
+    const { jobs, urls } = seen.intake
+    const candidates = { jobs, urls }
+    if (jobs === 0 || seen.members.some(({ role }) => role === 'gateway')) return { status: 'ready', candidates }
+    const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
+    return reply.code(503).send({ status: 'waiting', message, candidates })
   })
   const metrics = buildMetrics(ledger)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>

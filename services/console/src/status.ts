@@ -1,8 +1,9 @@
 /** How the fleet is, for those who ask without a console: the sentence at the top of the overview, and what it is taken from. */
-import type { Ledger, Reader } from '@decorum/ledger'
+import type { Ledger, Member, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { type Headline, headline, type Totals, totalsOf } from './pages/headline.ts'
 import { looker } from './watch/looks.ts'
+import { type WaitState, whyItWaits } from './why.ts'
 
 export {
   type CancelAnswer,
@@ -17,10 +18,35 @@ export type FleetStatus = { headline: Headline; totals: Totals; readers: Reader[
 /** @param outcomesLimit  unread outcomes at which dispatch pauses, per partition */
 export async function fleetStatus(ledger: Ledger, outcomesLimit: number): Promise<FleetStatus> {
   const look = await looker(ledger)()
-  const totals = totalsOf(look.kind === 'seen' ? look.partitions : [], OUTCOME_KINDS)
+  const totals =
+    look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS)
   return {
     headline: headline(look, totals, undefined, outcomesLimit),
     totals,
     readers: look.kind === 'seen' ? look.readers : [],
   }
+}
+
+/** What a terminal shows of a fleet: the same look as the overview, without its markup. */
+export type FleetLook = FleetStatus & {
+  members: Member[]
+  lanes: { name: string; state: WaitState; waiting: number }[]
+}
+
+export async function fleetLook(ledger: Ledger, outcomesLimit: number): Promise<FleetLook> {
+  const look = await looker(ledger)()
+  if (look.kind === 'blind') {
+    const totals = totalsOf([], OUTCOME_KINDS)
+    return { headline: headline(look, totals, undefined, outcomesLimit), totals, readers: [], members: [], lanes: [] }
+  }
+  const totals = totalsOf(look.partitions, OUTCOME_KINDS, look.intake)
+  const lanes = look.lanes.flatMap(({ partition, lane, origin }) => {
+    const part = look.partitions[partition]
+    if (part === undefined) return []
+    const { state } = whyItWaits(lane, origin, part)
+    return [{ name: `${lane.origin} (${lane.agent})`, state, waiting: lane.waiting }]
+  })
+  const members = look.members.toSorted((a, b) => `${a.role} ${a.id}`.localeCompare(`${b.role} ${b.id}`))
+  const top = headline(look, totals, undefined, outcomesLimit)
+  return { headline: top, totals, readers: look.readers, members, lanes }
 }

@@ -2,9 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { archiveFolders, contentServer, isContentPath } from '@decorum/content/server'
 import { type Joined, startJoined } from '@decorum/fleet-config'
-import { printableLog } from '@decorum/protocol'
-import { openHealthServer, type Role, type RunningService } from '@decorum/runtime'
-import { type Logger, pino } from 'pino'
+import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
+import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { startFetching } from './process/fetching.ts'
 import { superviseFetching } from './process/processes.ts'
@@ -19,7 +18,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 
 async function start(joined: Joined<Config>, env: Record<string, string | undefined>): Promise<RunningService> {
   const { config } = joined
-  const log = pino({ ...printableLog, level: config.LOG_LEVEL, base: { role: 'fetcher', pid: process.pid } })
+  const log = roleLog(config.LOG_LEVEL, { role: 'fetcher', pid: process.pid })
   const fetching = await startRole(joined, env, log)
   const health = await openHealthServer({
     port: config.PORT,

@@ -12,6 +12,7 @@ const TICK_MS = 200
 const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
 const READERS_TICKS = 150
+const SAMPLE_TICKS = 50
 const OUTBOX_ITEMS = 100
 /** pages of the outbox that are read when the first entries wait for a partition that is away */
 const OUTBOX_PAGES = 10
@@ -56,6 +57,7 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
     if (tick % TICKS_PER_SECOND === 0) works.push(ledger.healCrawls(partition))
     if (tick % TICKS_PER_SECOND === 0 || isSweeping.has(partition)) works.push(sweepCrawls(partition))
+    if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
   }
   const isSweeping = new Set<number>()

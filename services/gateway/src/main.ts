@@ -4,10 +4,16 @@ import { robotsGate } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, tellLeastDelays } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
-import { ORDERS, printableLog, queueOptions } from '@decorum/protocol'
-import { closeWithin, endIfUnfit, openHealthServer, queueConnection, type RunningService } from '@decorum/runtime'
+import { ORDERS, queueOptions } from '@decorum/protocol'
+import {
+  closeWithin,
+  endIfUnfit,
+  openHealthServer,
+  queueConnection,
+  type RunningService,
+  roleLog,
+} from '@decorum/runtime'
 import { Queue } from 'bullmq'
-import { pino } from 'pino'
 import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'
@@ -24,7 +30,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 
 async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const { config } = joined
-  const log = pino({ ...printableLog, level: config.LOG_LEVEL })
+  const log = roleLog(config.LOG_LEVEL)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,

@@ -5,9 +5,7 @@
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
-import { printableLog } from '@decorum/protocol'
-import { endIfUnfit, listenError, type RunningService } from '@decorum/runtime'
-import { pino } from 'pino'
+import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
@@ -29,7 +27,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
   const { config } = joined
   const { agents } = config
-  const log = pino({ ...printableLog, level: config.LOG_LEVEL })
+  const log = roleLog(config.LOG_LEVEL)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,

@@ -2,7 +2,7 @@
 
 import type { Look } from '@decorum/console/inside'
 import { headline, totalsOf } from '@decorum/console/inside'
-import type { Member, PartitionView, Reader } from '@decorum/ledger'
+import type { Intake, Member, PartitionView, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
@@ -24,9 +24,40 @@ function at(
   away = 0,
   readers: Reader[] = [],
 ) {
-  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, crawls: [] }
+  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, crawls: [], intake: NONE }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
+const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false }
+
+/** The same with candidates that no gateway has taken in. */
+function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
+  const look: Look = { kind: 'seen', at: now, partitions, away: 0, lanes: [], members, readers: [], crawls: [], intake }
+  return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), undefined, 1_000_000, takenIn)
+}
+
+test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
+  const intake = { jobs: 57, urls: 57, isEstimate: false, oldestMs: 500 }
+  expect(withQueue([part({ waiting: 3, lanes: 2, nextDue: now + 800 })], intake).sentence).toBe(
+    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes for their delay. The next lane opens in 0.8 s.',
+  )
+  expect(withQueue([part()], intake)).toMatchObject({
+    tone: 'polite',
+    sentence: '57 URLs in the queue of candidates, none in lanes.',
+  })
+  expect(withQueue([part()], intake, undefined, [])).toMatchObject({ tone: 'trouble', title: 'No fetcher is running' })
+})
+
+test('candidates that have waited for ten seconds while none is taken in are trouble; while some are, they are not', () => {
+  const intake = { jobs: 57, urls: 5_700, isEstimate: true, oldestMs: 12_000 }
+  expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 0)).toEqual({
+    tone: 'trouble',
+    title: 'Nothing is taken in',
+    sentence:
+      '3 URLs wait in 2 lanes, about 5\u2009700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
+  })
+  expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 400).tone).toBe('polite')
+  expect(withQueue([part({ waiting: 3, lanes: 2 })], intake).tone).toBe('polite')
+})
 
 test('when every lane waits for its delay it reads "polite, not stalled", with the instant at which that ends', () => {
   const head = at([part({ waiting: 312, lanes: 40, nextDue: now + 800 })])

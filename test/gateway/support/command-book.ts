@@ -50,7 +50,7 @@ const MOST = 1_000
 /** Constant, or logarithmic, or as long as its own arguments. */
 const CONSTANT = new Set(
   `AUTH BZPOPMIN CLIENT CLUSTER DEL EVAL EVALSHA EXEC EXISTS GET GETBIT HDEL HELLO HEXISTS HGET HINCRBY HLEN HMGET HMSET
-   HSET HSETNX INCR INFO LINDEX LLEN LMOVE LPUSH MULTI PEXPIRE PING PSETEX PTTL PUBLISH RPOP RPOPLPUSH RPUSH SADD SCARD
+   HSET HSETNX HSTRLEN INCR INFO LINDEX LLEN LMOVE LPUSH LTRIM MULTI PEXPIRE PING PSETEX PTTL PUBLISH RPOP RPOPLPUSH RPUSH SADD SCARD
    SCRIPT SELECT SET SISMEMBER SREM SUBSCRIBE TIME TYPE UNLINK UNWATCH WATCH XACK XADD XCLAIM XDEL XGROUP XINFO XLEN
    ZADD ZCARD ZCOUNT ZMSCORE ZPOPMIN ZREM ZSCORE`.split(/\s+/),
 )
@@ -68,6 +68,8 @@ export function complaintAbout(name: string, args: string[]): string | undefined
   switch (name) {
     case 'LRANGE':
       return span(Number(args[1]), Number(args[2]))
+    case 'HSCAN':
+      return atMost(after('COUNT'))
     case 'LPOP':
     case 'HRANDFIELD':
       return atMost(Number(args[1] ?? 1))

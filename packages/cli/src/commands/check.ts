@@ -17,7 +17,7 @@ import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
-/** @returns DONE whatever the verdict, FAILED when the site gave none */
+/** @returns FAILED when a rule forbids the URL, under any of the profiles asked for, and when the site gave no answer */
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
   const settings = readCliSettings(env)
@@ -40,8 +40,9 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
     })
 
   if (options.robots !== undefined) {
-    say(options.json, explain(await readRobots(options.robots), false, profiles))
-    return DONE
+    const explained = explain(await readRobots(options.robots), false, profiles)
+    say(options.json, explained)
+    return isAllowed(explained) ? DONE : FAILED
   }
   const found = await findRules(at.origin, profiles, agent.own, settings, env)
   // Profiles differ on which answers bring rules at all: a 429, a 206, a redirect too many.
@@ -49,8 +50,10 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
   say(options.json, explained, { sentence: found.sentence, said: found.said, others })
-  return found.isAnswered ? DONE : FAILED
+  return found.isAnswered && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
+
+const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({ allowed }) => allowed)
 
 type Found = {
   meanings: Meaning[]

@@ -194,7 +194,7 @@ async function membersOf(redis: RedisLink, url: string, values: FleetValues): Pr
   const times = { leaseMs: Number(values.LEASE_MS), quarantineMs: Number(values.QUARANTINE_MS) }
   const ledger = await openLedger({ redis: url, partitions: tags.length, ...times })
   try {
-    return (await ledger.members()).length
+    return (await ledger.members()).filter(({ role }) => role !== 'console').length
   } finally {
     await ledger.close()
   }

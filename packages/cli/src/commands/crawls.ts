@@ -98,7 +98,9 @@ export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCo
 }
 
 function wordsOf({ state, weight, expiresAt, limits = {}, settings = {} }: CrawlRecord): string {
-  const set = [...Object.entries(limits), ...Object.entries(settings)].map(([name, value]) => `${name} ${String(value)}`)
+  const set = [...Object.entries(limits), ...Object.entries(settings)].map(
+    ([name, value]) => `${name} ${String(value)}`,
+  )
   return printable(
     [
       state,

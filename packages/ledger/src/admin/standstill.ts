@@ -30,7 +30,7 @@ export async function quiet(
   const alive = new Set<string>()
   for (const tag of tags)
     for (const member of (await fleet(scriptsOf(redis, keysOf(tag), settings))).members)
-      alive.add(member.split(' ', 2).join(' '))
+      if (!member.startsWith('console ')) alive.add(member.split(' ', 2).join(' '))
   if (alive.size > 0)
     throw new LedgerUnfitError(
       `processes of the fleet still run, or have within 5 s (${[...alive].join(', ')}): stop all gateways and fetchers first`,

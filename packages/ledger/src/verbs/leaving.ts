@@ -1,6 +1,7 @@
 /** Outcomes as the scripts take them: JSON, kind, and where the id is stored. */
 import { isAssigned, type Outcome } from '@decorum/protocol'
 import { type Arg, LEAVING } from '../calls.ts'
+import { countedAs } from '../notes.ts'
 import { idSlot } from '../records/entry.ts'
 
 /** An id that a gateway has assigned is not looked up: its job is accepted once, so there is no second one. */
@@ -18,4 +19,4 @@ export function leavingOf(outcome: Outcome): { json: string; kind: string; id: s
 
 /** Of a page of another crawl than the default one its bytes follow, which are counted for the limit of the crawl. */
 export const kindOf = (outcome: Outcome): string =>
-  outcome.crawl !== undefined && outcome.kind === 'fetched' ? `fetched ${outcome.bytes}` : outcome.kind
+  outcome.crawl !== undefined && outcome.kind === 'fetched' ? `fetched ${outcome.bytes}` : countedAs(outcome)

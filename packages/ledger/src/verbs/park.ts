@@ -2,6 +2,7 @@
 import { crawlField, DEFAULT_CRAWL, isFrontierJob, type Outcome, type RefusedReason } from '@decorum/protocol'
 import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
 import { LIST, type List, laneName, listOf } from '../layout.ts'
+import { countedAs } from '../notes.ts'
 import { encodeEntry } from '../records/entry.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -63,7 +64,7 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
       outcomes.push(
         ...OUTCOME_ITEM.write({
           json: JSON.stringify(outcome),
-          kind: outcome.kind,
+          kind: countedAs(outcome),
           crawl: outcome.crawl ?? '',
           ...slotOf(outcome.id, outcome.crawl),
           mark,

@@ -1,20 +1,20 @@
 /**
  * Which requests are answered. Without a password only those to loopback names, so that no web page can reach the console
- * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, those that bring it (HTTP basic authentication).
- * Health is answered to everybody. @fastify/basic-auth 6.3 was read and not taken: it would replace the four lines that decode
+ * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, those of somebody who is signed in (sessions.ts), and those
+ * of programs that bring it (HTTP basic authentication). Whoever may only read changes nothing. Health is answered to everybody.
+ * @fastify/basic-auth 6.3 was read and not taken: it would replace the four lines that decode
  * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isLoopback } from '@decorum/config'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { loginPage } from '../pages/login-page.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
 import { type Access, refusePage } from './route-access.ts'
+import { accountOf, type Login, sessionOf, type Who } from './sessions.ts'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-
-export type Login = { user: string; password: string }
 
 /** The hook that runs before every route. */
 export function requestGuard(login: Login | undefined, guesses: Guesses = countGuesses()) {
@@ -39,7 +39,13 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
         message: 'without CONSOLE_PASSWORD the console answers to localhost and loopback addresses alone',
       })
     }
-    return askPassword(request, reply, login, guesses)
+    if (access === 'login') return undefined
+    const who = sessionOf(request, login) ?? whoTypes(request, login, guesses)
+    if (typeof who === 'number') return tooManyGuesses(reply, who)
+    if (who === undefined) return askPassword(request, reply)
+    request.who = who
+    if (who.role === 'operate' || access === 'read') return undefined
+    return reply.code(403).send({ error: 'may-only-read', message: `'${who.user}' may look and change nothing` })
   }
 }
 
@@ -48,39 +54,58 @@ function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
 
-function askPassword(
+/** Whose name and password the request brings; how long this address has to wait, ms; undefined: nobody's. */
+function whoTypes(
   { ip, headers: { authorization } }: FastifyRequest,
-  reply: FastifyReply,
   login: Login,
   guesses: Guesses,
-): FastifyReply | undefined {
-  const waitMs = authorization === undefined ? 0 : guesses.waitMs(ip)
-  // The right password is refused as well while the limit holds: otherwise an answer would tell a guesser that it was right
-  if (waitMs > 0) {
-    return reply
-      .code(429)
-      .header('retry-after', String(Math.ceil(waitMs / 1_000)))
-      .send({ error: 'too-many-guesses', message: 'too many wrong passwords came from this address' })
-  }
-  if (authorization !== undefined) {
-    if (isRight(authorization, login)) return undefined
-    guesses.wrong(ip)
-  }
+): Who | number | undefined {
+  if (authorization === undefined) return undefined
+  const match = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization)
+  const [user = '', ...password] = Buffer.from(match?.[1] ?? '', 'base64')
+    .toString('utf8')
+    .split(':')
+  return guess(ip, user, password.join(':'), login, guesses)
+}
+
+/**
+ * One try to sign in. The right password is refused as well while the limit holds: otherwise an answer would tell a guesser that it
+ * was right.
+ */
+export function guess(
+  address: string,
+  user: string,
+  password: string,
+  login: Login,
+  guesses: Guesses,
+): Who | number | undefined {
+  const waitMs = guesses.waitMs(address)
+  if (waitMs > 0) return waitMs
+  const account = accountOf(login, user, password)
+  if (account === undefined) guesses.wrong(address)
+  return account
+}
+
+function tooManyGuesses(reply: FastifyReply, waitMs: number): FastifyReply {
   return reply
-    .code(401)
-    .header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')
-    .send({ error: 'login-needed', message: 'user name and password are needed' })
+    .code(429)
+    .header('retry-after', String(Math.ceil(waitMs / 1_000)))
+    .send({ error: 'too-many-guesses', message: 'too many wrong passwords came from this address' })
+}
+
+/** A person is shown the page to sign in; a program is asked as HTTP has it, and the script of a page is only told. */
+function askPassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const isPage = method === 'GET' && headers.accept?.includes('text/html') === true
+  if (isPage)
+    return reply
+      .code(401)
+      .type('text/html; charset=utf-8')
+      .send(loginPage({ next: url }))
+  if (headers['sec-fetch-site'] === undefined)
+    reply.header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')
+  return reply.code(401).send({ error: 'login-needed', message: 'user name and password are needed' })
 }
 
 function hostnameOf(header: string | undefined): string {
   return URL.parse(`http://${header ?? ''}`)?.hostname ?? ''
 }
-
-function isRight(header: string, login: Login): boolean {
-  const match = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header)
-  const given = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8')
-  // Digests have one length, so the comparison takes one time whatever was typed.
-  return timingSafeEqual(digest(given), digest(`${login.user}:${login.password}`))
-}
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

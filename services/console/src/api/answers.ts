@@ -1,5 +1,5 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
-import { FOREVER, GATES, OrderedShape } from '@decorum/protocol'
+import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 
@@ -122,6 +122,10 @@ export const ListAnswer = z.strictObject({
   origins: z.array(OriginAnswer),
   looked: z.number().int().meta({ description: 'lanes looked at to find these' }),
   complete: z.boolean().meta({ description: 'false: there are lanes that were not looked at' }),
+  next: z
+    .string()
+    .optional()
+    .meta({ description: 'the place of the next page, for `after`; absent: this is the last' }),
 })
 
 const ORIGIN_OPERATIONS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
@@ -204,6 +208,100 @@ export const PartitionsAnswer = z.array(
     counts: z.record(z.string(), z.number()),
   }),
 )
+
+const number_ = z.number().nullable()
+const column = z.array(number_).meta({ description: 'one per instant; null: no sample was taken' })
+export const HistoryAnswer = z
+  .strictObject({
+    at: z.array(z.number().int()).meta({ description: 's since 1970 UTC, a minute apart' }),
+    waiting: column,
+    due: column,
+    lanes: column,
+    inFlight: column,
+    unread: column,
+    jobs: column.meta({ description: 'jobs of candidates that wait for a gateway' }),
+    lagMs: column.meta({ description: 'lateness of the oldest due lane, summed over partitions' }),
+    outcomes: z.record(z.enum(OUTCOME_KINDS), column).meta({ description: 'per minute' }),
+  })
+  .meta({ id: 'History' })
+
+const Note = z
+  .strictObject({
+    at: instant,
+    what: z.enum(['outcome', 'back-off', 'robots', 'act']),
+    kind: z.enum(OUTCOME_KINDS).optional(),
+    agent: z.string().optional(),
+    url: z.string().optional(),
+    id: z.string().optional(),
+    reason: z.string().optional(),
+    status: z.number().int().optional(),
+    detail: z.string().optional(),
+    ms: z.number().optional(),
+    rule: z.string().optional().meta({ description: 'that refused the URL' }),
+    line: z.number().int().optional(),
+    cause: z.enum(['asked-for-less', 'no-answer']).optional(),
+    retryAfterMs: z.number().optional(),
+    until: z.number().optional(),
+    incidents: z.number().optional(),
+    failures: z.number().optional(),
+    answer: z.string().optional().meta({ description: 'of robots.txt' }),
+    action: z.string().optional(),
+    by: z.string().optional(),
+    value: z.string().optional(),
+  })
+  .meta({ id: 'Note', description: 'what happened to an origin' })
+export const NotesAnswer = z.strictObject({ notes: z.array(Note).meta({ description: 'newest first' }) })
+
+export const FailuresAnswer = z.strictObject({
+  reasons: z.array(
+    z
+      .strictObject({
+        kind: z.enum(['failed', 'expired', 'invalid', 'refused']),
+        reason: z.string(),
+        total: z.number().int().meta({ description: 'since the beginning' }),
+        lastHour: z.number().int().optional(),
+        examples: z.array(Note).meta({ description: 'newest first, at most 10, of the last day' }),
+      })
+      .meta({ id: 'ReasonCount' }),
+  ),
+})
+
+const Process = z
+  .strictObject({
+    id: z.string(),
+    role: z.string(),
+    slots: z.number().int(),
+    about: z
+      .strictObject({
+        host: z.string(),
+        pid: z.number().int(),
+        version: z.string().meta({ description: 'of Decorum' }),
+        config: z.number().int().meta({ description: 'version of the configuration that it goes by' }),
+        pending: z.array(z.string()).meta({ description: 'settings that wait until it is started again' }),
+        keepsPages: z.boolean().optional(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Process' })
+export const FleetAnswer = z.strictObject({
+  config: z.number().int().meta({ description: 'version of the configuration in force' }),
+  members: z.array(Process),
+})
+
+const ConfigVersion = z
+  .strictObject({
+    version: z.number().int(),
+    at: instant,
+    by: z.string(),
+    reason: z.string(),
+    via: z.enum(['environment', 'apply', 'rollback', 'memory']),
+    values: meta,
+  })
+  .meta({ id: 'ConfigVersion' })
+export const ConfigurationAnswer = z.strictObject({
+  current: ConfigVersion.optional(),
+  history: z.array(ConfigVersion).meta({ description: 'newest first, at most 100' }),
+})
 
 export const BytesAnswer = z.string().meta({ description: 'bytes' })
 export const StoredAnswer = z.strictObject({ count: z.number().int().meta({ description: 'candidates stored' }) })

@@ -122,8 +122,10 @@ export const routes = {
     schema: {
       operationId: 'listOrigins',
       tags: ['for operators'],
-      summary: 'Origins by their lanes, and why each waits',
-      description: 'Bounded: at most 1,000 lanes per partition are looked at; `complete` says whether those were all.',
+      summary: 'Origins by their lanes, and why each waits: by state, reason and domain, page by page',
+      description:
+        'Each page is a bounded look: at most 1,000 lanes per partition, or 40,000 in search of a domain. A page may so be empty ' +
+        'and have a `next`. Lanes move while pages are turned: an origin may come twice, or be missed once.',
       querystring: ask.ListQuery,
       response: { 200: answer('origins', answers.ListAnswer), 400: wrong, 503: away },
     },
@@ -156,6 +158,65 @@ export const routes = {
         400: wrong,
         503: problem('Redis does not answer; or a lane stayed busy, and part of a drop is still to do'),
       },
+    },
+  },
+  viewNotes: {
+    method: 'GET',
+    url: '/v1/origins/:origin/notes',
+    config: READ,
+    schema: {
+      operationId: 'viewNotes',
+      tags: ['for operators'],
+      summary: 'What happened to an origin lately: outcomes, back-offs, answers of its robots.txt, acts of operators',
+      description:
+        'At most 30, kept for three days, of the 10,000 origins of each partition that had some last. Of a fast crawl usual outcomes are noted in part, trouble in full up to 100 a second and process.',
+      params: ask.OriginPath,
+      response: { 200: answer('notes', answers.NotesAnswer), 400: wrong, 503: away },
+    },
+  },
+  viewHistory: {
+    method: 'GET',
+    url: '/v1/history',
+    config: READ,
+    schema: {
+      operationId: 'viewHistory',
+      tags: ['for operators'],
+      summary: 'The last hours, minute by minute: what waited, what was in flight, what ended',
+      querystring: ask.HistoryQuery,
+      response: { 200: answer('columns', answers.HistoryAnswer), 400: wrong, 503: away },
+    },
+  },
+  listFailures: {
+    method: 'GET',
+    url: '/v1/failures',
+    config: READ,
+    schema: {
+      operationId: 'listFailures',
+      tags: ['for operators'],
+      summary: 'Outcomes that have a reason, by reason, with the latest examples',
+      response: { 200: answer('reasons', answers.FailuresAnswer), 503: away },
+    },
+  },
+  viewFleet: {
+    method: 'GET',
+    url: '/v1/fleet',
+    config: READ,
+    schema: {
+      operationId: 'viewFleet',
+      tags: ['for operators'],
+      summary: 'Which processes run, where, and by which versions of software and configuration',
+      response: { 200: answer('processes', answers.FleetAnswer), 503: away },
+    },
+  },
+  viewConfiguration: {
+    method: 'GET',
+    url: '/v1/configuration',
+    config: READ,
+    schema: {
+      operationId: 'viewConfiguration',
+      tags: ['for operators'],
+      summary: 'What the fleet has agreed on, and who changed it, when and why',
+      response: { 200: answer('configuration', answers.ConfigurationAnswer), 503: away },
     },
   },
   listOperations: {
@@ -311,10 +372,11 @@ export const routes = {
     schema: {
       operationId: 'getContent',
       tags: ['for frontiers'],
-      summary: 'What is kept of a page: one WARC record, gzip',
+      summary: 'What is kept of a page: one WARC record, gzip, or the body alone',
       description:
         'By the `archive.ref` of its outcome, from whichever machine keeps it. Ranges, HEAD and If-None-Match are answered; ' +
-        'what was written never changes. `@decorum/client` reads text and links from it (docs/content.md).',
+        'what was written never changes. With `as=body` the answer is the body of the page without its content coding, as application/octet-stream; ' +
+        '`says.charset` of the outcome names its encoding. `@decorum/client` reads text and links from it (docs/content.md).',
       querystring: ask.ContentQuery,
       response: {
         200: answer('the gzip member of the `response` record', answers.BytesAnswer, 'application/gzip'),
@@ -323,6 +385,7 @@ export const routes = {
         404: problem('kept on another machine, which serves nothing: set CONTENT_TOKEN and HOST there'),
         410: problem('no longer kept: removed, in a folder that is not the archive any more, or damaged'),
         416: problem('the record is shorter'),
+        422: problem('as=body: it cannot be decoded'),
         503: problem('the fetcher that keeps it, or Redis, does not answer: ask again'),
       },
     },

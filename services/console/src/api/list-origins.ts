@@ -1,69 +1,208 @@
-/** Origins by their lanes: as they open, or as their leases end; those alone that wait for one reason, if wanted. */
-
+/**
+ * Origins by their lanes: as they open, or as their leases end; those alone that wait for one reason, or of one domain. Every page
+ * of the list is a bounded look, however many lanes there are; `next` goes on where it ended.
+ */
 import type { Agents } from '@decorum/config'
-import { type LaneList, type Ledger, type PartitionView, thatAnswer } from '@decorum/ledger'
+import { INDEXED_GATES, type IndexedGate, type LaneList, type Ledger, type PartitionView } from '@decorum/ledger'
+import { type Gate, readUrl } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { describeOrigin, type ToldLane, type ToldOrigin } from './describe-origin.ts'
+import { Refusal } from './route.ts'
 
-export type ListWish = { sort?: LaneList['order'] | undefined; limit: number; state?: WaitState | undefined }
-export type OriginList = { origins: ToldOrigin[]; looked: number; complete: boolean }
+export type ListWish = {
+  sort?: LaneList['order'] | undefined
+  limit: number
+  state?: WaitState | undefined
+  /** what holds the lane, or its origin */
+  reason?: Gate | 'blocked' | undefined
+  /** a host and those below it */
+  domain?: string | undefined
+  /** `next` of the page before */
+  after?: string | undefined
+}
+export type OriginList = {
+  origins: ToldOrigin[]
+  /** lanes looked at */
+  looked: number
+  /** these are all: there is no next page, and every partition has answered */
+  complete: boolean
+  next?: string
+}
 
-/** Lanes looked at per partition, in search of what was asked for: five calls of about 1 ms of Redis. */
+/** Lanes looked at per partition and page, in search of what was asked for: five calls of about 1 ms of Redis. */
 const LOOK_AT = 1_000
 const AT_ONCE = 200
+/** Calls of about a thousand lanes each that search for a domain, over all partitions and for one page. */
+const SCANS = 40
 
-/** Where lanes that wait for this are found first: what is shut has been put behind all that is open. */
-const FOUND: { [state in WaitState]?: LaneList['order'] } = {
-  'in flight': 'in-flight',
-  'back-off': 'latest',
-  robots: 'latest',
-  paused: 'latest',
-  stopped: 'latest',
+/** A lane, or the lanes of one origin, with its place: `at` is where a page that begins with it goes on. */
+type Found = { origin: ToldOrigin; rank: number; at: string }
+/** `next`: where the list goes on behind what was found; undefined: nowhere */
+type Part = { found: Found[]; looked: number; next: string | undefined }
+type Source = (partition: number, from: string) => Promise<Part>
+
+const END = 'e'
+
+/** @returns a Refusal for a place that belongs to another list */
+export async function listOrigins(ledger: Ledger, agents: Agents, wish: ListWish): Promise<OriginList | Refusal> {
+  const places = wish.after?.split('.') ?? ledger.tags.map(() => '0')
+  if (places.length !== ledger.tags.length) return new Refusal(400, 'bad-place', 'after: is no place of this list')
+  const source = sourceOf(ledger, agents, wish)
+  const answers = await Promise.allSettled(
+    places.map((place, partition) =>
+      place === END ? { found: [], looked: 0, next: undefined } : source(partition, place),
+    ),
+  )
+  if (answers.every(({ status }) => status === 'rejected')) throw (answers[0] as PromiseRejectedResult).reason
+  const parts = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : undefined))
+  return merged(parts, wish)
 }
 
-export async function listOrigins(ledger: Ledger, agents: Agents, asked: ListWish): Promise<OriginList> {
-  const wish = { ...asked, sort: asked.sort ?? (asked.state && FOUND[asked.state]) ?? ('soonest' as const) }
-  const lists = await thatAnswer(ledger.tags.map((_, partition) => listPartition(ledger, partition, agents, wish)))
-  const found = lists.flatMap(({ lanes }) => lanes)
-  const rank = ({ lane }: Found): number => lane.due ?? lane.lease ?? 0
-  found.sort((a, b) => (wish.sort === 'latest' ? rank(b) - rank(a) : rank(a) - rank(b)))
+/** The first `limit` origins over all partitions, and where each partition goes on. */
+function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginList {
+  const all = parts.flatMap((part, partition) => part?.found.map((one) => ({ ...one, partition })) ?? [])
+  all.sort((a, b) => (sort === 'latest' ? b.rank - a.rank : a.rank - b.rank))
   const origins = new Map<string, ToldOrigin>()
-  let complete = lists.length === ledger.tags.length && lists.every((list) => list.complete)
-  for (const { lane, origin } of found) {
-    const told = origins.get(lane.origin)
-    const { lease: _, ...shown } = lane
-    if (told !== undefined) told.lanes.push(shown)
-    else if (origins.size < wish.limit) origins.set(lane.origin, { ...origin, lanes: [shown] })
-    else complete = false
+  const places = parts.map((part) => part?.next ?? END)
+  const cut = new Set<number>()
+  for (const { origin, partition, at } of all) {
+    const told = origins.get(origin.origin)
+    if (cut.has(partition)) continue
+    if (told !== undefined) told.lanes.push(...origin.lanes)
+    else if (origins.size < limit) origins.set(origin.origin, { ...origin, lanes: [...origin.lanes] })
+    else {
+      cut.add(partition)
+      places[partition] = at
+    }
   }
-  return { origins: [...origins.values()], looked: lists.reduce((n, { looked }) => n + looked, 0), complete }
+  const goesOn = places.some((place) => place !== END)
+  return {
+    origins: [...origins.values()],
+    looked: parts.reduce((n, part) => n + (part?.looked ?? 0), 0),
+    complete: !goesOn && parts.every((part) => part !== undefined),
+    ...(goesOn ? { next: places.join('.') } : {}),
+  }
 }
 
-/** `lease`: place in the order of leases, which have no due time */
-type Found = { lane: ToldLane & { lease?: number }; origin: ToldOrigin }
+function sourceOf(ledger: Ledger, agents: Agents, wish: ListWish): Source {
+  const { sort, state, reason, domain } = wish
+  const gate = sort === undefined ? indexed(reason ?? STATE_GATES[state ?? 'idle']) : undefined
+  if (gate !== undefined) return shut(ledger, agents, gate, wish)
+  if (domain !== undefined) return named(ledger, agents, domain, wish)
+  return ordered(ledger, agents, wish)
+}
 
-async function listPartition(
-  ledger: Ledger,
-  partition: number,
-  agents: Agents,
-  { sort, limit, state }: ListWish & { sort: LaneList['order'] },
-): Promise<{ lanes: Found[]; looked: number; complete: boolean }> {
-  const part: PartitionView = await ledger.viewPartition(partition)
-  const lanes = new Map<string, Found>()
-  const origins = new Set<string>()
-  let looked = 0
-  while (looked < LOOK_AT && origins.size < limit) {
-    const rows = await ledger.viewLanes(partition, { order: sort, limit: AT_ONCE, skip: looked })
-    for (const { lane, origin } of rows) {
-      looked += 1
-      const told = describeOrigin(origin, part, agents, [lane])
-      const [first] = told.lanes
-      if (first === undefined || !(state === undefined ? first.state !== 'idle' : first.why.state === state)) continue
-      // Lanes move while they are paged through: one that comes twice is told once
-      lanes.set(`${lane.agent} ${lane.origin}`, { lane: { ...first, lease: looked }, origin: told })
-      origins.add(lane.origin)
+/** By which gate origins are found whose lanes are in this state. */
+const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
+  'back-off': 'back-off',
+  robots: 'robots-unreachable',
+  paused: 'paused',
+  stopped: 'stopped',
+  blocked: 'blocked',
+}
+const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
+
+/** Lanes in the order of the sets that hold them. */
+function ordered(ledger: Ledger, agents: Agents, wish: ListWish): Source {
+  const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
+  return async (partition, from) => {
+    const part = await ledger.viewPartition(partition)
+    const found: Found[] = []
+    const seen = new Set<string>()
+    const first = Number(from)
+    let looked = 0
+    while (looked < LOOK_AT && seen.size <= wish.limit) {
+      const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip: first + looked })
+      for (const [n, { lane, origin }] of rows.entries()) {
+        const told = describeOrigin(origin, part, agents, [lane])
+        if (!told.lanes.some((one) => isWanted(one, told, wish))) continue
+        const place = first + looked + n
+        found.push({ origin: told, rank: order === 'in-flight' ? place : (lane.due ?? 0), at: String(place) })
+        seen.add(origin.origin)
+      }
+      looked += rows.length
+      if (rows.length < AT_ONCE) return { found, looked, next: undefined }
     }
-    if (rows.length < AT_ONCE) return { lanes: [...lanes.values()], looked, complete: true }
+    return { found, looked, next: String(first + looked) }
   }
-  return { lanes: [...lanes.values()], looked, complete: false }
+}
+
+function isWanted(lane: ToldLane, origin: ToldOrigin, { state, reason }: ListWish): boolean {
+  if (state === undefined ? lane.state === 'idle' : lane.why.state !== state) return false
+  return reason === undefined || (reason === 'blocked' ? origin.blocked !== undefined : lane.heldBy === reason)
+}
+
+/** Origins that a gate holds, by the index of them. */
+function shut(
+  ledger: Ledger,
+  agents: Agents,
+  gate: IndexedGate,
+  { limit, domain = '', state, reason }: ListWish,
+): Source {
+  const keys = agents.list.map(({ key }) => key)
+  return async (partition, from) => {
+    const part: PartitionView = await ledger.viewPartition(partition)
+    const found: Found[] = []
+    const first = Number(from)
+    let looked = 0
+    while (looked < LOOK_AT && found.length <= limit) {
+      const list = await ledger.viewShut(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
+      for (const { place, ...view } of list.origins) {
+        const told = describeOrigin(view, part, agents)
+        const lanes = told.lanes.filter((lane) => lane.state !== 'idle')
+        // The index lags behind a gate that was opened by hand
+        const isHeld = isStillShut(gate, told) || lanes.some(({ heldBy }) => heldBy === gate)
+        const fits = state === undefined || reason !== undefined || lanes.every(({ why }) => why.state === state)
+        if (isHeld && (fits || lanes.some(({ why }) => why.state === state)))
+          found.push({ origin: { ...told, lanes }, rank: place, at: String(place) })
+      }
+      looked += list.looked
+      if (list.looked < AT_ONCE) return { found, looked, next: undefined }
+    }
+    return { found, looked, next: String(first + looked) }
+  }
+}
+
+function isStillShut(gate: IndexedGate, { backOff, paused, blocked }: ToldOrigin): boolean {
+  if (gate === 'back-off') return backOff !== undefined
+  if (gate === 'paused') return paused !== undefined
+  return gate === 'blocked' && blocked !== undefined
+}
+
+/** Lanes of a domain: its own host at once, those below it from all lanes, a part of them for each page. */
+function named(ledger: Ledger, agents: Agents, domain: string, wish: ListWish): Source {
+  const scans = Math.max(1, Math.ceil(SCANS / ledger.tags.length))
+  return async (partition, from) => {
+    const part = await ledger.viewPartition(partition)
+    const found: Found[] = []
+    const seen = new Set<string>()
+    let [cursor = '0', skip = 0] = placeOf(from)
+    let looked = 0
+    for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
+      const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })
+      for (const [i, { lane, origin }] of page.lanes.entries()) {
+        const told = describeOrigin(origin, part, agents, [lane])
+        const name = `${lane.agent} ${lane.origin}`
+        if (seen.has(name) || !told.lanes.some((one) => isWanted(one, told, wish))) continue
+        seen.add(name)
+        found.push({ origin: told, rank: 0, at: `${cursor}_${skip + i}` })
+      }
+      looked += LOOK_AT
+      cursor = page.cursor
+      skip = page.skip
+      if (cursor === '0' && skip === 0) return { found, looked, next: undefined }
+    }
+    return { found, looked, next: `${cursor}_${skip}` }
+  }
+}
+
+function placeOf(text: string): [cursor: string, skip: number] {
+  const [cursor = '0', skip = '0'] = text.split('_')
+  return [cursor, Number(skip)]
+}
+
+/** A domain as somebody types it: a host, or any URL of it. */
+export function domainOf(text: string): string | undefined {
+  const at = readUrl(text.includes('://') ? text : `http://${text}`)
+  return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname
 }

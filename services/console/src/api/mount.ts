@@ -1,9 +1,10 @@
 /** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
 
 import { sitemapsOf } from '@decorum/ledger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
-import type { ConsoleConfig } from '../config.ts'
+import { readHistory } from '../watch/history.ts'
+import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
 import { cancel, tellCandidate } from './candidates.ts'
 import { check } from './check.ts'
@@ -11,6 +12,7 @@ import { contentHandler } from './content.ts'
 import { routes } from './contract.ts'
 import { changeCrawl, forgetCrawl } from './crawls.ts'
 import { describeOrigin, type ToldOrigin } from './describe-origin.ts'
+import { viewConfiguration, viewFleet } from './fleet.ts'
 import { listOrigins } from './list-origins.ts'
 import { addIntake } from './mount-intake.ts'
 import { addOutcomes } from './mount-outcomes.ts'
@@ -42,8 +44,8 @@ export async function tellOrigin({ ledger, config }: ApiParts, origin: string): 
   return { ...describeOrigin(view, part, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
-/** Who acts when nobody is named: the login, if there is one. */
-export const defaultBy = ({ login }: ConsoleConfig): string => login?.user ?? 'console'
+/** Who acts when nobody is named: whoever is signed in. */
+export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   const api = scope.withTypeProvider<ZodTypeProvider>()
@@ -54,7 +56,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
     handler: () => Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
   })
   api.route({ ...routes.listStops, handler: ({ query }) => listStops(ledger, query.ended) })
-  api.route({ ...routes.changeStops, handler: ({ body }) => changeStops(ledger, body, defaultBy(config)) })
+  api.route({ ...routes.changeStops, handler: (request) => changeStops(ledger, request.body, defaultBy(request)) })
   api.route({ ...routes.viewOrigin, handler: ({ params }) => tellOrigin(parts, params.origin) })
   api.route({ ...routes.listOrigins, handler: ({ query }) => listOrigins(ledger, agents, query) })
   api.route({
@@ -71,9 +73,24 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({
     ...routes.changeCrawl,
-    handler: ({ params, body }) => changeCrawl(ledger, params.crawl, body, defaultBy(config)),
+    handler: (request) => changeCrawl(ledger, request.params.crawl, request.body, defaultBy(request)),
   })
   api.route({ ...routes.forgetCrawl, handler: ({ params }) => forgetCrawl(ledger, params.crawl) })
+  api.route({
+    ...routes.viewNotes,
+    async handler({ params }) {
+      return { notes: await ledger.notesOf(params.origin) }
+    },
+  })
+  api.route({ ...routes.viewHistory, handler: ({ query }) => readHistory(ledger, query.minutes) })
+  api.route({
+    ...routes.listFailures,
+    async handler() {
+      return { reasons: await reasonsOf(ledger) }
+    },
+  })
+  api.route({ ...routes.viewFleet, handler: () => viewFleet(parts) })
+  api.route({ ...routes.viewConfiguration, handler: () => viewConfiguration(parts) })
   api.route({
     ...routes.viewCandidate,
     handler: ({ params, query }) => tellCandidate(ledger, agents, { ...query, ...params }),
@@ -90,7 +107,10 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({
     ...routes.forgetReader,
-    handler: ({ params, query }) => forget(ledger, { ...query, ...params, by: query.by ?? defaultBy(config) }),
+    handler(request) {
+      const { params, query } = request
+      return forget(ledger, { ...query, ...params, by: query.by ?? defaultBy(request) })
+    },
   })
   api.route({
     ...routes.check,
@@ -101,8 +121,9 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({
     ...routes.actOnOrigin,
-    async handler({ params, body }) {
-      const done = await act(ledger, agents, params.origin, body, defaultBy(config))
+    async handler(request) {
+      const { params, body } = request
+      const done = await act(ledger, agents, params.origin, body, defaultBy(request))
       return done instanceof Refusal ? done : { ...(await tellOrigin(parts, params.origin)), ...done }
     },
   })
@@ -117,7 +138,8 @@ function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void 
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value)
       reply.hijack()
-      await send(request.query.ref, request.raw, reply.raw)
+      const { ref, as } = request.query
+      await send({ ...ref, as }, request.raw, reply.raw)
       return reply
     },
   })

@@ -1,12 +1,14 @@
 /** What the API works with. */
 import type { Frontier } from '@decorum/client'
-import type { Ledger } from '@decorum/ledger'
+import type { Ledger, RedisLink } from '@decorum/ledger'
 import type { Queue } from 'bullmq'
 import type { ConsoleConfig } from '../config.ts'
 
 export type ApiParts = {
   config: ConsoleConfig
   ledger: Ledger
+  /** fails at once while Redis is away */
+  redis: RedisLink
   /** both queues of each partition, in order */
   queues: Queue[]
   /** whether Redis answers right now; never throws, bounded in time */

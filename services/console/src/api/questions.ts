@@ -6,6 +6,7 @@ import {
   CrawlName,
   DEFAULT_CRAWL,
   FOREVER,
+  GATES,
   MAX_ID_CHARS,
   MAX_URL_CHARS,
   printableUrl,
@@ -13,6 +14,7 @@ import {
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
+import { domainOf } from './list-origins.ts'
 import { complain } from './route.ts'
 
 const DAY = 86_400_000
@@ -57,14 +59,33 @@ export const ListQuery = z.strictObject({
     .meta({
       description:
         'by the instant at which the lane opens, earliest or latest first; or by the end of its lease. ' +
-        'Default: where lanes in the wanted state are found, else soonest',
+        'Default: origins that one gate holds as it opens, else soonest',
     }),
   limit: limit(200, 50).meta({ description: 'most origins answered' }),
   state: z
     .enum(WAIT_STATES)
     .optional()
     .meta({ description: 'only lanes that wait for this; without it, all that have work' }),
+  reason: z
+    .enum([...GATES, 'blocked'])
+    .optional()
+    .meta({ description: 'only what is held by this' }),
+  domain: z
+    .string()
+    .max(MAX_URL_CHARS)
+    .transform((text, context) => domainOf(text) ?? complain(context, 'bad-domain', 'this is no host'))
+    .optional()
+    .meta({ description: 'only this host and those below it: example.com; in no order' }),
+  after: z
+    .string()
+    .regex(/^(\d{1,20}(_\d{1,9})?|e)(\.(\d{1,20}(_\d{1,9})?|e)){0,1023}$/, 'is no place of a list')
+    .optional()
+    .meta({ description: '`next` of the page before, with the same questions' }),
 })
+export type ListQuery = z.output<typeof ListQuery>
+/** As many minutes as the ring holds. */
+export const HISTORY_MINUTES = 360
+export const HistoryQuery = z.strictObject({ minutes: limit(HISTORY_MINUTES, HISTORY_MINUTES) })
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
 
 const streamName = z.string().regex(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without blanks')
@@ -123,11 +144,15 @@ export const ContentQuery = z.strictObject({
     .meta({ description: '`archive.ref` of an outcome, percent-encoded' })
     .transform((text, context) => {
       try {
-        return readReference(text)
+        return { ref: text, reference: readReference(text) }
       } catch (error) {
         return complain(context, 'bad-reference', (error as Error).message)
       }
     }),
+  as: z
+    .enum(['record', 'body'])
+    .default('record')
+    .meta({ description: 'record: the WARC record; body: of the page, without its content coding (no ranges)' }),
 })
 
 export const CandidatePath = z.strictObject({ id: z.string().min(1).max(MAX_ID_CHARS) })

@@ -1,5 +1,5 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import { isRead, type Member, type PartitionView, type Reader, readerInTheWay } from '@decorum/ledger'
+import { type Intake, isRead, type Member, type PartitionView, type Reader, readerInTheWay } from '@decorum/ledger'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
 import { LATE_MS } from '../why.ts'
@@ -12,6 +12,11 @@ export type Headline = { tone: Tone; title: string; sentence: string }
 /** Sums over partitions, as the page shows them. */
 export type Totals = {
   waiting: number
+  /** URLs that no gateway has taken in; about so many where not every job was looked into */
+  candidates: number
+  candidatesAreEstimated: boolean
+  /** since the oldest of their jobs was added, ms; undefined: there is none */
+  candidatesForMs: number | undefined
   lanes: number
   due: number
   inFlight: number
@@ -24,12 +29,21 @@ export type Totals = {
   outcomes: number
 }
 
-export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly string[]): Totals {
+const NO_INTAKE: Intake = { jobs: 0, urls: 0, isEstimate: false }
+
+export function totalsOf(
+  partitions: PartitionView[],
+  outcomeKinds: readonly string[],
+  intake: Intake = NO_INTAKE,
+): Totals {
   const sum = (of: (part: PartitionView) => number): number => partitions.reduce((total, part) => total + of(part), 0)
   const opens = partitions.flatMap((part) => (part.nextDue === undefined ? [] : [part.nextDue - part.now]))
   const soonest = opens.length === 0 ? undefined : Math.min(...opens)
   return {
     waiting: sum((part) => part.waiting),
+    candidates: intake.urls,
+    candidatesAreEstimated: intake.isEstimate,
+    candidatesForMs: intake.oldestMs,
     lanes: sum((part) => part.lanes),
     due: sum((part) => part.due),
     inFlight: sum((part) => part.inFlight),
@@ -44,12 +58,14 @@ export function totalsOf(partitions: PartitionView[], outcomeKinds: readonly str
 /**
  * @param pagesPerMinute  the pace of the last minute, or of what is known of it; undefined right after the start
  * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
+ * @param takenIn         candidates that gateways have taken in lately; undefined: that is not known
  */
 export function headline(
   look: Look,
   totals: Totals,
   pagesPerMinute: number | undefined,
   outcomesLimit: number,
+  takenIn?: number,
 ): Headline {
   if (look.kind === 'blind') {
     return {
@@ -81,13 +97,18 @@ export function headline(
     return { tone: 'polite', title: 'Holding back', sentence }
   }
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
-  if (totals.waiting === 0 && totals.inFlight === 0) {
+  if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
     return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
   }
   const missing = missingRole(look.members)
   if (missing !== undefined) {
     const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
     return { tone: 'trouble', title: `No ${missing} is running`, sentence }
+  }
+  if (isIntakeStuck(totals, takenIn)) {
+    const since = length(totals.candidatesForMs ?? 0)
+    const sentence = `${waits(totals)}. The oldest candidate was added ${since} ago, and no gateway takes any in.`
+    return { tone: 'trouble', title: 'Nothing is taken in', sentence }
   }
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
@@ -103,7 +124,9 @@ export function headline(
     return { tone: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
-  const sentence = `${waits(totals)}, each for its delay.${next}${rate}`
+  const own =
+    totals.waiting === 0 ? '' : totals.candidates === 0 ? ', each for its delay' : '; those in lanes for their delay'
+  const sentence = `${waits(totals)}${own}.${next}${rate}`
   return { tone: 'polite', title: 'Polite, not stalled', sentence }
 }
 
@@ -140,9 +163,16 @@ export function forgetCommand({ group, crawl }: Reader): string {
   return `decorum readers forget ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
 }
 
-function waits({ waiting, lanes }: Totals, capital = true): string {
+/** Candidates that wait for so long, ms, while none is taken in, wait for a gateway that does nothing. */
+const STUCK_AFTER_MS = 10_000
+const isIntakeStuck = ({ candidates, candidatesForMs = 0 }: Totals, takenIn: number | undefined): boolean =>
+  candidates > 0 && candidatesForMs > STUCK_AFTER_MS && takenIn === 0
+
+function waits({ waiting, lanes, candidates, candidatesAreEstimated }: Totals, capital = true): string {
   const verb = Math.round(waiting) === 1 ? 'waits' : 'wait'
-  const text = `${some(waiting, 'URL')} ${verb} in ${some(lanes, 'lane')}`
+  const inLanes = `${some(waiting, 'URL')} ${verb} in ${some(lanes, 'lane')}`
+  const inQueue = `${candidatesAreEstimated ? 'about ' : ''}${some(candidates, 'URL')} in the queue of candidates`
+  const text = candidates === 0 ? inLanes : waiting === 0 ? `${inQueue}, none in lanes` : `${inLanes}, ${inQueue}`
   return capital ? text.charAt(0).toUpperCase() + text.slice(1) : text
 }
 

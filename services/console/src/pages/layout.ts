@@ -1,17 +1,62 @@
-/** What every page has: head, header, footer; no inline style or script. */
+/** What every page has: head, header, navigation, footer; no inline style or script. */
+import type { Who } from '../access/sessions.ts'
 import { type Html, html } from './html.ts'
+
+/** What of a page depends on who looks. */
+export type Frame = { version: string; who?: Who | undefined }
+
+/** The pages by their places in the navigation. */
+const PAGES = [
+  ['/', 'Overview'],
+  ['/origins', 'Origins'],
+  ['/urls', 'Why a URL waits'],
+  ['/failures', 'Failures'],
+  ['/hours', 'Last hours'],
+  ['/readers', 'Readers'],
+  ['/fleet', 'Fleet'],
+  ['/configuration', 'Configuration'],
+  ['/stops', 'Emergency stop'],
+  ['/queues', 'Queue board'],
+  ['/metrics', 'Metrics'],
+  ['/reference', 'API'],
+] as const
+export type Place = (typeof PAGES)[number][0]
 
 export type Layout = {
   title: string
   /** the page's own parts: what follows the fleet says so by `data-follow` */
   body: Html
-  version: string
+  frame: Frame
+  /** which page of the navigation it is, or belongs to */
+  place?: Place
   /** without JavaScript the whole page loads itself again; not where somebody types */
   reload?: boolean
+  /** it draws charts */
+  charts?: boolean
 }
 
-export function layout({ title, body, version, reload = false }: Layout): string {
-  const page = html`<!doctype html>
+export function layout({ title, body, frame, place, reload = false, charts = false }: Layout): string {
+  const links = PAGES.map(
+    ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
+  )
+  const page = html`${headOf(title, { reload, charts })}
+<body>
+<a class="skip" href="#content">To the content</a>
+<header><a class="name" href="/">Decorum</a>
+<form class="find" action="/origins" method="get" role="search"><input name="origin" type="text" placeholder="https://example.com" aria-label="Origin" required><button>Look up</button></form>
+<span class="live" title="this page follows the fleet">live</span>${account(frame)}</header>
+<nav aria-label="Pages"><ul>${links}</ul></nav>
+<div id="content" tabindex="-1">${body}</div>
+<footer>Decorum ${frame.version} · every delay is counted by the clock of Redis</footer>
+</body>
+</html>
+`
+  return page.text
+}
+
+/** @param script  the page follows the fleet */
+export function headOf(title: string, { reload = false, charts = false, script = true } = {}): Html {
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -20,17 +65,14 @@ export function layout({ title, body, version, reload = false }: Layout): string
 <title>${title}</title>
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/console.css">
+${charts && html`<link rel="stylesheet" href="/static/uplot.css"><script src="/static/uplot.js" defer></script><script src="/static/charts.js" defer></script>`}
 ${reload && html`<noscript><meta http-equiv="refresh" content="5"></noscript>`}
-<script src="/static/console.js" defer></script>
-</head>
-<body>
-<header><a class="name" href="/">Decorum</a><nav><a href="/stops">Emergency stop</a><a href="/queues">Queue board</a><a href="/metrics">Metrics</a><a href="/reference">API</a></nav>
-<form class="find" action="/origins" method="get" role="search"><input name="origin" type="text" placeholder="https://example.com" aria-label="Origin" required><button>Look up</button></form>
-<span class="live" title="this page follows the fleet">live</span></header>
-${body}
-<footer>Decorum ${version} · every delay is counted by the clock of Redis</footer>
-</body>
-</html>
-`
-  return page.text
+${script && html`<script src="/static/console.js" defer></script>`}
+</head>`
+}
+
+function account({ who }: Frame): Html | undefined {
+  if (who === undefined) return undefined
+  const may = who.role === 'read' ? ' (looks only)' : ''
+  return html`<form class="account" method="post" action="/logout"><span>${who.user}${may}</span><button>Sign out</button></form>`
 }

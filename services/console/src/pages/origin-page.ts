@@ -1,4 +1,5 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
+import type { Note } from '@decorum/ledger'
 import { delaySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
@@ -6,13 +7,15 @@ import type { Problem } from '../api/route.ts'
 import { opensIn } from '../why.ts'
 import { clock, count, day, lasting, length, some } from '../words.ts'
 import { type Html, html, type Piece } from './html.ts'
-import { layout } from './layout.ts'
+import { type Frame, layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
 import { originHeadline } from './origin-headline.ts'
+import { originHistory } from './origin-history.ts'
+import { table } from './table.ts'
 
-export type OriginFacts = { origin: ToldOrigin; operations: Operation[] }
+export type OriginFacts = { origin: ToldOrigin; operations: Operation[]; notes: Note[] }
 export type OriginPageFacts = OriginFacts & {
-  version: string
+  frame: Frame
   agents: { key: string; name: string }[]
   /** who acts when the form does not say */
   by: string
@@ -24,23 +27,25 @@ export type OriginPageFacts = OriginFacts & {
 }
 
 export function originPage(facts: OriginPageFacts): string {
-  const { origin, done, problem, version } = facts
+  const { origin, done, problem, frame } = facts
   const at = `/origins/${encodeURIComponent(origin.origin)}`
   const notice =
     done !== undefined && html`<p class="notice" role="status">Done: ${done}. It counts for the whole fleet.</p>`
   const body = html`<main>
 ${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
-<div class="pair">${operatorForms(origin, facts.by, problem)}${checkForm(facts)}</div>
+<div class="pair">${frame.who?.role === 'read' ? LOOKS_ONLY : operatorForms(origin, facts.by, problem)}${checkForm(facts)}</div>
 </main>`
-  return layout({ title: `${origin.origin} · Decorum`, body, version })
+  return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
+const LOOKS_ONLY = html`<section><h2>The operator’s hand</h2><p class="none">Whoever is signed in here may look and change nothing.</p></section>`
 
 /** What changes from look to look. */
-export function originFacts({ origin, operations }: OriginFacts): Html {
+export function originFacts({ origin, operations, notes }: OriginFacts): Html {
   const head = originHeadline(origin)
   return html`<section class="headline ${head.tone}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
 ${known(origin)}
 ${lanesTable(origin)}
+${originHistory(notes)}
 ${operationsTable(operations)}`
 }
 
@@ -85,28 +90,47 @@ function robotsNote({ origin, state, now }: ToldOrigin): Piece {
 
 function lanesTable(origin: ToldOrigin): Html {
   return html`<section><h2>Lanes<small>one request at a time each, then its delay</small></h2>
-<table class="lanes"><thead><tr><th>Agent</th><th>State</th><th>Why</th><th>Delay</th><th class="n">Opens in</th><th class="n">URLs</th><th>Next</th></tr></thead><tbody>
-${origin.lanes.map((lane) => laneRow(lane, origin))}
-</tbody></table></section>`
+${table(
+  'Lanes',
+  LANE_COLUMNS,
+  origin.lanes.map((lane) => laneRow(lane, origin)),
+)}</section>`
 }
 
-function laneRow(lane: ToldLane, origin: ToldOrigin): Html {
+const LANE_COLUMNS = [
+  ['Agent', 'name'],
+  'State',
+  ['Why', 'long'],
+  ['Delay', 'long'],
+  ['Opens in', 'number'],
+  ['URLs', 'number'],
+  ['Next', 'long'],
+] as const
+
+function laneRow(lane: ToldLane, origin: ToldOrigin): Piece[] {
   const { why, delay, head } = lane
   const tries = lane.tries > 0 ? html`<small>${some(lane.tries, 'try', 'tries')} made</small>` : ''
   const next =
     head === undefined
       ? '–'
       : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` <span class="chip">high</span>`}${tries}`
-  return html`<tr><td class="name">${lane.agent}</td><td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td class="long">${why.sentence}</td><td class="long">${delay === undefined ? '–' : delaySentence(delay, origin, length)}</td><td class="n">${opensIn(lane, why, origin.now)}</td><td class="n">${count(lane.waiting)}</td><td>${next}</td></tr>`
+  return [
+    lane.agent,
+    html`<span class="chip ${why.state.replace(' ', '-')}">${why.state}</span>`,
+    why.sentence,
+    delay === undefined ? '–' : delaySentence(delay, origin, length),
+    opensIn(lane, why, origin.now),
+    count(lane.waiting),
+    next,
+  ]
 }
 
 function operationsTable(operations: Operation[]): Html {
   if (operations.length === 0)
     return html`<section><h2>What operators did</h2><p class="none">Nothing here yet.</p></section>`
+  const rows = operations.map((one) => [day(one.at), `${one.action}${detail(one)}`, one.by, one.reason, until(one)])
   return html`<section><h2>What operators did<small>newest first</small></h2>
-<table><thead><tr><th>When</th><th>What</th><th>By</th><th>Reason</th><th>Until</th></tr></thead><tbody>
-${operations.map((one) => html`<tr><td>${day(one.at)}</td><td>${one.action}${detail(one)}</td><td class="long">${one.by}</td><td class="long">${one.reason}</td><td>${until(one)}</td></tr>`)}
-</tbody></table></section>`
+${table('What operators did', ['When', 'What', ['By', 'long'], ['Reason', 'long'], 'Until'], rows)}</section>`
 }
 
 function detail({ delayMs, dropped }: Operation): string {

@@ -1,6 +1,6 @@
 /** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
 
-import { type Crawl, isRead, type Member, type PartitionView, type Reader } from '@decorum/ledger'
+import type { Crawl, Member, PartitionView, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
@@ -8,29 +8,31 @@ import { opensIn, robotsWord, whyItWaits } from '../why.ts'
 import { clock, count, length, some } from '../words.ts'
 import { headline, type Totals, totalsOf } from './headline.ts'
 import { type Html, html, type Piece } from './html.ts'
-import { layout } from './layout.ts'
+import { type Frame, layout } from './layout.ts'
+import { readersTable } from './readers-page.ts'
+import { table } from './table.ts'
 
-export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; version: string }
+export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; frame: Frame }
 
 /** The whole document. The script replaces `<main>` by `/overview` every two seconds; without it the page reloads itself. */
 export function overviewPage(facts: PageFacts): string {
   const body = html`<main data-follow="/overview">${overviewMain(facts)}</main>`
-  return layout({ title: 'Decorum', body, version: facts.version, reload: true })
+  return layout({ title: 'Decorum', body, frame: facts.frame, place: '/', reload: true })
 }
 
 /** What changes from look to look. */
-export function overviewMain({ look, pace, outcomesLimit }: PageFacts): Html {
+export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'frame'>): Html {
   const partitions = look.kind === 'seen' ? look.partitions : []
-  const totals = totalsOf(partitions, OUTCOME_KINDS)
+  const totals = totalsOf(partitions, OUTCOME_KINDS, look.kind === 'seen' ? look.intake : undefined)
   const perMinute = pace.perMinute()
-  const head = headline(look, totals, perMinute, outcomesLimit)
+  const head = headline(look, totals, perMinute, outcomesLimit, pace.takenIn())
   const top = html`<section class="headline ${head.tone}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
   if (look.kind === 'blind') return top
   return html`${top}
 ${tiles(totals, perMinute, pace.series())}
 ${lanesTable(look.lanes, partitions, totals)}
 <div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
-${crawlsTable(look.crawls)}${readersTable(look.readers)}
+${crawlsTable(look.crawls)}${readers(look.readers)}
 ${partitionsTable(partitions)}`
 }
 
@@ -40,11 +42,19 @@ function tiles(totals: Totals, perMinute: number | undefined, series: number[]):
   return html`<section class="tiles">
 ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), sparkline(series))}
 ${tile('In flight', count(totals.inFlight), 'requests and orders out')}
-${tile('URLs waiting', count(totals.waiting), `in ${some(totals.lanes, 'lane')}`)}
+${tile('URLs in lanes', count(totals.waiting), `in ${some(totals.lanes, 'lane')}`)}
+${tile('Candidates', `${totals.candidatesAreEstimated ? '≈ ' : ''}${count(totals.candidates)}`, candidatesNote(totals))}
 ${tile('Open lanes', count(totals.due), late)}
 ${tile('Next lane opens', next, 'by the clock it owes')}
 ${tile('Unread outcomes', count(totals.unread), 'for the frontier to read')}
 </section>`
+}
+
+function candidatesNote({ candidates, candidatesForMs }: Totals): string {
+  if (candidates === 0) return 'none waits for a gateway'
+  return candidatesForMs === undefined
+    ? 'wait for a gateway'
+    : `wait for a gateway, the oldest ${length(candidatesForMs)}`
 }
 
 const tile = (label: string, value: string, note: Piece): Html =>
@@ -68,12 +78,21 @@ function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Tota
     const name = /^https?:/.test(lane.origin)
       ? html`<a href="/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a>`
       : html`${lane.origin}`
-    return html`<tr><td>${name}<small>${lane.head?.path.slice(0, 120) ?? ''}</small></td><td>${lane.agent}</td>
-<td><span class="chip ${why.state.replace(' ', '-')}">${why.state}</span></td><td>${why.sentence}</td><td>${robotsWord(origin.state)}</td><td class="n">${opensIn(lane, why, part.now)}</td><td class="n">${count(lane.waiting)}</td></tr>`
+    return [
+      [
+        html`${name}<small>${lane.head?.path.slice(0, 120) ?? ''}</small>`,
+        lane.agent,
+        html`<span class="chip ${why.state.replace(' ', '-')}">${why.state}</span>`,
+        why.sentence,
+        robotsWord(origin.state),
+        opensIn(lane, why, part.now),
+        count(lane.waiting),
+      ],
+    ]
   })
   const more = totals.lanes > rows.length ? ` · ${count(totals.lanes - rows.length)} more open later` : ''
   return html`<section><h2>The soonest lanes, and why each waits<small>${count(rows.length)} of ${count(totals.lanes)}${more}</small></h2>
-<table class="lanes"><thead><tr><th>Origin</th><th>Agent</th><th>State</th><th>Why</th><th>robots.txt</th><th class="n">Opens in</th><th class="n">URLs</th></tr></thead><tbody>${rows}</tbody></table></section>`
+${table('Lanes', LANE_COLUMNS, rows)}</section>`
 }
 
 function outcomes(partitions: PartitionView[]): Html {
@@ -98,12 +117,18 @@ function processes(list: Member[]): Html {
   if (list.length === 0)
     return html`<section><h2>Processes</h2><p class="none">None has announced itself.</p></section>`
   return html`<section><h2>Processes<small>${count(list.length)} heard of in the last 5 s</small></h2>
-<table><thead><tr><th>Role</th><th>Process</th><th class="n">Slots</th></tr></thead><tbody>
-${list.map((one) => html`<tr><td>${one.role}</td><td><code>${one.id}</code></td><td class="n">${one.slots > 0 ? count(one.slots) : '–'}</td></tr>`)}
-</tbody></table></section>`
+${table(
+  'Processes',
+  [['Role', 'name'], 'Process', ['Slots', 'number']],
+  list.map((one) => [
+    one.role,
+    html`<code>${one.about === undefined ? one.id : `${one.about.pid} on ${one.about.host}`}</code>`,
+    one.slots > 0 ? count(one.slots) : '–',
+  ]),
+)}</section>`
 }
 
-/** Rows shown; the API has more. */
+/** Rows shown; the page of readers has more. */
 const READERS_SHOWN = 20
 const CRAWLS_SHOWN = 20
 
@@ -114,40 +139,59 @@ function crawlsTable(crawls: Crawl[]): Html | string {
   const rows = shown.map(({ name, record, waiting, unread, counts }) => {
     const ended = Object.values(counts).reduce((sum, n) => sum + n, 0)
     const chip = record.state === 'running' ? 'due' : record.state === 'paused' ? 'late' : 'idle'
-    return html`<tr><td>${name}<small>${record.reason}</small></td><td><span class="chip ${chip}">${record.state}</span></td><td class="n">${count(record.weight)}</td><td class="n">${count(waiting)}</td><td class="n">${count(ended)}</td><td class="n">${count(unread)}</td></tr>`
+    return [
+      html`${name}<small>${record.reason}</small>`,
+      html`<span class="chip ${chip}">${record.state}</span>`,
+      ...[record.weight, waiting, ended, unread].map(count),
+    ]
   })
-  return html`<section><h2>Crawls<small>${some(crawls.length, 'crawl')}${crawls.length > shown.length ? ', those with most to do' : ''}</small></h2>
-<table class="lanes"><thead><tr><th>Crawl</th><th>State</th><th class="n">Weight</th><th class="n">URLs waiting</th><th class="n">Outcomes</th><th class="n">Stored outcomes</th></tr></thead><tbody>${rows}</tbody></table></section>`
+  const note = `${some(crawls.length, 'crawl')}${crawls.length > shown.length ? ', those with most to do' : ''}`
+  return html`<section><h2>Crawls<small>${note}</small></h2>${table('Crawls', CRAWL_COLUMNS, rows)}</section>`
+}
+const CRAWL_COLUMNS = [
+  ['Crawl', 'name'],
+  'State',
+  ['Weight', 'number'],
+  ['URLs waiting', 'number'],
+  ['Outcomes', 'number'],
+  ['Stored outcomes', 'number'],
+] as const
+
+function readers(all: Reader[]): Html {
+  const shown = all.slice(0, READERS_SHOWN)
+  const note = `${some(shown.length, 'group')}${all.length > shown.length ? ' with most to read' : ''}`
+  return html`<section><h2>Readers of outcomes<small>${note}</small></h2>${readersTable(shown)}</section>`
 }
 
-function readersTable(readers: Reader[]): Html {
-  if (readers.length === 0)
-    return html`<section><h2>Readers of outcomes</h2><p class="none">No consumer group reads. Outcomes are kept until one does.</p></section>`
-  const shown = readers.slice(0, READERS_SHOWN)
-  const rows = shown.map((reader) => {
-    const { group, lag, lagIsLeast, pending, oldest, idleMs, consumers, consumerCount } = reader
-    const holding = consumers.filter((one) => one.pending > 0).slice(0, 3)
-    const names = holding.map(({ name, pending: n, idleMs: ms }) => `${name}: ${count(n)}, ${length(ms)} ago`)
-    const [state, word] = isRead(reader)
-      ? ['due', 'reading']
-      : lag + pending === 0
-        ? ['idle', 'has read all']
-        : ['late', 'nobody reads']
-    return html`<tr><td>${group}<small>${names.join(' · ')}</small></td><td><span class="chip ${state}">${word}</span></td><td class="n">${lagIsLeast ? 'over ' : ''}${count(lag)}</td><td class="n">${count(pending)}</td><td class="n">${oldest === undefined ? '–' : length(oldest.ageMs)}<small>${oldest?.id ?? ''}</small></td><td class="n">${count(consumerCount)}</td><td class="n">${idleMs === undefined ? '–' : `${length(idleMs)} ago`}</td></tr>`
-  })
-  return html`<section><h2>Readers of outcomes<small>${some(shown.length, 'group')}${readers.length > shown.length ? ' with most to read' : ''}</small></h2>
-<table class="lanes"><thead><tr><th>Group</th><th>State</th><th class="n">Not handed out</th><th class="n">Not acknowledged</th><th class="n">Oldest</th><th class="n">Consumers</th><th class="n">Heard of</th></tr></thead><tbody>${rows}</tbody></table></section>`
-}
+const LANE_COLUMNS = [
+  ['Origin', 'name'],
+  'Agent',
+  'State',
+  ['Why', 'long'],
+  'robots.txt',
+  ['Opens in', 'number'],
+  ['URLs', 'number'],
+] as const
+const PARTITION_COLUMNS = [
+  ['Tag', 'name'],
+  ['URLs in lanes', 'number'],
+  ['Lanes', 'number'],
+  ['Open', 'number'],
+  ['In flight', 'number'],
+  ['Unread', 'number'],
+  ['Lag', 'number'],
+  'Grants',
+] as const
 
 function partitionsTable(partitions: PartitionView[]): Html {
-  return html`<section><h2>Partitions</h2><table><thead><tr><th>Tag</th><th class="n">URLs waiting</th><th class="n">Lanes</th><th class="n">Open</th><th class="n">In flight</th><th class="n">Unread</th><th class="n">Lag</th><th>Grants</th></tr></thead><tbody>
-${partitions.map((part) => {
-  const lag = part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue)
-  const held =
-    part.holdUntil !== undefined && part.holdUntil > part.now
-      ? `held for ${length(part.holdUntil - part.now)}`
-      : 'given'
-  return html`<tr><td><code>${part.tag}</code></td><td class="n">${count(part.waiting)}</td><td class="n">${count(part.lanes)}</td><td class="n">${count(part.due)}</td><td class="n">${count(part.inFlight)}</td><td class="n">${count(part.unread)}</td><td class="n">${length(lag)}</td><td>${held}</td></tr>`
-})}
-</tbody></table></section>`
+  const rows = partitions.map((part) => {
+    const lag = part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue)
+    const held =
+      part.holdUntil !== undefined && part.holdUntil > part.now
+        ? `held for ${length(part.holdUntil - part.now)}`
+        : 'given'
+    const numbers = [part.waiting, part.lanes, part.due, part.inFlight, part.unread].map(count)
+    return [html`<code>${part.tag}</code>`, ...numbers, length(lag), held]
+  })
+  return html`<section><h2>Partitions</h2>${table('Partitions', PARTITION_COLUMNS, rows)}</section>`
 }

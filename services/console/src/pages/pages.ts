@@ -1,23 +1,23 @@
-/** The pages: the overview, one page per origin with its forms, and what they are made of. */
+/** The pages: the overview, the forms of operators, the page of each origin; those that only show are in looking.ts. */
 import { readFileSync } from 'node:fs'
-import { printableUrl, readUrl } from '@decorum/protocol'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { readUrl } from '@decorum/protocol'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
 import { defaultBy, tellOrigin } from '../api/mount.ts'
-import type { ApiParts } from '../api/parts.ts'
 import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
 import { Refusal, read, refuse } from '../api/route.ts'
 import { changeStops, listStops } from '../api/stops.ts'
-import type { Look } from '../watch/looks.ts'
-import type { Pace } from '../watch/pace.ts'
+import { frameOf, type PageParts, page } from './answer-page.ts'
+import { addLogin } from './login.ts'
+import { addLooking } from './looking.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
-import { type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
+import { type OriginFacts, type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
-
-export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace }
 
 const OPERATIONS_SHOWN = 10
 const FORM_MAX_BYTES = 16_384
@@ -33,42 +33,57 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
   )
   addOverview(scope, parts)
   addStatic(scope)
+  addLogin(scope, parts)
+  addLooking(scope, parts)
   addStops(scope, parts)
   addOrigin(scope, parts)
 }
 
-const page = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text)
-
-function addOverview(scope: FastifyInstance, { look, pace, config, version }: PageParts): void {
-  const facts = async () => ({ look: await look(), pace, outcomesLimit: config.outcomesLimit, version })
-  scope.get('/', READ, async (_request, reply) => page(reply, overviewPage(await facts())))
+function addOverview(scope: FastifyInstance, parts: PageParts): void {
+  const { look, pace, config } = parts
+  const facts = async () => ({ look: await look(), pace, outcomesLimit: config.outcomesLimit })
+  scope.get('/', READ, async (request, reply) =>
+    page(reply, overviewPage({ ...(await facts()), frame: frameOf(parts, request) })),
+  )
   scope.get('/overview', READ, async (_request, reply) => page(reply, overviewMain(await facts()).text))
 }
 
+const CSS = 'text/css; charset=utf-8'
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
+
+/** What the page to sign in needs is open; it says nothing of the fleet. */
 function addStatic(scope: FastifyInstance): void {
-  for (const [name, type] of [
-    ['console.css', 'text/css; charset=utf-8'],
-    ['console.js', 'text/javascript; charset=utf-8'],
-    ['icon.svg', 'image/svg+xml'],
+  const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist')
+  const own = join(import.meta.dirname, 'static')
+  for (const [name, file, type, access] of [
+    ['console.css', join(own, 'console.css'), CSS, 'open'],
+    ['icon.svg', join(own, 'icon.svg'), 'image/svg+xml', 'open'],
+    ['console.js', join(own, 'console.js'), JAVASCRIPT, 'read'],
+    ['charts.js', join(own, 'charts.js'), JAVASCRIPT, 'read'],
+    ['uplot.js', join(uplot, 'uPlot.iife.min.js'), JAVASCRIPT, 'read'],
+    ['uplot.css', join(uplot, 'uPlot.min.css'), CSS, 'read'],
   ] as const) {
-    const body = readFileSync(new URL(`./static/${name}`, import.meta.url))
-    scope.get(`/static/${name}`, READ, (_request, reply) => reply.type(type).send(body))
+    const body = readFileSync(file)
+    scope.get(`/static/${name}`, { config: { access } }, (_request, reply) => reply.type(type).send(body))
   }
 }
 
-function addStops(scope: FastifyInstance, { ledger, config, version }: PageParts): void {
-  const by = defaultBy(config)
-  const show = async (more: Partial<StopsPageFacts> = {}): Promise<string> =>
-    stopsPage({ told: more.told ?? (await listStops(ledger, false)), by, version, ...more })
-  scope.get('/stops', READ, async (_request, reply) => page(reply, await show()))
+function addStops(scope: FastifyInstance, parts: PageParts): void {
+  const { ledger } = parts
+  const show = async (request: FastifyRequest, more: Partial<StopsPageFacts> = {}): Promise<string> => {
+    const told = more.told ?? (await listStops(ledger, false))
+    return stopsPage({ told, by: defaultBy(request), frame: frameOf(parts, request), ...more })
+  }
+  scope.get('/stops', READ, async (request, reply) => page(reply, await show(request)))
   scope.post('/stops', WRITE, async (request, reply) => {
+    const by = defaultBy(request)
     const fields = (request.body ?? {}) as StopFields
     const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
     const asked = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
     const told = asked instanceof Refusal ? asked : await changeStops(ledger, asked, by)
     if (told instanceof Refusal)
-      return page(reply.code(told.status), await show({ problem: { message: told.problem.message, fields } }))
-    return told.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show({ told }))
+      return page(reply.code(told.status), await show(request, { problem: { message: told.problem.message, fields } }))
+    return told.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show(request, { told }))
   })
 }
 const NOT_CONFIRMED = new Refusal(400, 'not-confirmed', 'a stop has to be confirmed')
@@ -76,14 +91,25 @@ const NOT_CONFIRMED = new Refusal(400, 'not-confirmed', 'a stop has to be confir
 type Asking = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
 
 function addOrigin(scope: FastifyInstance, parts: PageParts): void {
-  const { ledger, config, version } = parts
+  const { ledger, config } = parts
   const { agents } = config
-  const show = async (origin: string, more: Partial<OriginPageFacts>): Promise<string> => {
-    const [told, operations] = await Promise.all([
+  const factsOf = async (origin: string): Promise<OriginFacts> => {
+    const [told, operations, notes] = await Promise.all([
       tellOrigin(parts, origin),
       listOperations(ledger, OPERATIONS_SHOWN, origin),
+      ledger.notesOf(origin),
     ])
-    return originPage({ origin: told, operations, version, agents: agents.list, by: defaultBy(config), ...more })
+    return { origin: told, operations, notes }
+  }
+  const show = async (request: FastifyRequest, origin: string, more: Partial<OriginPageFacts>): Promise<string> => {
+    const facts = await factsOf(origin)
+    return originPage({
+      ...facts,
+      frame: frameOf(parts, request),
+      agents: agents.list,
+      by: defaultBy(request),
+      ...more,
+    })
   }
   /** the origin of the address, or the refusal is sent */
   const originOf = (request: Asking): string | Refusal => {
@@ -91,13 +117,6 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     return asked instanceof Refusal ? asked : asked.origin
   }
 
-  // Whatever address is typed or pasted: its origin's page
-  scope.get('/origins', READ, async (request: FastifyRequest<{ Querystring: { origin?: unknown } }>, reply) => {
-    const text = typeof request.query.origin === 'string' ? request.query.origin.trim() : ''
-    const at = readUrl(text.includes('://') ? text : `https://${text}`)
-    if (!('refused' in at)) return reply.redirect(`/origins/${encodeURIComponent(at.origin)}`, 303)
-    return refuse(reply, new Refusal(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`))
-  })
   scope.get('/origins/:origin', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
@@ -106,16 +125,12 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
       done: OPERATIONS.find((one) => one === done),
       asked: await askedAbout(parts, origin, request.query),
     }
-    return page(reply, await show(origin, shown))
+    return page(reply, await show(request, origin, shown))
   })
   scope.get('/origins/:origin/facts', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
     if (origin instanceof Refusal) return refuse(reply, origin)
-    const [told, operations] = await Promise.all([
-      tellOrigin(parts, origin),
-      listOperations(ledger, OPERATIONS_SHOWN, origin),
-    ])
-    return page(reply, originFacts({ origin: told, operations }).text)
+    return page(reply, originFacts(await factsOf(origin)).text)
   })
   scope.get('/origins/:origin/robots.txt', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
@@ -130,9 +145,9 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     if (origin instanceof Refusal) return refuse(reply, origin)
     const fields = (request.body ?? {}) as FormFields
     const action = read(ActionBody, actionOf(fields))
-    const done = action instanceof Refusal ? action : await act(ledger, agents, origin, action, defaultBy(config))
+    const done = action instanceof Refusal ? action : await act(ledger, agents, origin, action, defaultBy(request))
     if (done instanceof Refusal) {
-      return page(reply.code(done.status), await show(origin, { problem: { problem: done.problem, fields } }))
+      return page(reply.code(done.status), await show(request, origin, { problem: { problem: done.problem, fields } }))
     }
     // Shown by a request of its own, so that loading the page again does nothing twice
     return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=${encodeURIComponent(fields.action ?? '')}`, 303)

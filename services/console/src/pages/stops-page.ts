@@ -3,7 +3,7 @@ import { EVERYTHING, nameForPeople, type Stop } from '@decorum/ledger'
 import type { ToldStops } from '../api/stops.ts'
 import { day } from '../words.ts'
 import { type Html, html } from './html.ts'
-import { layout } from './layout.ts'
+import { type Frame, layout } from './layout.ts'
 
 export type StopFields = {
   action?: string
@@ -18,12 +18,12 @@ export type StopsPageFacts = {
   told: ToldStops
   /** who acts when nobody is named */
   by: string
-  version: string
+  frame: Frame
   /** a form that was not done, and why */
   problem?: { message: string; fields: StopFields }
 }
 
-export function stopsPage({ told, by, version, problem }: StopsPageFacts): string {
+export function stopsPage({ told, by, frame, problem }: StopsPageFacts): string {
   const fields = problem?.fields ?? {}
   const body = html`<main>
 <section class="headline ${told.stops.length > 0 ? 'trouble' : 'calm'}" role="status"><h1>Emergency stop</h1><p>${sentence(told)}</p></section>
@@ -41,7 +41,7 @@ ${inForce(told.stops)}
 <label class="choice"><input type="checkbox" name="confirm" value="yes" required><b>Yes, stop it</b><small>Within a second, until somebody lifts it. What is in flight ends.</small></label>
 <button name="action" value="stop">Stop</button>
 </form></section></main>`
-  return layout({ title: 'Emergency stop · Decorum', body, version })
+  return layout({ title: 'Emergency stop · Decorum', body, frame, place: '/stops' })
 }
 
 function sentence({ stops }: ToldStops): string {

@@ -1,6 +1,7 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import {
   type Crawl,
+  type Intake,
   type LaneInOrigin,
   type Ledger,
   type Member,
@@ -17,7 +18,7 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** What the console needs to see: the ledger's views. */
-export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls'>
+export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'>
 
 export type SoonLane = LaneInOrigin & { partition: number }
 
@@ -35,6 +36,8 @@ export type Look =
       readers: Reader[]
       /** the default one first */
       crawls: Crawl[]
+      /** candidates that no gateway has taken in, over all partitions that answer */
+      intake: Intake
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -54,14 +57,16 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [partitions, lanes, members, readers, crawls] = await Promise.all([
+    const [partitions, lanes, members, readers, crawls, intakes] = await Promise.all([
       thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
       eyes.readers(DEFAULT_CRAWL),
       eyes.crawls(),
+      thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
     ])
-    return { kind: 'seen', at, partitions, away: eyes.tags.length - partitions.length, lanes, members, readers, crawls }
+    const away = eyes.tags.length - partitions.length
+    return { kind: 'seen', at, partitions, away, lanes, members, readers, crawls, intake: summed(intakes) }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }
@@ -86,4 +91,15 @@ async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
     .filter(({ lane }) => lane.state !== 'idle')
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, LANES_SHOWN)
+}
+
+/** What lies in the queues of several partitions. */
+export function summed(intakes: Intake[]): Intake {
+  const ages = intakes.flatMap(({ oldestMs }) => (oldestMs === undefined ? [] : [oldestMs]))
+  return {
+    jobs: intakes.reduce((n, { jobs }) => n + jobs, 0),
+    urls: intakes.reduce((n, { urls }) => n + urls, 0),
+    isEstimate: intakes.some(({ isEstimate }) => isEstimate),
+    ...(ages.length === 0 ? {} : { oldestMs: Math.max(...ages) }),
+  }
 }

@@ -4,7 +4,7 @@
  * backlog of one slow site needs one fetcher, not more.
  */
 
-import type { PartitionView, Reader } from '@decorum/ledger'
+import type { Intake, PartitionView, Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Eyes } from './looks.ts'
@@ -44,7 +44,7 @@ const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => numb
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 
 /** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
-export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers'>): Registry {
+export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'intake'>): Registry {
   const register = new Registry()
   collectDefaultMetrics({ register })
   const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
@@ -73,6 +73,10 @@ export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'read
     })
   }
   addCounts(register, look)
+  addIntake(
+    register,
+    oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.intake(index)))),
+  )
   addReaders(
     register,
     oncePerTick(() => ledger.readers(DEFAULT_CRAWL).catch(() => [])),
@@ -96,6 +100,21 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
     },
   })
   new Counter({
+    name: 'decorum_outcomes_by_reason_total',
+    help: 'Outcomes that have a reason, written since the ledger began',
+    labelNames: ['partition', 'kind', 'reason'],
+    registers: [register],
+    async collect() {
+      this.reset()
+      for (const [partition, view] of seen(await look())) {
+        for (const [name, n] of Object.entries(view.counts)) {
+          const [kind = '', reason] = name.split('/')
+          if (reason !== undefined) this.inc({ partition, kind, reason }, n)
+        }
+      }
+    },
+  })
+  new Counter({
     name: 'decorum_ledger_events_total',
     help: 'What else the ledger counts: pending, absorbed, stale writes refused, …',
     labelNames: ['partition', 'event'],
@@ -103,10 +122,37 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
     async collect() {
       this.reset()
       for (const [partition, view] of seen(await look())) {
-        for (const [event, n] of Object.entries(view.counts)) if (!KINDS.has(event)) this.inc({ partition, event }, n)
+        for (const [event, n] of Object.entries(view.counts))
+          if (!KINDS.has(event) && !event.includes('/')) this.inc({ partition, event }, n)
       }
     },
   })
+}
+
+const INTAKE_GAUGES: [name: string, help: string, read: (intake: Intake) => number][] = [
+  ['decorum_candidates_waiting', 'URLs in the queue of candidates, estimated beyond 20 jobs', (intake) => intake.urls],
+  ['decorum_candidates_jobs_waiting', 'Jobs in the queue of candidates', (intake) => intake.jobs],
+  [
+    'decorum_candidates_oldest_seconds',
+    'Age of the oldest job in the queue of candidates',
+    (intake) => (intake.oldestMs ?? 0) / 1_000,
+  ],
+]
+
+function addIntake(register: Registry, look: () => Promise<PromiseSettledResult<Intake>[]>): void {
+  for (const [name, help, read] of INTAKE_GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['partition'],
+      registers: [register],
+      async collect() {
+        this.reset()
+        for (const [partition, one] of (await look()).entries())
+          if (one.status === 'fulfilled') this.set({ partition: String(partition) }, read(one.value))
+      },
+    })
+  }
 }
 
 function addReaders(register: Registry, look: () => Promise<Reader[]>): void {

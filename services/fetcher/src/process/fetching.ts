@@ -8,6 +8,7 @@ import { endIfUnfit, queueConnection, type Role } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
+import { checkEgress } from '../http/egress.ts'
 import { openLookup } from '../http/lookup.ts'
 import { START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
@@ -26,7 +27,8 @@ import { openStats } from './stats.ts'
 /** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
 export async function startFetching(joined: Joined<Config>, log: Logger): Promise<Role> {
   const { config } = joined
-  const { agents, guard } = config
+  const { agents, egress, guard } = config
+  for (const { key } of agents.list) await checkEgress(egress(key))
   const contentUrl = contentUrlOf(config)
   const sink = await sinkOf(config, contentUrl, log)
   const ledger = await openLedger({
@@ -40,7 +42,16 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     onNotice: (sentence) => log.warn(sentence),
   })
   for (const warning of ledger.warnings) log.warn(warning)
-  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers), stops: ledger.stops })
+  const connections = openConnections({
+    guard,
+    lookup: openLookup(config.dnsServers),
+    stops: ledger.stops,
+    egress,
+    onEgress(agent, error) {
+      if (error === undefined) log.info({ agent: agent.name }, 'the way out of the agent works again')
+      else log.error({ agent: agent.name, why: error.message }, 'the way out of the agent does not work: its URLs wait')
+    },
+  })
   const slots = openSlots(config.FETCH_CONCURRENCY)
   const stats = openStats(slots)
   const stopRetention = boundArchive(config, ledger, log)

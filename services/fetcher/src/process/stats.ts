@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { StartRefusal } from '../orders/lease.ts'
 
 /** Why an order sent nothing. */
-export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent'
+export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
 
 export type Stats = {
   started: number

@@ -1,4 +1,5 @@
 --- @include "lib/origin"
+--- @include "lib/shut"
 --[[
   back-off: an origin asked for less (429, 503), or its connections failed. There is one escalation per incident, however many agents
   see it: an exchange that was started before the origin was closed only extends the back-off.
@@ -34,6 +35,7 @@ local function backOff(origin, load, startedAt, ended)
   if length then
     till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]]))
     call('HSET', key, FIELD.backOffUntil, ms(till))
+    noteShut(GATE.backOff, origin, till, 'GT')
   end
   local life = math.ceil(math.max(till - now, 0) + QUIET)
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end

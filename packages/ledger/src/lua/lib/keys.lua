@@ -32,6 +32,10 @@
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
     stops        hash   name → when its emergency stop ends (stops.lua)
+    n:<origin>   list   what happened to an origin lately (notes.lua);  noted: zset origin → instant of its latest note
+    f:<reason>   list   examples of outcomes with a reason
+    ring         list   samples of the last hours, the latest first (verbs/sample.lua)
+    shut:<gate>  zset   origin → when the gate that holds it opens (shut.lua)
     wake         channel, told when a lane becomes due before all others
 
   A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), with three decimals.

@@ -1,4 +1,5 @@
 --- @include "lib/writes"
+--- @include "lib/shut"
 --[[
   lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
   entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
@@ -86,6 +87,7 @@ local function giveBack(lane, ownDue, till, heldBy)
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
+    noteShut(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else
     setDue(lane, ownDue)

@@ -9,10 +9,10 @@ local function writeOutcome(json, kind, list)
     call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', json)
     local name, bytes = string.match(kind, '^(%S+) ?(%d*)$')
     kind = name
-    call('HINCRBY', TAG .. KEY.crawl .. crawl, kind, 1)
+    call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(kind, '^[^/]+'), 1)
     if bytes ~= '' then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.bytes, bytes) end
   else call('XADD', OUTCOMES, '*', 'o', json) end
-  count(kind, 1)
+  countOutcome(kind)
 end
 
 -- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs of the lane they end.

@@ -8,6 +8,12 @@
 local MOST_CRAWLS = 100 -- that are counted of one lane
 local out = reply()
 
+-- Whether the host of an origin is `name` or below it.
+local function isBelow(origin, name)
+  local host = string.match(origin, '^%a+://(%[[^%]]*%])') or string.match(origin, '^%a+://([^:]*)')
+  return host ~= nil and (host == name or string.sub(host, -#name - 1) == '.' .. name)
+end
+
 local function showOrigin(origin)
   local fields = call('HGETALL', originKey(origin))
   out[#out + 1] = tostring(#fields)

@@ -7,6 +7,13 @@
 local counted = {}
 local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
 
+-- `kind`, or `kind/reason` where there is one: both are counted then.
+local function countOutcome(kind)
+  local slash = string.find(kind, '/', 1, true)
+  if slash then count(string.sub(kind, 1, slash - 1), 1) end
+  count(kind, 1)
+end
+
 local dueWrites = {}
 local dueRead = {} -- lane → instant written by this call
 local soonest -- the earliest of these instants: dispatchers are woken when it comes before all others

@@ -1,6 +1,7 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --- @include "lib/origin"
+--- @include "lib/notes"
 --[[
   operate: what an operator does to one origin. Each operation is also written to {tag}:operations, which keeps the last 10,000.
   ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the ledger, which
@@ -38,10 +39,20 @@ local function wakeLanes(longerOf)
   for i = ARG.items, #ARGV do wakeLane(ARGV[i] .. ' ' .. origin, longerOf and longerOf(ARGV[i]) or 0) end
 end
 
-if action == 'pause' then call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
-elseif action == 'resume' then call('HDEL', key, FIELD.pausedUntil, FIELD.pauseReason); wakeLanes()
-elseif action == 'block' then call('HSET', key, FIELD.blockedUntil, ms(till), FIELD.blockReason, reason); wakeLanes()
-elseif action == 'unblock' then call('HDEL', key, FIELD.blockedUntil, FIELD.blockReason)
+if action == 'pause' then
+  call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
+  noteShut(GATE.paused, origin, till)
+elseif action == 'resume' then
+  call('HDEL', key, FIELD.pausedUntil, FIELD.pauseReason)
+  noteOpen(GATE.paused, origin)
+  wakeLanes()
+elseif action == 'block' then
+  call('HSET', key, FIELD.blockedUntil, ms(till), FIELD.blockReason, reason)
+  noteShut('blocked', origin, till)
+  wakeLanes()
+elseif action == 'unblock' then
+  call('HDEL', key, FIELD.blockedUntil, FIELD.blockReason)
+  noteOpen('blocked', origin)
 elseif action == 'delay' then
   call('HSET', key, FIELD.overrideDelay, value, FIELD.overrideUntil, ms(till), FIELD.overrideReason, reason)
   wakeLanes(function(agent)
@@ -60,5 +71,8 @@ if left < life then
 end
 call('XADD', TAG .. KEY.operations, 'MAXLEN', '~', 10000, '*', OPERATION.at, ms(now), OPERATION.by, ARGV[ARG.by], OPERATION.action, action,
   OPERATION.origin, origin, OPERATION.value, value, OPERATION.till, ms(till), OPERATION.reason, reason)
+addNote(origin, cjson.encode({ at = math.floor(now), what = 'act', action = action, by = ARGV[ARG.by], reason = reason, value = value,
+  ['until'] = math.floor(till) }))
+boundNotes()
 flush()
 return reply('done')

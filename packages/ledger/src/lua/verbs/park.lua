@@ -181,13 +181,13 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
     if crawl == '' then call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
     else
       call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
-      call('HINCRBY', TAG .. KEY.crawl .. crawl, ARGV[k + OUTCOME_ITEM.kind], 1)
+      call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
       if call('HSETNX', TAG .. KEY.crawls, crawl, '0') == 1 and not hasCrawls then
         hasCrawls = true
         call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
       end
     end
-    count(ARGV[k + OUTCOME_ITEM.kind], 1)
+    countOutcome(ARGV[k + OUTCOME_ITEM.kind])
     outcomes = outcomes + 1
   else absorbed = absorbed + 1 end
 end

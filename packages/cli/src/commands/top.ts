@@ -1,0 +1,124 @@
+/** `decorum top`: the fleet as it works, drawn anew every second on a terminal; on a pipe, once. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { styleText } from 'node:util'
+import { type FleetLook, fleetLook } from '@decorum/console/status'
+import type { Ledger, Member } from '@decorum/ledger'
+import { printable } from '@decorum/protocol'
+import { DONE, type ExitCode, messageOf } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
+import { catchInterrupt } from '../interrupt.ts'
+import { drawScreen, leaveScreen, tell, tellJson } from '../terminal.ts'
+
+export type TopOptions = { json?: boolean; every: number }
+
+const USUAL = { columns: 80, rows: 24 }
+
+export async function top({ json, every }: TopOptions): Promise<ExitCode> {
+  const out = process.stdout
+  return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit, version }) => {
+    const look = lookingAt(ledger, outcomesLimit)
+    if (json) tellJson(await look())
+    else if (!out.isTTY) tell(linesOf(await look(), version, { ...USUAL, rows: 200 }).join('\n'))
+    else await follow(look, version, every)
+    return DONE
+  })
+}
+
+type Looking = () => Promise<FleetLook & { perSecond: number | undefined }>
+
+/** A look, and the outcomes a second since the one before. */
+function lookingAt(ledger: Ledger, outcomesLimit: number): Looking {
+  let before: { at: number; outcomes: number } | undefined
+  return async () => {
+    const seen = await fleetLook(ledger, outcomesLimit)
+    const now = { at: performance.now(), outcomes: seen.totals.outcomes }
+    const elapsed = before === undefined ? 0 : (now.at - before.at) / 1_000
+    const perSecond =
+      before === undefined || elapsed <= 0 ? undefined : Math.max(0, now.outcomes - before.outcomes) / elapsed
+    before = now
+    return { ...seen, perSecond }
+  }
+}
+
+async function follow(look: Looking, version: number, every: number): Promise<void> {
+  const out = process.stdout
+  const interrupt = catchInterrupt(() => process.exit(DONE))
+  const ended = new AbortController()
+  const { signal } = ended
+  interrupt.signal.addEventListener('abort', () => ended.abort(), { once: true })
+  if (interrupt.signal.aborted) ended.abort()
+  const onKey = (key: Buffer): void => {
+    if (key.some((octet) => ENDING_KEYS.has(octet))) ended.abort()
+  }
+  const keys = process.stdin.isTTY ? process.stdin : undefined
+  keys?.setRawMode(true)
+  keys?.on('data', onKey)
+  try {
+    while (!signal.aborted) {
+      const size = { columns: out.columns || USUAL.columns, rows: out.rows || USUAL.rows }
+      const lines = await look().then(
+        (seen) => linesOf(seen, version, size),
+        (error: unknown) => [styleText('red', printable(messageOf(error)))],
+      )
+      if (!signal.aborted) drawScreen(lines, out)
+      await sleep(every * 1_000, undefined, { signal }).catch(() => undefined)
+    }
+  } finally {
+    leaveScreen(out)
+    keys?.off('data', onKey)
+    keys?.setRawMode(false)
+    keys?.pause()
+    interrupt.release()
+  }
+}
+
+const TONES = { calm: 'dim', moving: 'green', polite: 'green', trouble: 'red' } as const
+const LANES = 12
+/** q, and Ctrl-C and Ctrl-D as a terminal in raw mode sends them. */
+const ENDING_KEYS: ReadonlySet<number> = new Set([0x71, 3, 4])
+
+export function linesOf(
+  { headline, totals, members, lanes, perSecond, readers }: Awaited<ReturnType<Looking>>,
+  version: number,
+  { columns, rows }: { columns: number; rows: number },
+): string[] {
+  const cut = (text: string): string => {
+    const shown = printable(text)
+    return shown.length > columns ? `${shown.slice(0, columns - 1)}…` : shown
+  }
+  const dim = (text: string): string => styleText('dim', cut(text))
+  const rate = perSecond === undefined ? '…' : perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond))
+  const sums = [
+    `${rate} outcomes/s`,
+    `${totals.inFlight} in flight`,
+    `${totals.waiting} URLs in ${totals.lanes} lanes`,
+    `${totals.candidates} candidates`,
+    `${totals.due} lanes due`,
+    `${totals.unread} unread`,
+  ]
+  const behind = readers.filter(({ lag, pending }) => lag + pending > 0).slice(0, 3)
+  const all = [
+    styleText(['bold', TONES[headline.tone]] as never, cut(headline.title)),
+    cut(headline.sentence),
+    '',
+    cut(sums.join(' · ')),
+    '',
+    dim(
+      `${'ROLE'.padEnd(9)}${'PROCESS'.padEnd(10)}${'HOST'.padEnd(22)}${'DECORUM'.padEnd(10)}${'CONFIG'.padEnd(8)}SLOTS`,
+    ),
+    ...members.map((member) => cut(memberLine(member, version))),
+    '',
+    dim(`${'STATE'.padEnd(13)}${'URLS'.padStart(7)}  LANE`),
+    ...lanes
+      .slice(0, LANES)
+      .map(({ state, waiting, name }) => cut(`${state.padEnd(13)}${String(waiting).padStart(7)}  ${name}`)),
+    ...behind.map(({ group, lag, pending }) => dim(`reader '${group}': ${lag + pending} outcomes not acknowledged`)),
+  ]
+  return all.slice(0, Math.max(1, rows - 1))
+}
+
+function memberLine({ role, id, slots, about }: Member, version: number): string {
+  const config = about === undefined ? '' : about.config === version ? String(version) : `${about.config}≠${version}`
+  const process_ = String(about?.pid ?? id.slice(0, 8))
+  return `${role.padEnd(9)}${process_.padEnd(10)}${(about?.host ?? '').padEnd(22)}${(about?.version ?? '').padEnd(10)}${config.padEnd(8)}${slots > 0 ? slots : ''}`
+}

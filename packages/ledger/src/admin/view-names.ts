@@ -1,0 +1,43 @@
+/** Origins by what holds them (view-shut), and lanes by the domain of their host (scan-lanes). */
+import { LANE_ROW } from '../calls.ts'
+import type { Scripts } from '../scripts.ts'
+import type { LaneInOrigin, LaneScan, OriginView, ShutList } from '../types.ts'
+import { endOfOrigin, laneView, originView } from './views.ts'
+
+/** Origins or lanes of one call: about 1 ms of Redis. */
+const MAX_SHOWN = 200
+
+export async function viewShut(
+  scripts: Scripts,
+  { gate, skip, limit, domain }: ShutList,
+  agents: string[],
+): Promise<{ origins: (OriginView & { place: number })[]; looked: number }> {
+  const args = { gate, skip, limit: Math.min(limit, MAX_SHOWN), domain }
+  const { now, values } = await scripts.call('view-shut', args, agents)
+  const origins: (OriginView & { place: number })[] = []
+  for (let at = 1; at < values.length; ) {
+    const fields = at + 2
+    const end = endOfOrigin(values, fields)
+    const lanes = agents.map((_, n) => laneView(values, end + n * LANE_ROW.at.size))
+    const view = originView(values[at + 1] as string, values, fields, lanes, now)
+    origins.push({ ...view, place: skip + Number(values[at]) - 1 })
+    at = end + agents.length * LANE_ROW.at.size
+  }
+  return { origins, looked: Number(values[0]) }
+}
+
+export async function scanLanes(
+  scripts: Scripts,
+  { cursor, skip, domain, limit }: LaneScan,
+): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }> {
+  const args = { cursor, skip, name: domain, limit: Math.min(limit, MAX_SHOWN) }
+  const { now, values } = await scripts.call('scan-lanes', args)
+  const lanes: LaneInOrigin[] = []
+  for (let at = 2; at < values.length; ) {
+    const lane = laneView(values, at)
+    const origin = at + LANE_ROW.at.size
+    lanes.push({ lane, origin: originView(lane.origin, values, origin, [lane], now) })
+    at = endOfOrigin(values, origin)
+  }
+  return { lanes, cursor: values[0] ?? '0', skip: Number(values[1]) }
+}

@@ -1,0 +1,138 @@
+/**
+ * What an operator wants to see later: what happened to each origin, and examples of outcomes by reason. Notes are gathered here and
+ * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
+ * than one of a hundred, and is told by samples. Nothing is decided by a note, so a process that dies may lose its last second of them.
+ */
+import type { Outcome } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
+import type { NoteItem } from './verbs/note.ts'
+
+const EVERY_MS = 1_000
+/** Notes of one partition that are written at once: about a millisecond of Redis. */
+const TROUBLES = 100
+const USUAL = 50
+/** Usual outcomes of one origin that are written at once. */
+const USUAL_OF_ONE = 3
+const TEXT_CHARS = 300
+
+/** As it is stored, JSON. Instants: ms since 1970 UTC. */
+export type Note = { at: number } & (
+  | {
+      what: 'outcome'
+      kind: string
+      agent: string
+      url: string
+      id: string
+      reason?: string
+      status?: number
+      detail?: string
+      /** of the exchange */
+      ms?: number
+      /** what decided a disallowed one */
+      rule?: string
+      line?: number
+    }
+  /** the origin asked for less, or did not answer; what it came to */
+  | {
+      what: 'back-off'
+      cause: 'asked-for-less' | 'no-answer'
+      agent: string
+      retryAfterMs?: number
+      until?: number
+      incidents?: number
+      failures?: number
+    }
+  /** its robots.txt was answered, or could not be had */
+  | { what: 'robots'; answer: string; status?: number; reason?: string }
+  /** an operator's act */
+  | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
+)
+
+export type Notes = {
+  /** @param known  its origin, where the caller has it */
+  outcome(outcome: Outcome, known?: string): void
+  backOff(origin: string, agent: string, cause: 'asked-for-less' | 'no-answer', retryAfterMs: number | undefined): void
+  robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
+  close(): void
+}
+
+/** How an outcome is counted: its kind, and behind it the reason where there is one. */
+export const countedAs = (outcome: Outcome): string =>
+  'reason' in outcome ? `${outcome.kind}/${outcome.reason}` : outcome.kind
+
+type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
+
+/** @param write  what was gathered for one partition; it may fail, and is not tried again */
+export function notesOf(
+  place: (origin: string) => number,
+  write: (partition: number, items: NoteItem[]) => Promise<void>,
+): Notes {
+  let gathered = new Map<number, Gathered>()
+  let timer: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    timer = undefined
+    const all = gathered
+    gathered = new Map()
+    for (const [partition, { troubles, usual }] of all) write(partition, [...troubles, ...usual]).catch(() => undefined)
+  }
+  const gatheredOf = (origin: string): Gathered => {
+    const partition = place(origin)
+    const found = gathered.get(partition) ?? { troubles: [], usual: [], ofOrigin: new Map() }
+    gathered.set(partition, found)
+    timer ??= setTimeout(flush, EVERY_MS).unref()
+    return found
+  }
+  const trouble = (origin: string, note: Note, more: Partial<NoteItem> = {}): void => {
+    const { troubles } = gatheredOf(origin)
+    if (troubles.length < TROUBLES)
+      troubles.push({ origin, reason: '', text: JSON.stringify(note), backOff: false, ...more })
+  }
+  return {
+    outcome(outcome, known) {
+      const origin = known ?? URL.parse(outcome.url)?.origin ?? ''
+      if (origin === '' || origin === 'null') return
+      if ('reason' in outcome) return trouble(origin, noteOf(outcome), { reason: countedAs(outcome) })
+      const { usual, ofOrigin } = gatheredOf(origin)
+      const before = ofOrigin.get(origin) ?? 0
+      if (usual.length >= USUAL || before >= USUAL_OF_ONE) return
+      ofOrigin.set(origin, before + 1)
+      usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
+    },
+    backOff(origin, agent, cause, retryAfterMs) {
+      const more = retryAfterMs === undefined ? {} : { retryAfterMs }
+      trouble(origin, { at: Date.now(), what: 'back-off', cause, agent, ...more }, { backOff: true })
+    },
+    robots(origin, { kind, at, status, reason }) {
+      const more = { ...(status === undefined ? {} : { status }), ...(reason === undefined ? {} : { reason }) }
+      trouble(origin, { at, what: 'robots', answer: kind, ...more })
+    },
+    close() {
+      clearTimeout(timer)
+      flush()
+    },
+  }
+}
+
+function noteOf(outcome: Outcome): Note {
+  const { at, kind, agent, url, id } = outcome
+  const told = outcome as Partial<Record<'reason' | 'detail', string>> & {
+    status?: number
+    ms?: number
+    rule?: string
+    line?: number
+  }
+  return {
+    at,
+    what: 'outcome',
+    kind,
+    agent,
+    url: url.slice(0, TEXT_CHARS),
+    id,
+    ...(told.reason === undefined ? {} : { reason: told.reason }),
+    ...(told.status === undefined ? {} : { status: told.status }),
+    ...(told.detail === undefined ? {} : { detail: told.detail.slice(0, TEXT_CHARS) }),
+    ...(told.ms === undefined ? {} : { ms: told.ms }),
+    ...(told.rule === undefined ? {} : { rule: told.rule.slice(0, TEXT_CHARS) }),
+    ...(told.line === undefined ? {} : { line: told.line }),
+  }
+}

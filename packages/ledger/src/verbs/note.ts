@@ -1,0 +1,11 @@
+/** note: what happened lately, for an operator to see. */
+import { NOTE_ITEM } from '../calls.ts'
+import type { Scripts } from '../scripts.ts'
+
+/** `reason`: whose example it is, such as `failed/timeout`; '' of none. `backOff`: the note tells the back-off that followed. */
+export type NoteItem = { origin: string; reason: string; text: string; backOff: boolean }
+
+export async function note(scripts: Scripts, items: NoteItem[]): Promise<void> {
+  const written = items.flatMap(({ backOff, ...item }) => NOTE_ITEM.write({ ...item, backOff: backOff ? '1' : '' }))
+  await scripts.call('note', {}, written)
+}

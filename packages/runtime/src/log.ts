@@ -1,0 +1,60 @@
+/**
+ * The log of a role process: JSON lines with the names of their levels, and on a terminal lines for people. pino-pretty was looked at
+ * and not taken: it parses the line and prints what strangers wrote as it stands, control characters included.
+ */
+import { Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import { printable, printableLog } from '@decorum/protocol'
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+/** @param base  said in every line; pino's own (process id and host) where it is left out */
+export function roleLog(
+  level: string,
+  base?: Record<string, unknown>,
+  out: NodeJS.WriteStream = process.stdout,
+): Logger {
+  const options = {
+    ...printableLog,
+    level,
+    ...(base === undefined ? {} : { base }),
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  return out.isTTY ? pino(options, forPeople(out)) : pino(options)
+}
+
+/** Lines of JSON in, lines for people out: what is no line of the log is passed on as text. */
+export function forPeople(out: Pick<NodeJS.WriteStream, 'write'>): DestinationStream {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: unknown, _encoding, done) {
+      for (const line of String(chunk).split('\n')) if (line !== '') out.write(`${lineForPeople(line)}\n`)
+      done()
+    },
+  })
+}
+
+const COLOURS: Record<string, 'red' | 'yellow' | 'dim'> = { error: 'red', fatal: 'red', warn: 'yellow', debug: 'dim' }
+/** Told by the line already, or of no use to somebody who sees the terminal. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
+
+/** 14:03:22 WARN message  name=value … */
+export function lineForPeople(json: string): string {
+  let line: Record<string, unknown>
+  try {
+    line = JSON.parse(json) as Record<string, unknown>
+  } catch {
+    return printable(json)
+  }
+  const level = String(line.level ?? 'info')
+  const time = new Date(Number(line.time ?? Date.now())).toTimeString().slice(0, 8)
+  const colour = COLOURS[level]
+  const word = level.toUpperCase().padEnd(5)
+  const more = Object.entries(line)
+    .filter(([name]) => !LEFT_OUT.has(name))
+    .map(
+      ([name, value]) => `${printable(name)}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    )
+  const told = printable(String(line.msg ?? ''))
+  const rest = more.length === 0 ? '' : `  ${styleText('dim', more.join(' '), { validateStream: false })}`
+  return `${time} ${colour === undefined ? word : styleText(colour, word, { validateStream: false })} ${told}${rest}`
+}

@@ -1,0 +1,70 @@
+/**
+ * Who is signed in. A session is a signed text in a cookie: user, role and end. No console keeps a list of them, so any console of the
+ * fleet with the same passwords takes it, also after a restart; it ends at its instant, or when the password of its user is changed.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+
+/** read: looks at everything and changes nothing. operate: all of it. */
+export type UserRole = 'read' | 'operate'
+export type Account = { user: string; password: string; role: UserRole }
+export type Login = { accounts: Account[]; sessionMs: number }
+export type Who = { user: string; role: UserRole }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** undefined: nobody has to sign in */
+    who?: Who | undefined
+  }
+}
+
+export const COOKIE = 'decorum_session'
+
+/** The account with this name and password. All are compared, in one time whatever was typed. */
+export function accountOf({ accounts }: Login, user: string, password: string): Account | undefined {
+  const given = digest(`${user}:${password}`)
+  return accounts.filter((one) => timingSafeEqual(given, digest(`${one.user}:${one.password}`)))[0]
+}
+
+/** @param now  ms since 1970 UTC */
+export function newSession(account: Account, { sessionMs }: Login, now = Date.now()): string {
+  const text = Buffer.from(JSON.stringify({ user: account.user, ends: now + sessionMs })).toString('base64url')
+  return `${text}.${signatureOf(text, account)}`
+}
+
+/** Whose session it is; undefined: it is none, or over. */
+export function readSession(token: string, { accounts }: Login, now = Date.now()): Who | undefined {
+  const [text = '', signature = ''] = token.split('.')
+  for (const account of accounts) {
+    if (!timingSafeEqual(digest(signature), digest(signatureOf(text, account)))) continue
+    const { user, ends } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as { user: string; ends: number }
+    if (user === account.user && ends > now) return { user, role: account.role }
+  }
+  return undefined
+}
+
+/** Of this request; undefined: it brings none that holds. */
+export function sessionOf({ headers: { cookie = '' } }: FastifyRequest, login: Login): Who | undefined {
+  for (const part of cookie.split(';')) {
+    const [name = '', ...value] = part.trim().split('=')
+    const who = name === COOKIE ? readSession(value.join('='), login) : undefined
+    if (who !== undefined) return who
+  }
+  return undefined
+}
+
+/** For Set-Cookie; without a token the cookie ends. Secure where the browser speaks TLS, be it to a proxy in front. */
+export function cookieOf(request: FastifyRequest, token: string | undefined, { sessionMs }: Login): string {
+  const forwarded = String(request.headers['x-forwarded-proto'] ?? '')
+    .split(',')[0]
+    ?.trim()
+  const secure = request.protocol === 'https' || forwarded === 'https' ? '; Secure' : ''
+  const age = token === undefined ? 0 : Math.floor(sessionMs / 1_000)
+  return `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`
+}
+
+/** The key is the password itself: whoever changes it ends the sessions of its user. */
+const signatureOf = (text: string, { user, password }: Account): string =>
+  createHmac('sha256', `decorum session ${password}`).update(`${user} ${text}`).digest('base64url')
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,0 +1,38 @@
+/** The page at `/hours`: charts of the last hours. The numbers stand beside each chart as text. Pure. */
+import { OUTCOME_KINDS } from '@decorum/protocol'
+import type { Column, History } from '../watch/history.ts'
+import { count, length } from '../words.ts'
+import { type Html, html } from './html.ts'
+import { type Frame, layout } from './layout.ts'
+
+export type HoursPageFacts = { history: History; frame: Frame }
+
+export function hoursPage({ history, frame }: HoursPageFacts): string {
+  const all = history.at.map((_, n) => sumAt(history, n))
+  const body = html`<main><h1>The last hours</h1>
+<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC.</p>
+<div class="charts" data-charts="/v1/history?minutes=${history.at.length}">
+${chart('outcomes', 'Outcomes a minute, by kind', told(all, count))}
+${chart('backlog', 'URLs in lanes', told(history.waiting, count))}
+${chart('flight', 'Leases out and lanes that are due', `out: ${told(history.inFlight, count)}; due: ${told(history.due, count)}`)}
+${chart('lag', 'How late the oldest due lane is', told(history.lagMs, length))}
+${chart('queues', 'Jobs that wait for a gateway', told(history.jobs, count))}
+${chart('unread', 'Unread outcomes', told(history.unread, count))}
+</div></main>`
+  return layout({ title: 'The last hours · Decorum', body, frame, place: '/hours', charts: true })
+}
+
+const chart = (name: string, title: string, words: string): Html =>
+  html`<figure class="chart"><figcaption><b>${title}</b><small>${words}</small></figcaption><div data-chart="${name}"></div></figure>`
+
+function told(column: Column, word: (n: number) => string): string {
+  const known = column.filter((n) => n !== null)
+  const latest = known.at(-1)
+  if (latest === undefined) return 'no sample yet'
+  return `now ${word(latest)}, least ${word(Math.min(...known))}, most ${word(Math.max(...known))}`
+}
+
+function sumAt({ outcomes }: History, n: number): number | null {
+  const values = OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)
+  return values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}

@@ -1,0 +1,25 @@
+/** The page to sign in. Pure. */
+import { html } from './html.ts'
+import { headOf } from './layout.ts'
+
+export type LoginFacts = { next: string; problem?: string; user?: string }
+
+export function loginPage({ next, problem, user = '' }: LoginFacts): string {
+  const page = html`${headOf('Sign in · Decorum', { script: false })}
+<body>
+<header><span class="name">Decorum</span></header>
+<main class="login"><h1>Sign in</h1>
+${problem !== undefined && html`<p class="notice trouble" role="alert">${problem}</p>`}
+<form class="card" method="post" action="/login"><input type="hidden" name="next" value="${next}">
+<label>User<input name="user" type="text" value="${user}" autocomplete="username" required></label>
+<label>Password<input name="password" type="password" autocomplete="current-password" required></label>
+<button>Sign in</button></form></main>
+</body>
+</html>
+`
+  return page.text
+}
+
+/** Where to go afterwards: a path of this console and nothing else. */
+export const pathOf = (next: string | undefined): string =>
+  next !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.startsWith('/login') ? next : '/'

@@ -1,0 +1,60 @@
+/** What happened to an origin lately, and the rule that decided. Pure. */
+import type { Note } from '@decorum/ledger'
+import { day, length, some } from '../words.ts'
+import { type Html, html } from './html.ts'
+import { table } from './table.ts'
+
+/** @param notes  newest first */
+export function originHistory(notes: Note[]): Html {
+  const decided = notes.find((note) => note.what === 'outcome' && note.kind === 'disallowed')
+  return html`<section><h2>What happened lately<small>the latest 30 notes, kept for three days</small></h2>
+${decided?.what === 'outcome' && html`<p class="small">The rule that refused a URL last: <code>${decided.rule ?? ''}</code>, line ${decided.line ?? 0} of its robots.txt, ${day(decided.at)}, for <code>${decided.url}</code>.</p>`}
+${
+  notes.length === 0
+    ? html`<p class="none">Nothing is noted. Of a fast crawl some pages are noted, and all trouble; of the 10,000 origins of a partition that had some last.</p>`
+    : table('What happened lately', ['When', 'What', ['Told', 'long']], notes.map(row))
+}</section>`
+}
+
+function row(note: Note) {
+  return [day(note.at), html`<span class="chip ${chipOf(note)}">${wordOf(note)}</span>`, sentenceOf(note)]
+}
+
+const wordOf = (note: Note): string =>
+  note.what === 'outcome'
+    ? note.kind
+    : note.what === 'act'
+      ? 'by hand'
+      : note.what === 'robots'
+        ? 'robots.txt'
+        : note.what
+
+const chipOf = (note: Note): string => (note.what === 'outcome' ? note.kind : note.what)
+
+function sentenceOf(note: Note): Html {
+  switch (note.what) {
+    case 'outcome': {
+      const parts = [
+        note.reason,
+        note.status === undefined ? undefined : `answer ${note.status}`,
+        note.rule === undefined ? undefined : `line ${note.line}: ${note.rule}`,
+        note.ms === undefined ? undefined : `took ${length(note.ms)}`,
+        note.detail,
+      ].filter((part) => part !== undefined)
+      return html`<code>${note.url}</code><small>${parts.join(' · ')}</small>`
+    }
+    case 'back-off': {
+      const cause = note.cause === 'asked-for-less' ? 'It asked for less (429 or 503)' : 'It did not answer'
+      const until = note.until === undefined ? '' : `; nothing is asked before ${day(note.until)}`
+      const times = (note.incidents ?? 0) > 1 ? `, ${some(note.incidents ?? 0, 'time')} in a row` : ''
+      const wish = note.retryAfterMs === undefined ? '' : `, Retry-After ${length(note.retryAfterMs)}`
+      return html`${cause}${times}${wish}${until}.`
+    }
+    case 'robots':
+      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}.`
+    case 'act':
+      return html`${note.action} by ${note.by}${note.reason === '' ? '' : `: ${note.reason}`}.`
+    default:
+      return note satisfies never
+  }
+}

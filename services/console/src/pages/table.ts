@@ -1,0 +1,22 @@
+/**
+ * Tables that are rows where there is room, and cards with a name before each value on a telephone. The roles are written down because
+ * a table that is laid out otherwise is none to a screen reader.
+ */
+import { type Html, html, type Piece } from './html.ts'
+
+/** `number`: to the right, unbroken. `long`: may break anywhere. `name`: what the row is about, without its name on a card. */
+export type Column = string | readonly [head: string, kind: 'number' | 'long' | 'name']
+
+export function table(label: string, columns: readonly Column[], rows: readonly (readonly Piece[])[]): Html {
+  const heads = columns.map((column) => (typeof column === 'string' ? ([column, ''] as const) : column))
+  return html`<table role="table" aria-label="${label}"><thead role="rowgroup"><tr role="row">${heads.map(
+    ([head, kind]) => html`<th role="columnheader" scope="col"${kindOf(kind)}>${head}</th>`,
+  )}</tr></thead><tbody role="rowgroup">${rows.map(
+    (cells) =>
+      html`<tr role="row">${heads.map(
+        ([head, kind], n) => html`<td role="cell" data-label="${head}"${kindOf(kind)}>${cells[n]}</td>`,
+      )}</tr>`,
+  )}</tbody></table>`
+}
+
+const kindOf = (kind: string): Html | undefined => (kind === '' ? undefined : html` class="${kind}"`)

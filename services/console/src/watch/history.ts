@@ -1,0 +1,87 @@
+/** The last hours from the rings of all partitions, as columns that a chart draws. Pure, but for the reading at its end. */
+import { type Ledger, type Sample, thatAnswer } from '@decorum/ledger'
+import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
+
+/** One number per instant; null: nobody took a sample. */
+export type Column = (number | null)[]
+export type History = {
+  /** s since 1970 UTC, ascending, each a minute after the one before */
+  at: number[]
+  /** at that instant: URLs in lanes, lanes due, lanes, leases out, unread outcomes, jobs that wait for a gateway, lateness in ms */
+  waiting: Column
+  due: Column
+  lanes: Column
+  inFlight: Column
+  unread: Column
+  jobs: Column
+  lagMs: Column
+  /** per minute */
+  outcomes: Record<OutcomeKind, Column>
+}
+
+const MINUTE = 60_000
+/** A sample that is older does not speak for this minute, ms. */
+const STALE = 120_000
+
+/**
+ * @param rings  samples of each partition, newest first
+ * @param now    ms since 1970 UTC
+ */
+export function historyOf(rings: Sample[][], now: number, minutes: number): History {
+  const last = Math.floor(now / MINUTE)
+  const first = last - minutes + 1
+  const at = Array.from({ length: minutes }, (_, n) => (first + n) * 60)
+  const known = rings.filter((ring) => ring.length > 0).map((ring) => perMinute(ring, first, minutes))
+  const column = (of: (sample: Sample) => number): Column =>
+    at.map((_, n) => {
+      const samples = known.map((minute) => minute[n + 1])
+      if (samples.length === 0 || samples.includes(undefined)) return null
+      return samples.reduce((sum, sample) => sum + of(sample as Sample), 0)
+    })
+  const rate = (kind: OutcomeKind): Column =>
+    at.map((_, n) => {
+      let sum = 0
+      if (known.length === 0) return null
+      for (const minute of known) {
+        const [before, here] = [minute[n], minute[n + 1]]
+        if (before === undefined || here === undefined) return null
+        // A ledger that was emptied counts from the beginning again
+        sum += Math.max(0, (here.counts[kind] ?? 0) - (before.counts[kind] ?? 0)) / elapsed(before, here)
+      }
+      return Math.round(sum * 100) / 100
+    })
+  return {
+    at,
+    waiting: column(({ counts }) => (counts.parked ?? 0) - (counts.left ?? 0)),
+    due: column(({ due }) => due),
+    lanes: column(({ lanes }) => lanes),
+    inFlight: column(({ inFlight }) => inFlight),
+    unread: column(({ unread }) => unread),
+    jobs: column(({ jobs }) => jobs),
+    lagMs: column(({ lagMs }) => lagMs),
+    outcomes: Object.fromEntries(OUTCOME_KINDS.map((kind) => [kind, rate(kind)])) as Record<OutcomeKind, Column>,
+  }
+}
+
+/** Minutes between two samples; of one and the same, one, in which nothing happened. */
+const elapsed = (before: Sample, here: Sample): number => Math.max(1, (here.at - before.at) / MINUTE)
+
+/** The latest sample before the end of each minute, from the minute before the first one on. */
+function perMinute(ring: Sample[], first: number, minutes: number): (Sample | undefined)[] {
+  const ascending = ring.toReversed()
+  let next = 0
+  let latest: Sample | undefined
+  return Array.from({ length: minutes + 1 }, (_, n) => {
+    const end = (first + n) * MINUTE
+    for (let sample = ascending[next]; sample !== undefined && sample.at < end; sample = ascending[next]) {
+      latest = sample
+      next += 1
+    }
+    return latest !== undefined && end - latest.at <= STALE ? latest : undefined
+  })
+}
+
+export async function readHistory(ledger: Ledger, minutes: number): Promise<History> {
+  const rings = await thatAnswer(ledger.tags.map((_, partition) => ledger.samples(partition, minutes * 2 + 2)))
+  return historyOf(rings, ledger.wall(), minutes)
+}

@@ -1,0 +1,98 @@
+/** `decorum top` on a terminal of its own (a pty of util-linux's `script`), and on a pipe; completion of shells. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { openLedger } from '@decorum/ledger'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { programOf } from '../support/programs.ts'
+import { redisForTest } from '../support/redis.ts'
+import { decorum, folder, startDecorum } from './decorum.ts'
+
+const redis = await redisForTest()
+const script = programOf('script')
+
+async function fleet() {
+  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  onTestFinished(() => ledger.close())
+  const about = { host: 'here', pid: 4_711, version: '9.9.9', config: 0, pending: [] }
+  await ledger.announce({ id: 'g', role: 'gateway', slots: 0, about }, 600_000)
+  await ledger.announce({ id: 'f', role: 'fetcher', slots: 50 }, 600_000)
+  return ledger
+}
+const park = (ledger: Awaited<ReturnType<typeof fleet>>, id: string, path = `/${id}`) =>
+  ledger.park(0, [
+    {
+      lane: { agent: 'decorum', origin: `http://${id}.example` },
+      parked: { id, path, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' },
+    },
+  ])
+
+test('on a pipe it is told once: headline, sums, processes with their versions, lanes', async () => {
+  const ledger = await fleet()
+  await park(ledger, 'piped')
+  const { code, stdout } = await decorum(['top'], { env: { REDIS_URL: redis.url } })
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/gateway +4711 +here +9\.9\.9/)
+  expect(stdout).toMatch(/http:\/\/piped\.example \(decorum\)/)
+  expect(stdout).not.toContain('\u001b')
+  const told = await decorum(['top', '--json'], { env: { REDIS_URL: redis.url } })
+  expect(JSON.parse(told.stdout)).toMatchObject({ members: [{ role: 'fetcher' }, { role: 'gateway' }] })
+})
+
+describe.skipIf(script === undefined)('on a terminal', () => {
+  test('it follows the fleet, obeys nothing that a site wrote, and leaves the screen as it was when q is pressed', async () => {
+    const ledger = await fleet()
+    const running = startDecorum(['-qec', `${process.execPath} packages/cli/src/main.ts top`, '/dev/null'], {
+      env: { REDIS_URL: redis.url, TERM: 'xterm' },
+      command: script as string,
+    })
+    await running.hears('ROLE')
+    await park(ledger, 'seen-later')
+    await running.hears('seen-later.example')
+    running.child.stdin?.write('q')
+    const { code, stdout } = await running.result
+    expect(code).toBe(0)
+    expect(stdout).toContain('\u001b[?1049h') // the other screen
+    expect(stdout.trimEnd().endsWith('\u001b[?25h\u001b[?1049l'), 'back, with its cursor').toBe(true)
+    expect(stripVTControlCharacters(stdout)).toMatch(/gateway +4711 +here/)
+  })
+})
+
+describe('completion', () => {
+  test('bash completes commands, their own commands, options and the values of options', async () => {
+    const file = join(await folder(), 'completion')
+    const { code, stdout } = await decorum(['completion', 'bash'])
+    expect(code).toBe(0)
+    await writeFile(file, stdout)
+    const complete = async (...words: string[]): Promise<string[]> => {
+      const text = `source ${file}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _decorum; printf '%s\\n' "\${COMPREPLY[@]}"`
+      const bash = spawn('bash', ['--norc', '-c', text], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let told = ''
+      bash.stdout.setEncoding('utf8').on('data', (part: string) => {
+        told += part
+      })
+      await once(bash, 'close')
+      return told.trim().split('\n')
+    }
+    expect(await complete('decorum', 'f')).toEqual(['fleet', 'fetcher'])
+    expect(await complete('decorum', 'config', 'a')).toEqual(['apply'])
+    expect(await complete('decorum', 'config', 'apply', '--y')).toEqual(['--yes'])
+    expect(await complete('decorum', 'check', '--profile', 'google')).toEqual(['google', 'google-2022'])
+  })
+
+  test.for([
+    ['zsh', '#compdef decorum', "'top:the fleet as it works"],
+    ['fish', 'complete -c decorum', "-a 'top' -d 'the fleet as it works"],
+  ])('%s is given every command with its meaning', async ([shell, first, one]) => {
+    const { code, stdout } = await decorum(['completion', shell as string])
+    expect([code, stdout.includes(first as string), stdout.includes(one as string)]).toEqual([0, true, true])
+    for (const name of ['crawl', 'why', 'readers', 'rollback', '--expire-minutes'])
+      expect(stdout).toContain(shell === 'fish' ? name.replace('--', '') : name)
+  })
+
+  test('another shell is refused', async () => {
+    expect((await decorum(['completion', 'csh'])).code).toBe(2)
+  })
+})
