@@ -13,11 +13,25 @@ export {
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
 export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
+export type { Crawl, CrawlBook } from './crawls/keeper.ts'
+export {
+  type Changing,
+  type CrawlChange,
+  CrawlError,
+  type CrawlLimits,
+  type CrawlRecord,
+  type CrawlSettings,
+  type CrawlState,
+  endingOf,
+  MOST_CRAWLS,
+  MOST_WEIGHT,
+  USUAL,
+} from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
 export type { Intake } from './intake-reads.ts'
-export { keysOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
+export { keysOf, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 export { countedAs, type Note } from './notes.ts'

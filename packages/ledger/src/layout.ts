@@ -3,13 +3,20 @@
  * `KEY.due` or `LEASE.fence` is replaced by what stands here when they are loaded (script-text.ts). lua/lib/keys.lua says what
  * each key holds.
  */
-import { CANDIDATES, type Gate, tagName } from '@decorum/protocol'
+import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol'
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
  * with every change that an earlier or later process would misread, and say in admin/migrations.ts what becomes of what is stored.
  */
-export const LAYOUT = { version: '3' } as const
+export const LAYOUT = {
+  version: '3',
+  /**
+   * Of a ledger that has, or has had, other crawls than the default one: a process that does not know crawls would pass their URLs over.
+   * It differs in nothing else, and a ledger with the default crawl alone stays as it is.
+   */
+  withCrawls: '4',
+} as const
 
 /** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
 export const KEY = {
@@ -29,6 +36,13 @@ export const KEY = {
   lanes: 'lanes',
   normal: 'q:',
   high: 'h:',
+  /** of a lane that holds URLs of another crawl than the default one: whose turn it is (lib/turns.lua) */
+  turns: 't:',
+  /** the names of the crawls, with the version of their records; followed by a name: what is known of it; and the lanes with its URLs */
+  crawls: 'crawls',
+  crawl: 'crawl:',
+  lanesOf: 'in:',
+  hostsOf: 'hosts:',
   origin: 'o:',
   changed: 'changed',
   ids: 'ids:',
@@ -187,9 +201,47 @@ export const KEPT = {
   shut: 10_000,
 } as const
 
-/** The lists of a lane. */
+/** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const
-export type List = (typeof LIST)[keyof typeof LIST]
+type Base = (typeof LIST)[keyof typeof LIST]
+export type List = Base | `${Base}@${string}`
+
+export const listOf = (priority: 'high' | 'normal' | undefined, crawl = DEFAULT_CRAWL): List => {
+  const base = priority === 'high' ? LIST.high : LIST.normal
+  return crawl === DEFAULT_CRAWL ? base : `${base}@${crawl}`
+}
+export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : DEFAULT_CRAWL)
+export const priorityOf = (list: List): 'high' | 'normal' => (list.startsWith(LIST.high) ? 'high' : 'normal')
+/** Both lists of a crawl, in the order in which they are fetched. */
+export const listsOf = (crawl: string): [List, List] => [listOf('high', crawl), listOf('normal', crawl)]
+
+/** What `hasHigh` says of the lists beside the one whose first URL stands in the record: there may be URLs of priority high, or of other crawls. */
+export const OTHERS = { high: '1', crawls: '2' } as const
+
+/** Its name among the turns of a lane. */
+export const CRAWLS = { default: DEFAULT_CRAWL } as const
+
+/** Fields of what is known of a crawl in one partition. Beside them: how many of its outcomes there were, by kind. */
+export const CRAWL = {
+  /** JSON: crawls/record.ts */
+  record: 'record',
+  version: 'version',
+  weight: 'weight',
+  /** '1': none of its URLs goes out */
+  held: 'held',
+  /** how many of its URLs this partition may hold, may take in today, and may take in of a host; absent: as many as come */
+  stored: 'stored',
+  perDay: 'perDay',
+  perHost: 'perHost',
+  /** the latest day, counted from 1970 UTC, on which URLs came in, and how many; counted while `perDay` is set */
+  day: 'day',
+  today: 'today',
+  /** of the bodies of its pages, on the wire */
+  bytes: 'bytes',
+  /** URLs that were stored, and that have left, since the beginning */
+  parked: 'parked',
+  left: 'left',
+} as const
 
 /** What a lease is for; of what leaves with a completion, `candidate` is a redirect's target. */
 export const KIND = {
@@ -211,6 +263,7 @@ export const GATE = {
   laneBusy: 'lane-busy',
   paceGroup: 'pace-group',
   robotsInFlight: 'robots-in-flight',
+  crawlHeld: 'crawl-held',
 } as const satisfies Record<string, Gate>
 
 /** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
@@ -239,7 +292,7 @@ const MEMORY_NAMES = [
   'list',
   'ownDue', //   the lane's own due time, while a gate holds the lane longer; and which gate
   'heldBy',
-  'hasHigh', //  '1': it may have URLs of priority high
+  'hasHigh', //  OTHERS
 ] as const
 type MemoryName = (typeof MEMORY_NAMES)[number]
 
@@ -330,6 +383,10 @@ export const keysOf = (tag: string) => ({
 
   moved: `${tag}:${KEY.moved}`,
   list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
+  turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
+  crawls: `${tag}:${KEY.crawls}`,
+  crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
+  lanesOf: (crawl: string) => `${tag}:${KEY.lanesOf}${crawl}`,
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
   ids: (bucket: string) => `${tag}:${KEY.ids}${bucket}`,

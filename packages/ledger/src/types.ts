@@ -13,6 +13,8 @@ export type Parked = {
   expiresAt: Instant
   hops: number
   priority: 'high' | 'normal'
+  /** absent: of the crawl `default` */
+  crawl?: string
   meta?: Record<string, unknown>
   /** how the request is to be made; absent: as usual */
   request?: RequestShape
@@ -403,7 +405,12 @@ export type PartitionView = {
 }
 
 /** By what a candidate is looked for in a lane: one of them, or both. */
-export type WantedCandidate = { path?: string; id?: string }
+export type WantedCandidate = {
+  path?: string
+  id?: string
+  /** among whose URLs; default: those of the crawl `default` */
+  crawl?: string
+}
 /** A URL that was found in its lane, as its list holds it, and how many of its lane come before it. */
 export type PendingUrl = LaneRef & { list: List; entry: string; place: number; parked: Parked }
 /** in-flight: its request may have been sent, so its outcome is that of the request. absent: it is not there any more */

@@ -97,6 +97,10 @@ export const HOLDING_GATES = explained({
     means: 'No worker of the pool that its agent names asked for orders, or all of them were busy.',
     todo: 'Start workers of that pool (docs/pools.md), then enqueue it again.',
   },
+  'crawl-held': {
+    means: 'Its crawl was paused, or nobody read the outcomes of its crawl.',
+    todo: 'Resume the crawl or read its outcomes (`decorum crawls`), then enqueue it again.',
+  },
   'unknown-agent': {
     means: 'The process that was to handle the lane has no agent of that name.',
     todo: 'Start all processes with the same DECORUM_AGENTS.',
@@ -115,6 +119,26 @@ export const REFUSALS = explained({
     means: 'LANE_LIMIT URLs are pending in its lane already.',
     todo: 'Keep it in the frontier until outcomes of this origin have come.',
   },
+  'crawl-full': {
+    means: 'Its crawl holds as many URLs as its limit `stored` allows.',
+    todo: 'Keep it in the frontier until outcomes of this crawl have come, or raise the limit.',
+  },
+  'crawl-per-day': {
+    means: 'Its crawl has taken in as many URLs today (UTC) as its limit `pagesPerDay` allows.',
+    todo: 'Enqueue it again tomorrow, or raise the limit.',
+  },
+  'crawl-per-host': {
+    means: 'Its crawl has taken in as many URLs of this host as its limit `pagesPerHost` allows.',
+    todo: 'Drop it, or raise the limit.',
+  },
+  'crawl-bytes': {
+    means: 'Its crawl has fetched as many bytes as its limit `bytes` allows.',
+    todo: 'Raise the limit and resume the crawl, then enqueue it again.',
+  },
+  'crawl-ended': {
+    means: 'The end that was set for its crawl has come.',
+    todo: 'Nothing: it was meant so. A later end and `decorum crawls resume` open the crawl again.',
+  },
   'blocked-by-operator': { means: 'An operator has blocked the origin.', todo: 'Unblock it, or drop the URL.' },
   'no-contact': {
     means: 'The agent names no contact, and the address is not in DECORUM_ALLOW_ADDRESSES.',
@@ -125,7 +149,7 @@ export const REFUSALS = explained({
     todo: 'Nothing: it was meant so.',
   },
   cancelled: {
-    means: 'It was cancelled before its request was sent.',
+    means: 'It, or its crawl, was cancelled before its request was sent.',
     todo: 'Nothing: it was meant so.',
   },
 })

@@ -1,6 +1,7 @@
 /** What a status means for a page, where its answer points (the Location header as browsers read it), and the candidate that this becomes. */
 import { isUtf8 } from 'node:buffer'
 import type { Candidate } from './candidate.ts'
+import { crawlField } from './crawl.ts'
 import { hopId } from './hop-id.ts'
 import type { Order } from './order.ts'
 import { type CrawlUrl, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
@@ -57,7 +58,9 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
 }
 
 /** What a redirect's target takes over from the order that was redirected. */
-export type RedirectedOrder = Pick<Order, 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'>
+export type RedirectedOrder = Pick<Order, 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'> & {
+  crawl?: string | undefined
+}
 
 /** The candidate that a redirect's target becomes: like the one that was redirected, one hop further. */
 export function candidateOf(order: RedirectedOrder, agent: string, url: string): Candidate & { id: string } {
@@ -67,6 +70,7 @@ export function candidateOf(order: RedirectedOrder, agent: string, url: string):
     agent,
     hops: order.hops + 1,
     priority: order.priority,
+    ...crawlField(order.crawl),
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
     ...(order.meta === undefined ? {} : { meta: order.meta }),
     ...shapeOfTarget(order.request),

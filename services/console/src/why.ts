@@ -106,6 +106,8 @@ function held(gate: Gate, { policy }: OriginView): Why {
       return { state: 'delay', sentence: 'waits for its turn in its pace group' }
     case 'pool':
       return { state: 'due', sentence: 'waits for a worker of its pool to ask for orders' }
+    case 'crawl-held':
+      return { state: 'paused', sentence: 'its crawl is paused, or nobody reads the outcomes of its crawl' }
     case 'unknown-agent':
       return {
         state: 'startup-hold',

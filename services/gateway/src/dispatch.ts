@@ -45,6 +45,8 @@ export type DispatchOptions = {
   maxAttempts: number
   /** how long a reservation lasts, ms */
   reserveMs: number
+  /** of a crawl that wants fewer */
+  attemptsOf?: (crawl: string) => number | undefined
   /** the fetch slots of the fleet, the number of fetchers that share them, and what the workers of each pool ask for */
   fleet: () => FleetSize
 }
@@ -151,7 +153,7 @@ async function decideAll(
 }
 
 async function decideLane(
-  { agents, gate, maxAttempts, reserveMs }: DispatchOptions,
+  { agents, gate, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
   lane: ReservedLane,
 ): Promise<Decision> {
   const agent = agents.find(lane.agent)
@@ -167,6 +169,7 @@ async function decideLane(
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
     reserveMs,
+    ...(attemptsOf === undefined ? {} : { attemptsOf }),
     wallNow: Date.now,
   })
 }

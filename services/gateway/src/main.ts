@@ -56,10 +56,11 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook)
 
   const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
   await sitePolicies.told // before anything is granted here
+  await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {
@@ -76,6 +77,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
         return config.MAX_ATTEMPTS
       },
       reserveMs: config.RESERVE_MS,
+      attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
       fleet: () => fleet,
     })
     return { orders, ...dispatch }

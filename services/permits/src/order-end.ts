@@ -136,6 +136,7 @@ const urlOf = ({ permit, parked }: AboutOrder): string => permit.origin + parked
 
 function outcome(about: AboutOrder, body: OutcomeBody): Outcome {
   const { parked, agent, attempt, now } = about
-  const { id, meta } = parked
-  return outcomeOf({ id, url: urlOf(about), agent: agent.name, at: Math.round(now), attempts: attempt, meta }, body)
+  const { id, crawl, meta } = parked
+  const of = { id, url: urlOf(about), agent: agent.name, at: Math.round(now), attempts: attempt, crawl, meta }
+  return outcomeOf(of, body)
 }

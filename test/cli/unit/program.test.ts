@@ -15,6 +15,7 @@ test('all the commands are there', () => {
     'why',
     'cancel',
     'readers',
+    'crawls',
     'origin',
     'sitemaps',
     'partitions',

@@ -4,8 +4,11 @@ import { stoppedUntil } from './rules-stops.ts'
 import {
   agentOf,
   type Call,
+  crawlOf,
+  endTurn,
   giveBack,
   HOLD_MS,
+  idIn,
   isVisit,
   type Lane,
   type List,
@@ -19,6 +22,9 @@ import {
   originOf,
   type Queue,
   SETTINGS,
+  streamOf,
+  urlsIn,
+  waitingIn,
 } from './state.ts'
 
 const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
@@ -204,7 +210,7 @@ export function visit(
 /** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
 const ownWaits = (lane: Lane | undefined): boolean =>
   lane !== undefined &&
-  lane.q.length + lane.h.length > 0 &&
+  waitingIn(lane) > 0 &&
   (lane.clock === undefined || lane.why === 'pace-group') &&
   (lane.lease === undefined || isVisit(lane.lease))
 
@@ -304,7 +310,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     const origin = originAt(m, originOf(end.lane))
     if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
     else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
-    if (lane.q.length + lane.h.length > 0) {
+    if (waitingIn(lane) > 0) {
       if (lease.before !== undefined)
         giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
@@ -315,12 +321,14 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
 /** The first heads of a list leave with their outcomes. */
 function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   for (const kind of kinds) {
-    const entry = lane[list].shift()
+    const entry = urlsIn(lane, list).shift()
     if (entry === undefined) throw new Error('more outcomes than URLs')
-    m.ids.delete(entry.id)
-    m.outcomes.push(`${entry.id} ${kind}`)
+    m.ids.delete(idIn(crawlOf(list), entry.id))
+    streamOf(m, crawlOf(list)).push(`${entry.id} ${kind}`)
   }
-  if (kinds.length > 0) lane.tries = 0
+  if (kinds.length === 0) return
+  lane.tries = 0
+  endTurn(lane, crawlOf(list))
 }
 
 /** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */

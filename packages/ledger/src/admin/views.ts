@@ -1,8 +1,8 @@
 /** A lane and an origin as the views show them (lua/lib/view.lua). */
 import type { Gate } from '@decorum/protocol'
 import { LANE_ROW } from '../calls.ts'
-import { FIELD, LIST, readLaneName } from '../layout.ts'
-import { decodeEntry } from '../records/entry.ts'
+import { FIELD, type List, readLaneName } from '../layout.ts'
+import { decodeIn } from '../records/entry.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
 import type { LaneView, OriginView } from '../types.ts'
 
@@ -15,7 +15,7 @@ export function laneView(values: string[], from: number): LaneView {
     tries: Number(attempts || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
-    ...(head === '' ? {} : { head: decodeEntry(head, list === LIST.high ? 'high' : 'normal') }),
+    ...(head === '' ? {} : { head: decodeIn(list as List, head) }),
   }
 }
 

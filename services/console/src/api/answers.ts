@@ -369,6 +369,36 @@ const ReaderAnswer = z
   })
   .meta({ id: 'Reader' })
 export type ReaderAnswer = z.output<typeof ReaderAnswer>
+const CrawlRecordAnswer = z
+  .strictObject({
+    version: z.number(),
+    weight: z.number().int(),
+    state: z.enum(['running', 'paused', 'cancelled', 'ended', 'spent']),
+    expiresAt: z.number().optional(),
+    limits: z.record(z.string(), z.number()).optional(),
+    settings: z.record(z.string(), z.unknown()).optional(),
+    at: z.number().meta({ description: 'of the latest change, ms since 1970 UTC; 0: nothing was ever set' }),
+    by: z.string(),
+    reason: z.string(),
+  })
+  .meta({ id: 'CrawlRecord' })
+const CrawlAnswer = z
+  .strictObject({
+    name: z.string(),
+    record: CrawlRecordAnswer,
+    waiting: z.number().int().meta({ description: 'URLs that are stored' }),
+    unread: z.number().int().meta({ description: 'outcomes that are stored' }),
+    counts: z.record(z.string(), z.number()).meta({ description: 'outcomes since the beginning, by kind' }),
+    bytes: z.number().meta({ description: 'of bodies on the wire; of the crawl `default` they are not counted' }),
+  })
+  .meta({ id: 'Crawl' })
+export const CrawlsAnswer = z.strictObject({ crawls: z.array(CrawlAnswer) })
+export const ChangedCrawlAnswer = z.strictObject({
+  name: z.string(),
+  record: CrawlRecordAnswer,
+  unreached: z.number().int().meta({ description: 'partitions that did not answer: each is told when it does' }),
+})
+export const ForgottenCrawlAnswer = z.strictObject({ name: z.string(), forgotten: z.literal(true) })
 export const ReadersAnswer = z.strictObject({ readers: z.array(ReaderAnswer) })
 export const ForgottenAnswer = z.strictObject({
   crawl: z.string(),

@@ -45,7 +45,8 @@ export async function fetchPage(
     startBytes: startBytesFor,
   })
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
-  const about = { order, agent, maxAttempts, now: () => ledger.wall(ledger.partitionOf(origin)) }
+  const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
+  const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
   if (result.kind === 'unanswered') return readFailure(result, about)
   const { body } = result
   try {

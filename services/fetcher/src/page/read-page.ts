@@ -140,7 +140,7 @@ function failed(about: About, reason: Failed['reason'], why: string, status?: nu
 }
 
 function outcome({ order, agent, now }: About, body: OutcomeBody): Outcome {
-  const { id, attempt, meta } = order
+  const { id, attempt, crawl, meta } = order
   const at = Math.round(now())
-  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, meta }, body)
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
 }

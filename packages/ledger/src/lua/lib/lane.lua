@@ -69,7 +69,9 @@ end
 
 local function hasWork(lane)
   if firstOf(lane) then return true end
-  return --[[rule:high-urls-are-work]] memoryOf(lane)[MEMORY.hasHigh] ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
+  local others = memoryOf(lane)[MEMORY.hasHigh]
+  if others == OTHERS.crawls then return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]] end
+  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
 end
 
 -- One more request was made for the URL at the head of a list.
