@@ -255,7 +255,9 @@ describe('a store that answers wrongly', async () => {
       (to) => to.writeHead(307, { location: at(elsewhere.address() as AddressInfo) }).end(),
     ],
   ])('that %s ends in one ContentError, without the secret', async (_, code, answer) => {
-    answering = (response) => void answer(response)
+    answering = (response) => {
+      answer(response)
+    }
     const error = await openContent(ref, { s3 }).catch((thrown: Error) => thrown)
     expect(error).toMatchObject({ name: 'ContentError', code })
     expect(String((error as Error).message)).not.toContain('the-secret')

@@ -151,7 +151,7 @@ test('a folder that is full asks for a pause until the store has taken some of i
 })
 
 /**
- * DECORUM_S3_MINUTES: writers are killed for so long, and the store is slow, full, away and cut off in turns. Otherwise: four writers
+ * DECORUM_S3_MINUTES (with --testTimeout=3600000): writers are killed for so long, and the store is slow, full, away and cut off in turns. Otherwise: four writers
  * and a slow store.
  */
 const MINUTES = Number(process.env.DECORUM_S3_MINUTES ?? 0)
