@@ -22,6 +22,8 @@ test('all the commands are there', () => {
     'stop',
     'fleet',
     'status',
+    'top',
+    'completion',
     'audit',
     'gateway',
     'fetcher',
