@@ -101,6 +101,7 @@ const ANSWER = {
   status: 200,
   statusText: 'OK',
   truncated: false,
+  protocol: 'http/1.1',
   address: '127.0.0.1',
   timing: { totalMs: 1 },
 }

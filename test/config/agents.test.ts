@@ -24,6 +24,7 @@ test('the first agent is the default; names are found without regard to case', (
     minDelayMs: 1_000,
     maxDelayMs: 10_000,
     honourCrawlDelay: false,
+    http2: true,
     hasContact: true,
   })
 })

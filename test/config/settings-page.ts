@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import {
   agentsJsonSchema,
   defaultOf,
+  egressJsonSchema,
   paceGroupsJsonSchema,
   permitTokensJsonSchema,
   type Setting,
@@ -25,7 +26,7 @@ stops the start, with one message that names each wrong value, each relation tha
 
 This page is printed from the table in \`packages/config/src/table\`: \`node test/config/settings-page.ts --write\`. The same
 settings as JSON Schema: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
-holds), [pace groups](schemas/pace-groups.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
+holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
 
 - **Told to**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
 - **Agreed by**: *fleet*: one value for all processes, which stands in Redis ([configuration.md](configuration.md)); *process*:
@@ -67,6 +68,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'settings.md': [HEAD, ...Object.entries(TABLE).map(section)].join('\n'),
   'schemas/settings.schema.json': json(settingsJsonSchema()),
   'schemas/agents.schema.json': json(agentsJsonSchema()),
+  'schemas/egress.schema.json': json(egressJsonSchema()),
   'schemas/pace-groups.schema.json': json(paceGroupsJsonSchema()),
   'schemas/permit-tokens.schema.json': json(permitTokensJsonSchema()),
 }

@@ -162,6 +162,24 @@ test('the console asks nobody but fetchers of the fleet, and shows its token to 
   expect(stranger.connections).toBe(0)
 })
 
+test('`as=body` of the console: the page without its content coding, and nothing that a browser would show', async () => {
+  const body = (ref: string, method = 'GET') =>
+    fetch(`${consoleUrl}/v1/content?as=body&ref=${encodeURIComponent(ref)}`, { method })
+  const answer = await body(refOf())
+  expect([answer.status, await answer.text()]).toEqual([200, PAGE])
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+  })
+  expect((await body(refOf(), 'HEAD')).status).toBe(200)
+  expect((await body(refOf().replace(/offset=\d+/, 'offset=1'))).status, 'not the start of a record').toBe(410)
+  expect((await body(refOf().replace(base, 'http://127.0.0.1:1'))).status, 'no fetcher of the fleet').toBe(503)
+  expect((await body(refOf().replace('length=', 'length=9'))).status).toBe(410)
+  expect((await fetch(`${consoleUrl}/v1/content?as=text&ref=${encodeURIComponent(refOf())}`)).status).toBe(400)
+})
+
 test('without CONTENT_TOKEN only programs of this machine are answered, and references name the folder', async () => {
   const local = await fetcherMain({ ...common, ARCHIVE_DIR: other })
   const url = `http://127.0.0.1:${local.port}`

@@ -17,6 +17,7 @@ const full: Required<RequestShape> = {
   headers: { 'Accept-Language': 'de, en;q=0.5' },
   ifNoneMatch: 'W/"a b", "c"',
   ifModifiedSince: 'Sat, 21 Nov 2026 08:00:00 GMT',
+  knownDigest: 'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
   maxBytes: 1,
   deadlineMs: 100,
   accept: ['text/html', 'image/*', 'application/ld+json'],
@@ -36,7 +37,12 @@ test('the usual request has no shape, also when its fields say so', () => {
 })
 
 test('the target of a redirect is asked for in the same way, without the validators of another page', () => {
-  expect(shapeOfTarget(full)).toEqual({ ...full, ifNoneMatch: undefined, ifModifiedSince: undefined })
+  expect(shapeOfTarget(full)).toEqual({
+    ...full,
+    ifNoneMatch: undefined,
+    ifModifiedSince: undefined,
+    knownDigest: undefined,
+  })
   expect(shapeOfTarget({ ifNoneMatch: '"a"' })).toBeUndefined()
   expect(shapeOfTarget(undefined)).toBeUndefined()
 })

@@ -56,6 +56,10 @@ const AgentEntry = z
     honourCrawlDelay: z.boolean().optional().meta({
       description: 'whether crawl-delay counts; default: as the profile has it (google and google-2022 ignore it)',
     }),
+    http2: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'whether HTTP/2 is spoken with sites that offer it, one request at a time as ever' }),
   })
   .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
 
@@ -84,6 +88,8 @@ export type Agent = {
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
+  /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
+  http2: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
@@ -174,6 +180,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       maxDelayMs,
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
+      http2: entry.http2,
       hasContact: true,
     }
   })
@@ -228,6 +235,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     minDelayMs: defaultDelayMs,
     maxDelayMs,
     honourCrawlDelay: true,
+    http2: true,
     hasContact: Boolean(contact),
   }
 }

@@ -23,13 +23,20 @@ export {
   isLoopback,
   portNumber,
 } from './allow-lists.ts'
+export { type Egress, type EgressOf, type ForwardProxy, readEgress } from './egress.ts'
 export { type Change, type Difference, differenceLine, differences, isSame, shown } from './fleet/differences.ts'
 export { checkDocument, readDocument } from './fleet/document.ts'
 export { fleetJsonSchema } from './fleet/schema.ts'
 export { contradictions, environmentOf, settled, valuesOfEnvironment } from './fleet/settle.ts'
 export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './fleet/values.ts'
 export { settingsHelp } from './help.ts'
-export { agentsJsonSchema, paceGroupsJsonSchema, permitTokensJsonSchema, settingsJsonSchema } from './json-schema.ts'
+export {
+  agentsJsonSchema,
+  egressJsonSchema,
+  paceGroupsJsonSchema,
+  permitTokensJsonSchema,
+  settingsJsonSchema,
+} from './json-schema.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'

@@ -1,6 +1,7 @@
-/** The settings, agents, pace groups and permit tokens as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
+/** The settings, agents, egress, pace groups and permit tokens as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
 import { z } from 'zod'
 import { AgentsFile } from './agents.ts'
+import { EgressFile } from './egress.ts'
 import { PaceGroupsFile } from './pace-groups.ts'
 import { PermitTokensFile } from './permit-tokens.ts'
 import { SETTINGS } from './settings.ts'
@@ -14,6 +15,7 @@ const print = (schema: z.ZodType, title: string): Json => ({
 })
 
 export const agentsJsonSchema = (): Json => print(AgentsFile, 'Agents of a Decorum fleet (DECORUM_AGENTS)')
+export const egressJsonSchema = (): Json => print(EgressFile, 'How the requests of each agent leave a machine (EGRESS)')
 export const paceGroupsJsonSchema = (): Json => print(PaceGroupsFile, 'Pace groups of a Decorum fleet (PACE_GROUPS)')
 export const permitTokensJsonSchema = (): Json =>
   print(PermitTokensFile, 'Who may ask a Decorum fleet for permits (DECORUM_PERMIT_TOKENS)')

@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * @param opens  what the JSON begins with; any other text is the path of a file
- * @throws       Error naming the setting, with a message for people, when it cannot be read
+ * @param opens     what the JSON begins with; any other text is the path of a file
+ * @param isSecret  it may hold passwords, so that no part of it is repeated
+ * @throws          Error naming the setting, with a message for people, when it cannot be read
  */
-export function readJsonSetting(name: string, opens: '[' | '{', text: string): unknown {
+export function readJsonSetting(name: string, opens: '[' | '{', text: string, isSecret = false): unknown {
   const inline = text.trimStart().startsWith(opens)
   try {
     return JSON.parse(inline ? text : readFileSync(text, 'utf8'))
   } catch (error) {
-    throw new Error(`${name}: ${inline ? 'the inline JSON' : text} cannot be read: ${(error as Error).message}`)
+    const why = isSecret && error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
+    throw new Error(`${name}: ${inline ? 'the inline JSON' : text} cannot be read: ${why}`)
   }
 }

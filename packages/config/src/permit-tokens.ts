@@ -27,7 +27,7 @@ const MEMBERS = Object.keys(Entry.shape)
  * @throws      Error with a message for people when it cannot be read or does not hold what it should
  */
 export function readPermitTokens(text: string): PermitToken[] {
-  const given = readJsonSetting('DECORUM_PERMIT_TOKENS', '[', text)
+  const given = readJsonSetting('DECORUM_PERMIT_TOKENS', '[', text, true)
   const parsed = PermitTokensFile.safeParse(given)
   if (!parsed.success) throw new Error(wrongValues(parsed.error, given, 'DECORUM_PERMIT_TOKENS', MEMBERS).join('\n  '))
   for (const member of ['name', 'token'] as const)

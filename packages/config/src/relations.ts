@@ -7,6 +7,9 @@ type Related = {
   DEFAULT_DELAY_MS: number
   MAX_DELAY_MS: number
   FORGET_READERS_AFTER_MS: number
+  PAGE_SINK: string
+  S3_ENDPOINT: string
+  S3_BUCKET: string
 }
 
 /** A reader that is started again after a deploy is not forgotten meanwhile. */
@@ -30,6 +33,8 @@ export function checkRelations(c: Partial<Related>): void {
     wrong.push(
       `FORGET_READERS_AFTER_MS: 0 (never) or at least ${LEAST_FORGET_MS} is needed, not ${c.FORGET_READERS_AFTER_MS}: what a forgotten reader has not read is given up`,
     )
+  for (const name of ['S3_ENDPOINT', 'S3_BUCKET'] as const)
+    if (c.PAGE_SINK === 's3' && name in c && (c[name] ?? '') === '') wrong.push(`${name}: PAGE_SINK=s3 needs it`)
   if (wrong.length > 0) throw wrongSettings(...wrong)
 }
 

@@ -5,14 +5,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { Content } from './content.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
 import { type OpenMember, openMember } from './member-file.ts'
 import { CONTENT_PATH } from './member-http.ts'
+import { readLarge } from './record.ts'
 import { MAX_REFERENCE_CHARS, type Reference, readReference } from './reference.ts'
 
 export { ContentError } from './errors.ts'
 export { archiveFolders } from './folders.ts'
-export { CONTENT_PATH, type Keeper } from './member-http.ts'
+export { CONTENT_PATH, fetchMember, type Keeper } from './member-http.ts'
 export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './object-store.ts'
 export { type Bucket, type Reference, readReference, thisHost, writeReference, wrongBucket } from './reference.ts'
 
@@ -30,8 +32,8 @@ const STATUS: Record<ContentErrorCode, number> = {
   gone: 410,
   damaged: 410,
   unavailable: 503,
-  'too-large': 500, //   of readers
-  undecodable: 500, // of readers
+  'too-large': 422,
+  undecodable: 422,
 }
 
 /** A request handler of `node:http`. It answers whatever comes, and never throws. */
@@ -91,6 +93,49 @@ export async function sendMember(
   }
 }
 
+/** The bytes of a member that has still to be found. @throws what `find` throws, before the first piece */
+export async function* readMemberPieces(find: () => Promise<OpenMember>): AsyncGenerator<Uint8Array> {
+  const { handle, offset, length } = await find()
+  try {
+    yield* handle.createReadStream({ start: offset, end: offset + length - 1, autoClose: false })
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Answers with the body of a page, without its content coding, for programs that read no WARC. It is written by a stranger, so no
+ * browser is to show or run it.
+ * @throws ContentError before anything is answered; an answer that breaks off later is cut
+ */
+export async function sendBody(
+  member: AsyncIterable<Uint8Array>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const record = await readLarge(member)
+  try {
+    const pieces = new Content(record, async () => record).stream()[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+    const first = await pieces.next()
+    response.writeHead(200, {
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+      'cache-control': IMMUTABLE,
+    })
+    if (request.method === 'HEAD') return void response.end()
+    await pipeline(async function* () {
+      for (let next = first; next.done !== true; next = await pieces.next()) yield next.value
+    }, response)
+  } finally {
+    record.close()
+  }
+}
+
+/** What was written never changes. */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+
 /**
  * The same for bytes from anywhere.
  * @param read  from and to, both included. @throws what it throws before its first piece
@@ -113,7 +158,7 @@ export async function sendBytes(
   const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
   const first = await pieces?.next() // an error is answered as one while the head has not been sent
   response.setHeader('etag', tag)
-  response.setHeader('cache-control', 'private, max-age=31536000, immutable')
+  response.setHeader('cache-control', IMMUTABLE)
   response.setHeader('accept-ranges', 'bytes')
   response.setHeader('x-content-type-options', 'nosniff')
   if (isKnown) return void response.writeHead(304).end()

@@ -45,13 +45,13 @@ export type OutcomeBody =
       address: string
       archive?: ArchiveRef
       says?: PageSays
-      /** the site answered 304 to the validators of the candidate; nothing else is kept of such an answer */
+      /** the site answered 304 to the validators of the candidate, or with the bytes of its `knownDigest`; the page is not kept again */
       unchanged?: true
       /** where a redirect leads that the candidate wanted reported */
       to?: string
       /** where the time went, ms; a phase is absent when it did not take place (kept connection, IP literal) */
       timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
-      /** `http/1.1`; over TLS also its version, e.g. `TLSv1.3` */
+      /** `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
       protocol?: string
       tls?: string
     }

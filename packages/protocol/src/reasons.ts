@@ -88,6 +88,10 @@ export const HOLDING_GATES = explained({
     means: 'The process that was to handle the lane has no agent of that name.',
     todo: 'Start all processes with the same DECORUM_AGENTS.',
   },
+  egress: {
+    means: 'Requests of its agent could not leave the fetcher by the way that EGRESS names.',
+    todo: 'Look at the log of the fetchers: the proxy is away or wants another login, or the local address is gone.',
+  },
 })
 export type Gate = keyof typeof HOLDING_GATES
 export const GATES = namesOf(HOLDING_GATES)

@@ -11,6 +11,7 @@ import {
 
 const VALIDATOR = 'the value of the header as the site sent it is needed, at most 512 printable characters'
 const validator = z.string(VALIDATOR).max(512, VALIDATOR).regex(HEADER_VALUE, VALIDATOR)
+const DIGEST = 'the `digest` of an earlier outcome is needed, such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ'
 const TYPE = 'a media type in lower case, such as text/html or image/*, without parameters'
 const ONE_PART = "[a-z0-9!#$&^_.+'-]{1,64}"
 
@@ -32,6 +33,10 @@ export const REQUEST_FIELDS = {
   headers: (headers as unknown as z.ZodType<Record<string, string>>).optional(),
   ifNoneMatch: validator.refine((value) => value !== '*', 'the ETag of a copy is needed').optional(),
   ifModifiedSince: validator.refine((value) => !Number.isNaN(Date.parse(value)), 'a date is needed').optional(),
+  knownDigest: z
+    .string(DIGEST)
+    .regex(/^sha1:[A-Z2-7]{32}$/, DIGEST)
+    .optional(),
   maxBytes: z.number().int().min(1).optional(),
   deadlineMs: z.number().int().min(100).optional(),
   accept: z

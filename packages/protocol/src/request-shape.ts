@@ -13,6 +13,8 @@ export type RequestShape = {
   ifNoneMatch?: string | undefined
   /** the Last-Modified of the copy at hand: 304 ends as `unchanged` */
   ifModifiedSince?: string | undefined
+  /** the `digest` of the outcome of the copy at hand: the same bytes end as `unchanged` */
+  knownDigest?: string | undefined
   /** bytes of the body on the wire; never more than PAGE_MAX_BYTES */
   maxBytes?: number | undefined
   /** from the start of the exchange to its last byte; never more than FETCH_DEADLINE_MS */
@@ -35,6 +37,7 @@ const USUAL: { [F in keyof Required<RequestShape>]: RequestShape[F] } = {
   headers: undefined,
   ifNoneMatch: undefined,
   ifModifiedSince: undefined,
+  knownDigest: undefined,
   maxBytes: undefined,
   deadlineMs: undefined,
   accept: undefined,
@@ -54,9 +57,10 @@ export function shapeOf(candidate: RequestShape): RequestShape | undefined {
   return shape
 }
 
-/** The shape that the target of a redirect is asked for with: the validators are those of another URL. */
+/** The shape that the target of a redirect is asked for with: the validators and the digest are those of another URL. */
 export function shapeOfTarget(shape: RequestShape | undefined): RequestShape | undefined {
-  return shape === undefined ? undefined : shapeOf({ ...shape, ifNoneMatch: undefined, ifModifiedSince: undefined })
+  if (shape === undefined) return undefined
+  return shapeOf({ ...shape, ifNoneMatch: undefined, ifModifiedSince: undefined, knownDigest: undefined })
 }
 
 /** A shape that asks whether a page has changed. */

@@ -51,9 +51,7 @@ export function lineForPeople(json: string): string {
   const word = level.toUpperCase().padEnd(5)
   const more = Object.entries(line)
     .filter(([name]) => !LEFT_OUT.has(name))
-    .map(
-      ([name, value]) => `${printable(name)}=${printable(textOf(value))}`,
-    )
+    .map(([name, value]) => `${printable(name)}=${printable(textOf(value))}`)
   const told = printable(textOf(line.msg ?? ''))
   const rest = more.length === 0 ? '' : `  ${styleText('dim', more.join(' '), { validateStream: false })}`
   return `${time} ${colour === undefined ? word : styleText(colour, word, { validateStream: false })} ${told}${rest}`

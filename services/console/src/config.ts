@@ -58,7 +58,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
       archiveDir: c.ARCHIVE_DIR,
       crawls: c.DECORUM_CRAWLS,
       contentToken: c.CONTENT_TOKEN,
-      store: c.S3_ENDPOINT === '' ? undefined : storeSettings(c),
+      store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
     login: loginOf(c),
   }

@@ -100,6 +100,11 @@ function held(gate: Gate): Why {
         state: 'startup-hold',
         sentence: 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
       }
+    case 'egress':
+      return {
+        state: 'startup-hold',
+        sentence: 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',
+      }
     default:
       return { state: 'startup-hold', sentence: gate satisfies never }
   }

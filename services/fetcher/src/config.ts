@@ -6,7 +6,9 @@ import {
   agentsOf,
   checkRelations,
   dnsServers,
+  type EgressOf,
   entriesOf,
+  readEgress,
   readingSettings,
   readSettings,
   type SettingsOf,
@@ -17,20 +19,28 @@ import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
 
 const Settings = schemaOf('fetcher')
 
-export type Config = Omit<SettingsOf<'fetcher'>, 'DNS_SERVERS' | 'PACE_GROUPS'> & {
+export type Config = Omit<SettingsOf<'fetcher'>, 'DNS_SERVERS' | 'EGRESS' | 'PACE_GROUPS'> & {
   agents: Agents
   paceGroups: PaceGroups
+  egress: EgressOf
   guard: AddressGuard
   dnsServers: string[]
 }
 
 /** @throws SettingsError naming each wrong variable */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const { DNS_SERVERS, PACE_GROUPS, ...settings } = readSettings(Settings, env)
+  const { DNS_SERVERS, EGRESS, PACE_GROUPS, ...settings } = readSettings(Settings, env)
   checkRelations(settings)
+  const agents = agentsOf(settings)
   return {
     ...settings,
-    agents: agentsOf(settings),
+    agents,
+    egress: readingSettings(() =>
+      readEgress(
+        EGRESS,
+        agents.list.map(({ key }) => key),
+      ),
+    ),
     paceGroups: readingSettings(() => loadPaceGroups(PACE_GROUPS)),
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     dnsServers: dnsServers(DNS_SERVERS),

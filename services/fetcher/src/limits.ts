@@ -14,6 +14,12 @@ export const FRESH_LEASE_MS = SECOND / 2
 export const START_AHEAD_MS = 8
 /** One name's look-up, all addresses; part of the send window. */
 export const DNS_TIMEOUT_MS = 5 * SECOND
+/** The longest that connecting to a proxy may take; part of the send window, so that the rest is left for what lies behind it. */
+export const PROXY_WITHIN_MS = 2 * SECOND
+/** How long no orders of an agent are taken after its way out of this machine has failed: doubled each time, up to the second. */
+export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
+/** After a failed exchange over HTTP/2 an origin is asked over HTTP/1.1 for this long. */
+export const HTTP1_FOR_MS = 3_600 * SECOND
 /** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
 export const LEASE_MARGIN_MS = 5 * SECOND
 /** A timer that fires later than this shows that this process stood still (paused, blocked loop), not that the site is silent. */
@@ -31,6 +37,8 @@ export const MAX_INFORMATIONAL = 16
  */
 export const FRAMING_FACTOR = 2
 export const FRAMING_FREE_BYTES = 256 * 1024
+/** Over HTTP/2 these bytes are counted so often, because Node reads frames without telling. */
+export const FRAMES_COUNTED_EVERY_MS = 100
 
 /** robots.txt: bytes on the wire, all codings; RFC 9309 §2.5 asks for at least 500 KiB of text. */
 export const ROBOTS_WIRE_MAX_BYTES = 1024 * 1024

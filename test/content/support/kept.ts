@@ -30,7 +30,7 @@ export async function keep(
   const answered = await ask(connections, site.origin, { path: '/dir/page', headers, ...over })
   if (answered.kind !== 'answered') throw new Error(JSON.stringify(answered))
   const url = `${site.origin}/dir/page`
-  const head = requestHead(site.origin, '/dir/page', headers)
+  const head = requestHead(site.origin, '/dir/page', headers, answered.protocol)
   const page = { kind: 'page', url, agent: polite.name, requestHead: head, id: 'one', answer: answered } as const
   const at = await sink.store(page, new AbortController().signal)
   await answered.body.discard()

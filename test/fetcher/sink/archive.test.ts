@@ -4,16 +4,7 @@ import { mkdtemp, open as openFile, readdir, readFile, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import {
-  type Answer,
-  Body,
-  openArchive,
-  openSink,
-  type Page,
-  requestHead,
-  type Sink,
-  surt,
-} from '@decorum/fetcher/testing'
+import { type Answer, Body, openArchive, openSink, type Page, requestHead, type Sink } from '@decorum/fetcher/testing'
 import type { ArchiveRef } from '@decorum/protocol'
 import { afterAll, describe, expect, test } from 'vitest'
 import { WARCParser } from 'warcio'
@@ -41,7 +32,7 @@ async function visit(sink: Sink, origin: string, path = '/', { note, ...over }: 
     kind: 'page',
     url: origin + path,
     agent: polite.name,
-    requestHead: requestHead(origin, path, headers),
+    requestHead: requestHead(origin, path, headers, answer.protocol),
     id: `id ${path}`,
     answer,
     ...(note === undefined ? {} : { note }),
@@ -204,11 +195,6 @@ test('many at once keep their places apart', async () => {
   const file = await readFile(join(dir, refs[0]?.file ?? ''))
   for (const [i, ref] of refs.entries())
     expect(gunzipSync(file.subarray(ref.offset, ref.offset + ref.length)).toString()).toContain(`site ${i}site ${i}`)
-})
-
-test('SURT keys', () => {
-  expect(surt('https://www.Example.com/A?b=C')).toBe('com,example,www)/a?b=c')
-  expect(surt('http://127.0.0.1:8080/')).toBe('127.0.0.1:8080)/')
 })
 
 /** Length of the first gzip member: what is left when zlib has had enough. */

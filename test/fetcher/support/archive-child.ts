@@ -20,6 +20,7 @@ for (let n = 0; ; n++) {
       headers: [['content-type', 'text/plain']],
       body,
       truncated: false,
+      protocol: 'http/1.1',
       startedAt: Date.now(),
       endedAt: 0,
       timing: { totalMs: 1 },

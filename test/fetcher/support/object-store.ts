@@ -43,8 +43,14 @@ export async function testStore(): Promise<TestStore> {
   const made = await fetch(`${inner}/${bucket}`, { method: 'PUT' })
   if (made.status !== 200) throw new Error(`no bucket: ${made.status} ${await made.text()}`)
   const list = async (): Promise<string[]> => {
-    const text = await (await fetch(`${inner}/${bucket}?list-type=2`)).text()
-    return [...text.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = '']) => key)
+    const keys: string[] = []
+    for (;;) {
+      const after = encodeURIComponent(keys.at(-1) ?? '')
+      const text = await (await fetch(`${inner}/${bucket}?list-type=2&start-after=${after}`)).text()
+      const more = [...text.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = '']) => key)
+      keys.push(...more)
+      if (more.length < 1_000) return keys
+    }
   }
   return Object.assign(store, {
     access: {

@@ -3,6 +3,8 @@
 read_warc.py check FILE   every gzip member is one record; lengths, block and payload digests are right
 read_warc.py cdxj FILE    each line of the index names a range that alone is a readable record of that URL
 read_warc.py partial FILE  reads records until the first broken one; prints how many were whole
+read_warc.py replay FOLDER URL…  looks each URL up in the indexes of the folder as replay tools do (sorted lines, SURT key, latest
+                           capture; a revisit is answered with the earlier capture of the same digest); prints status and body
 """
 import base64
 import hashlib
@@ -10,6 +12,8 @@ import json
 import os
 import sys
 import zlib
+from bisect import bisect_left
+from urllib.parse import urlsplit
 
 
 def members(octets):
@@ -48,6 +52,13 @@ def record(content):
         assert found and http_head.startswith(b"HTTP/1.1 "), "no HTTP head"
         assert names["warc-payload-digest"] == sha1(body), "payload digest"
         assert b"\r\ntransfer-encoding:" not in http_head.lower(), "the stored body is not chunked"
+    if names["warc-type"] == "revisit":
+        profile = names["warc-profile"].rsplit("/", 1)
+        assert profile[0] == "http://netpreserve.org/warc/1.1/revisit", "profile"
+        assert profile[1] in ("server-not-modified", "identical-payload-digest"), "profile"
+        assert profile[1] == "server-not-modified" or "warc-payload-digest" in names, "no digest to resolve it by"
+        assert names["warc-refers-to-target-uri"] == names["warc-target-uri"]
+        assert block.startswith(b"HTTP/1.1 ") and block.partition(b"\r\n\r\n")[2] == b"", "a revisit has no body"
     if names["warc-type"] == "metadata":
         assert names["warc-payload-digest"] == sha1(block), "payload digest"
     if names["warc-type"] == "request":
@@ -66,7 +77,7 @@ def check(path):
             truncated.append(names["warc-truncated"])
         ids[names["warc-record-id"]] = names["warc-type"]
         if names["warc-type"] == "request":
-            assert ids[names["warc-concurrent-to"]] == "response", "a request belongs to a response before it"
+            assert ids[names["warc-concurrent-to"]] in ("response", "revisit"), "a request belongs to a response before it"
     assert kinds[0] == "warcinfo"
     print("records", len(kinds), "responses", kinds.count("response"), "requests", kinds.count("request"))
     print("truncated:", *truncated)
@@ -85,11 +96,53 @@ def cdxj(path):
             [(_, length, content)] = members(octets)
             assert length == len(octets)
             names, block = record(content)
-            assert names["warc-type"] == "response" and names["warc-target-uri"] == entry["url"]
-            assert names["warc-payload-digest"] == entry["digest"]
+            kind = "revisit" if entry["mime"] == "warc/revisit" else "response"
+            assert names["warc-type"] == kind and names["warc-target-uri"] == entry["url"]
+            assert names.get("warc-payload-digest") == entry.get("digest")
             assert block.split(b" ")[1].decode() == entry["status"]
             count += 1
     print("lines", count)
+
+
+def surt(url):
+    """As pywb's URL keys: without www, host reversed, in lower case, the query sorted."""
+    parts = urlsplit(url.lower())
+    host = parts.hostname
+    if host.startswith("www."):
+        host = host[4:]
+    key = ",".join(reversed(host.split("."))) + (":%d" % parts.port if parts.port else "") + ")" + (parts.path or "/")
+    return key + ("?" + "&".join(sorted(parts.query.split("&"))) if parts.query else "")
+
+
+def replay(folder, *urls):
+    lines = []
+    for name in os.listdir(folder):
+        if name.endswith(".cdxj"):
+            with open(os.path.join(folder, name), "rb") as index:
+                part = index.read().splitlines()
+            assert part == sorted(part), "the index is not sorted as bytes"
+            lines += part
+    lines.sort()
+    for url in urls:
+        key = surt(url).encode() + b" "
+        at = bisect_left(lines, key)
+        found = []
+        while at < len(lines) and lines[at].startswith(key):
+            _, time, text = lines[at].decode().split(" ", 2)
+            found.append(dict(json.loads(text), time=time))
+            at += 1
+        assert found, "not in the index: " + url
+        capture = found[-1]
+        original = capture
+        if capture["mime"] == "warc/revisit":
+            same = [one for one in found if one["mime"] != "warc/revisit" and one["digest"] == capture.get("digest")]
+            assert same, "the original of a revisit is not found: " + url
+            original = same[-1]
+        with open(os.path.join(folder, original["filename"]), "rb") as file:
+            file.seek(int(original["offset"]))
+            [(_, _, content)] = members(file.read(int(original["length"])))
+        _, block = record(content)
+        print(capture["status"], capture["mime"], block.partition(b"\r\n\r\n")[2].decode("latin-1"))
 
 
 def partial(path):
@@ -106,7 +159,7 @@ def partial(path):
 
 
 try:
-    {"check": check, "cdxj": cdxj, "partial": partial}[sys.argv[1]](sys.argv[2])
+    {"check": check, "cdxj": cdxj, "partial": partial, "replay": replay}[sys.argv[1]](*sys.argv[2:])
 except (AssertionError, ValueError, KeyError, zlib.error) as error:
     print("broken:", error)
     sys.exit(1)

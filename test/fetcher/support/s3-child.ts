@@ -30,6 +30,7 @@ async function keepOn({ folder, settings, life }: Given): Promise<never> {
       headers: [['content-type', 'text/plain']],
       body,
       truncated: false,
+      protocol: 'http/1.1',
       startedAt: Date.now(),
       endedAt: 0,
       timing: { totalMs: 1 },

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { addressGuard } from '@decorum/admission'
-import type { Agent } from '@decorum/config'
+import { type Agent, readEgress } from '@decorum/config'
 import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/fetcher/testing'
 import type { Ledger } from '@decorum/ledger'
 import { afterAll } from 'vitest'
@@ -22,6 +22,8 @@ export function testConnections(
     lookup?: Lookup
     trust?: boolean
     stops?: Pick<Ledger['stops'], 'why'>
+    /** what EGRESS holds, for the agents of agentsOf() */
+    egress?: object
   } = {},
 ) {
   const guard = addressGuard(options.allow ?? ['127.0.0.0/8', '::1/128'], options.ports ?? [])
@@ -30,6 +32,7 @@ export function testConnections(
     guard,
     lookup,
     stops: options.stops,
+    ...(options.egress === undefined ? {} : { egress: readEgress(JSON.stringify(options.egress), ['decorum']) }),
     ...(options.trust ? { tls: { ca: testCa } } : {}),
   })
   afterAll(() => connections.close())

@@ -105,6 +105,16 @@ export const fetching = {
     scope: 'process',
     change: 'restart',
   },
+  EGRESS: {
+    schema: z.string().default(''),
+    means:
+      'How the requests of an agent leave this machine: path of a JSON file, or inline JSON (egress.schema.json): agent, or `*` for all others → `localAddress` or `proxy` (docs/operating.md).',
+    reason:
+      'Most machines have one way out. It is not in the shared configuration, because it may hold a login and differs by machine.',
+    roles: ['fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
   DNS_SERVERS: {
     schema: textThat(dnsServers).default(''),
     means: 'Name servers, separated by commas; empty: as the system resolves.',

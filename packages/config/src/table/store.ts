@@ -1,4 +1,4 @@
-/** The S3-compatible store that pages go to with PAGE_SINK=s3. */
+/** The S3-compatible store that pages go to with PAGE_SINK=s3: one for the fleet, because references name no other. */
 import { z } from 'zod'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 
@@ -19,7 +19,7 @@ export const store = {
       'Address of the S3-compatible store (path-style requests), such as https://s3.example.net. PAGE_SINK=s3 needs it.',
     reason: 'Nothing is sent to a store that nobody named.',
     roles: ['fetcher', 'console'],
-    scope: 'process',
+    scope: 'fleet',
     change: 'restart',
   },
   S3_REGION: {
@@ -30,7 +30,7 @@ export const store = {
     means: 'Region that requests to the store are signed for.',
     reason: 'Stores without regions take this one.',
     roles: ['fetcher', 'console'],
-    scope: 'process',
+    scope: 'fleet',
     change: 'restart',
   },
   S3_BUCKET: {
@@ -38,7 +38,7 @@ export const store = {
     means: 'Bucket that the pages go to; it must exist. PAGE_SINK=s3 needs it.',
     reason: 'Buckets are made by whoever pays for them.',
     roles: ['fetcher', 'console'],
-    scope: 'process',
+    scope: 'fleet',
     change: 'restart',
   },
   S3_PREFIX: {
@@ -46,7 +46,7 @@ export const store = {
     means: 'What the names of objects begin with, such as crawl/pages/.',
     reason: 'A bucket of its own needs none.',
     roles: ['fetcher', 'console'],
-    scope: 'process',
+    scope: 'fleet',
     change: 'restart',
   },
   S3_ACCESS_KEY_ID: {

@@ -1,6 +1,6 @@
 /**
- * Pages that the fleet keeps, by reference: from a folder of this machine that holds its archives, or from the fetcher that
- * keeps them. Only fetchers that have announced themselves in Redis are asked, because anybody can write a reference.
+ * Pages that the fleet keeps, by reference: from a folder of this machine that holds its archives, from the store, or from the
+ * fetcher that keeps them. Only fetchers that have announced themselves in Redis are asked, because anybody can write a reference.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -10,9 +10,12 @@ import {
   archiveFolders,
   CONTENT_PATH,
   ContentError,
+  fetchMember,
   findMember,
   type Reference,
+  readMemberPieces,
   type StoreAccess,
+  sendBody,
   sendBytes,
   sendMember,
   storeAt,
@@ -25,85 +28,125 @@ const ASKED = ['range', 'if-range', 'if-none-match'] as const
 const ANSWERED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'cache-control'] as const
 const ANSWER_WITHIN_MS = 10_000
 
-type Stored = Extract<Reference, { kind: 's3' }>
+export type ContentQuestion = {
+  reference: Reference
+  /** as it was given */
+  ref: string
+  /** `record`: the gzip member. `body`: of the page, without its content coding */
+  as: 'record' | 'body'
+}
+
+/** A place where the record may be. Both throw a ContentError before anything is answered when it is not there. */
+type Place = {
+  send(request: IncomingMessage, response: ServerResponse): Promise<void>
+  pieces(): AsyncIterable<Uint8Array>
+}
 
 /** @returns what answers a request that has been let in; it never throws */
 export function contentHandler({ archiveDir, crawls, contentToken, store }: ConsoleConfig['content'], ledger: Ledger) {
-  return async (reference: Reference, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    try {
-      if (reference.kind === 's3') await sendStored(reference, request, response)
-      else if (reference.kind === 'http') await forward(reference.base, request, response)
-      else await sendMember(await findMember(reference, await archiveFolders(archiveDir, crawls)), request, response)
-    } catch (error) {
-      answerError(response, error)
-    }
-  }
-
-  /** From a folder of this machine, the store, or the fetcher that has not yet brought the file there; then the store again. */
-  async function sendStored(reference: Stored, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { bucket, prefix, name, offset, length, until } = reference
-    const ways = [
-      async () => sendMember(await findMember(reference, await archiveFolders(archiveDir, crawls)), request, response),
-    ]
-    const read = (from: number, to: number) =>
-      storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)
-    const isOurs = store !== undefined && store.bucket === bucket && store.prefix === prefix // anybody can write a reference
-    const stored = isOurs ? [() => sendBytes(length, read, request, response)] : []
-    ways.push(...stored)
-    if (until.kind === 'http') ways.push(() => forward(until.base, request, response, 'gone'), ...stored)
-    let last = new ContentError('gone', `${name} is not here`)
-    for (const way of ways) {
+  return async (question: ContentQuestion, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let last: unknown
+    for (const place of placesOf(question)) {
       try {
-        return await way()
+        if (question.as === 'record') await place.send(request, response)
+        else await sendBody(place.pieces(), request, response)
+        return
       } catch (error) {
-        if (response.headersSent || !(error instanceof ContentError)) throw error
-        if (last.code !== 'unavailable') last = error
+        // One that may have it and does not answer matters more than others that do not have it
+        if (!(last instanceof ContentError && last.code === 'unavailable')) last = error
+        if (response.headersSent || !(error instanceof ContentError)) break
       }
     }
-    throw last
+    answerError(response, last ?? new ContentError('gone', `${question.reference.name} is not here`))
   }
 
-  /** @param unless  an answer that says so is not passed on, but thrown */
-  async function forward(
-    base: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    unless?: 'gone',
-  ): Promise<void> {
-    const isAnnounced = await ledger.keepsContent(base).catch((error: unknown) => {
-      throw new ContentError('unavailable', 'Redis does not answer', error)
-    })
-    if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
-    const headers = new Headers()
-    for (const name of ASKED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
-    if (contentToken !== undefined) headers.set('authorization', `Bearer ${contentToken}`)
-    const gone = new AbortController()
-    const timer = setTimeout(() => gone.abort(), ANSWER_WITHIN_MS)
-    response.once('close', () => gone.abort())
-    const query = new URL(request.url ?? '', 'http://localhost').search
-    const answer = await fetch(`${base}${CONTENT_PATH}${query}`, {
-      method: request.method ?? 'GET',
-      headers,
-      redirect: 'error',
-      signal: gone.signal,
-    }).catch((error: unknown) => {
-      throw new ContentError('unavailable', `the fetcher at ${base} does not answer`, error)
-    })
-    clearTimeout(timer)
-    if (answer.status === 401 || answer.status === 403) {
-      await answer.body?.cancel()
-      throw new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
+  function placesOf({ reference, ref }: ContentQuestion): Place[] {
+    if (reference.kind === 'file') return [inFolder(reference)]
+    if (reference.kind === 'http') return [atFetcher(reference.base, ref, reference.length)]
+    // The folder, the store, or the fetcher that has not yet brought the file there; then the store again
+    const { bucket, prefix, name, offset, length, until } = reference
+    const read = (from: number, to: number) =>
+      storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)
+    const inStore: Place = {
+      send: (request, response) => sendBytes(length, read, request, response),
+      pieces: () => read(0, length - 1),
     }
-    if (unless === 'gone' && answer.status === 410) {
-      await answer.body?.cancel()
-      throw new ContentError('gone', `the fetcher at ${base} does not have it any more`)
-    }
-    for (const name of ANSWERED) {
-      const value = answer.headers.get(name)
-      if (value !== null) response.setHeader(name, value)
-    }
-    response.writeHead(answer.status)
-    if (answer.body === null) response.end()
-    else await pipeline(Readable.fromWeb(answer.body), response)
+    const isOurs = store !== undefined && store.bucket === bucket && store.prefix === prefix // anybody can write a reference
+    const stored = isOurs ? [inStore] : []
+    if (until.kind !== 'http') return [inFolder(reference), ...stored]
+    return [inFolder(reference), ...stored, atFetcher(until.base, ref, length), ...stored]
   }
+
+  function inFolder(reference: Reference): Place {
+    const find = async () => findMember(reference, await archiveFolders(archiveDir, crawls))
+    return {
+      send: async (request, response) => sendMember(await find(), request, response),
+      pieces: () => readMemberPieces(find),
+    }
+  }
+
+  function atFetcher(base: string, ref: string, length: number): Place {
+    const authorization = contentToken === undefined ? undefined : `Bearer ${contentToken}`
+    const assertAnnounced = async (): Promise<void> => {
+      const isAnnounced = await ledger.keepsContent(base).catch((error: unknown) => {
+        throw new ContentError('unavailable', 'Redis does not answer', error)
+      })
+      if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
+    }
+    return {
+      async send(request, response) {
+        await assertAnnounced()
+        await forward(base, ref, authorization, request, response)
+      },
+      async *pieces() {
+        await assertAnnounced()
+        try {
+          yield* fetchMember({ base, authorization }, ref, length)
+        } catch (error) {
+          throw error instanceof ContentError && error.code === 'forbidden' ? otherToken(base) : error
+        }
+      },
+    }
+  }
+}
+
+const otherToken = (base: string): ContentError =>
+  new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
+
+async function forward(
+  base: string,
+  ref: string,
+  authorization: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const headers = new Headers()
+  for (const name of ASKED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
+  if (authorization !== undefined) headers.set('authorization', authorization)
+  const gone = new AbortController()
+  const timer = setTimeout(() => gone.abort(), ANSWER_WITHIN_MS)
+  response.once('close', () => gone.abort())
+  const answer = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(ref)}`, {
+    method: request.method ?? 'GET',
+    headers,
+    redirect: 'error',
+    signal: gone.signal,
+  }).catch((error: unknown) => {
+    throw new ContentError('unavailable', `the fetcher at ${base} does not answer`, error)
+  })
+  clearTimeout(timer)
+  const isWithout = answer.status === 401 || answer.status === 403 || answer.status === 410
+  if (isWithout) {
+    const said = (await answer.json().catch(() => ({}))) as { error?: unknown; message?: unknown }
+    if (answer.status !== 410) throw otherToken(base)
+    const message = typeof said.message === 'string' ? said.message : `the fetcher at ${base} does not have it any more`
+    throw new ContentError(said.error === 'damaged' ? 'damaged' : 'gone', message)
+  }
+  for (const name of ANSWERED) {
+    const value = answer.headers.get(name)
+    if (value !== null) response.setHeader(name, value)
+  }
+  response.writeHead(answer.status)
+  if (answer.body === null) response.end()
+  else await pipeline(Readable.fromWeb(answer.body), response)
 }

@@ -323,10 +323,11 @@ export const routes = {
     schema: {
       operationId: 'getContent',
       tags: ['for frontiers'],
-      summary: 'What is kept of a page: one WARC record, gzip',
+      summary: 'What is kept of a page: one WARC record, gzip, or the body alone',
       description:
         'By the `archive.ref` of its outcome, from whichever machine keeps it. Ranges, HEAD and If-None-Match are answered; ' +
-        'what was written never changes. `@decorum/client` reads text and links from it (docs/content.md).',
+        'what was written never changes. With `as=body` the answer is the body of the page without its content coding, as application/octet-stream; ' +
+        '`says.charset` of the outcome names its encoding. `@decorum/client` reads text and links from it (docs/content.md).',
       querystring: ask.ContentQuery,
       response: {
         200: answer('the gzip member of the `response` record', answers.BytesAnswer, 'application/gzip'),
@@ -335,6 +336,7 @@ export const routes = {
         404: problem('kept on another machine, which serves nothing: set CONTENT_TOKEN and HOST there'),
         410: problem('no longer kept: removed, in a folder that is not the archive any more, or damaged'),
         416: problem('the record is shorter'),
+        422: problem('as=body: it cannot be decoded'),
         503: problem('the fetcher that keeps it, or Redis, does not answer: ask again'),
       },
     },

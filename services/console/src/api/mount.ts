@@ -126,7 +126,8 @@ function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void 
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value)
       reply.hijack()
-      await send(request.query.ref, request.raw, reply.raw)
+      const { ref, as } = request.query
+      await send({ ...ref, as }, request.raw, reply.raw)
       return reply
     },
   })

@@ -144,11 +144,15 @@ export const ContentQuery = z.strictObject({
     .meta({ description: '`archive.ref` of an outcome, percent-encoded' })
     .transform((text, context) => {
       try {
-        return readReference(text)
+        return { ref: text, reference: readReference(text) }
       } catch (error) {
         return complain(context, 'bad-reference', (error as Error).message)
       }
     }),
+  as: z
+    .enum(['record', 'body'])
+    .default('record')
+    .meta({ description: 'record: the WARC record; body: of the page, without its content coding (no ranges)' }),
 })
 
 export const CandidatePath = z.strictObject({ id: z.string().min(1).max(MAX_ID_CHARS) })

@@ -21,6 +21,9 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = [name: string, value: string][]
 
+/** As the outcome and WARC records name it. */
+export type Protocol = 'http/1.1' | 'h2'
+
 /** type: the answer is of a media type that is not wanted, and its body was not read */
 export type Truncated = false | 'length' | 'time' | 'disconnect' | 'type'
 
@@ -31,6 +34,7 @@ export type Answer = Common & {
   headers: Headers
   body: Body
   truncated: Truncated
+  protocol: Protocol
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
 }
@@ -51,11 +55,16 @@ export function single(headers: readonly [string, string][], name: string): stri
   return found
 }
 
-/** @param raw  name, value, name, value … as undici hands them over */
+/**
+ * @param raw  as undici hands them over: name, value, name, value …; of HTTP/2 an object, in which fields that were repeated are
+ *             one, as Node's http2 joins them
+ */
 export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): Headers {
   const headers: Headers = []
-  if (!Array.isArray(raw)) return headers
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([text(raw[i]), text(raw[i + 1])])
+  if (Array.isArray(raw)) for (let i = 0; i + 1 < raw.length; i += 2) headers.push([text(raw[i]), text(raw[i + 1])])
+  else
+    for (const [name, value] of Object.entries(raw ?? {}))
+      for (const one of Array.isArray(value) ? value : [value]) headers.push([name, String(one ?? '')])
   return headers
 }
 

@@ -1,17 +1,18 @@
 /**
- * Connections of the lanes: one per (agent, origin), HTTP/1.1, guarded. undici keeps them; nothing is retried, redirected,
- * pipelined or spoken over HTTP/2 inside it, because each of those is a request that needs a lease of its own.
+ * Connections of the lanes: one per (agent, origin), guarded, over HTTP/2 where the site offers it. undici keeps them; nothing is
+ * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
  */
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type { AddressGuard } from '@decorum/admission'
-import type { Agent } from '@decorum/config'
+import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import { Client, type Dispatcher } from 'undici'
-import { HEADERS_MAX_BYTES, KEEP_ALIVE_MS } from '../limits.ts'
+import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
 import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
 import type { Address, Lookup } from './lookup.ts'
+import type { EgressError } from './tunnel.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
 export type Way = {
@@ -23,6 +24,8 @@ export type Way = {
   whyStopped(): string | undefined
   /** ends an attempt to connect, so that no later request waits for it */
   abandon(reason: Error): void
+  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
+  distrustHttp2(): void
   destroy(): Promise<void>
 }
 
@@ -31,6 +34,10 @@ export type ConnectionSettings = {
   lookup: Lookup
   /** emergency stops, as this process knows them */
   stops?: Pick<Ledger['stops'], 'why'> | undefined
+  /** default: every agent by the usual way of this machine */
+  egress?: EgressOf
+  /** the way out of an agent has failed, or works again (undefined) */
+  onEgress?: (agent: Agent, error: EgressError | undefined) => void
   /** tests only: trust anchors of their own; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'>
 }
@@ -45,6 +52,8 @@ export type LaneConnections = {
    * it and to no other. Undefined when the name has no address.
    */
   addressOf(agent: Agent, origin: string): Promise<string | undefined>
+  /** how long the way out of an agent should not be tried again, ms; 0: it may */
+  egressWaitMs(agent: Agent): number
   /** ends all connections, at once */
   close(): Promise<void>
 }
@@ -54,7 +63,7 @@ const LAST_RESORT_MS = 10 * 60 * SECOND
 
 const SETTINGS = {
   pipelining: 1,
-  allowH2: false,
+  h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
   maxHeaderSize: HEADERS_MAX_BYTES,
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
@@ -62,9 +71,12 @@ const SETTINGS = {
   bodyTimeout: LAST_RESORT_MS,
 } as const
 
-export function openConnections({ guard, lookup, stops, tls }: ConnectionSettings): LaneConnections {
+export function openConnections(settings: ConnectionSettings): LaneConnections {
+  const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
+  const http1 = new Http1Origins()
+  const waysOut = new WaysOut()
   let isClosed = false
 
   const lanesOf = (agent: Agent): Map<string, LaneWay> => {
@@ -76,16 +88,26 @@ export function openConnections({ guard, lookup, stops, tls }: ConnectionSetting
     return lanes
   }
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
-    new LaneWay(origin, lanes, stops, (onDial, waiting) =>
-      dialer({
-        guard,
-        lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
-        hasContact: agent.hasContact,
-        tls,
-        onDial,
-        onFailure: (host) => pins.forget(host), // the next attempt may go to another address
-        waiting,
-      }),
+    new LaneWay(
+      origin,
+      lanes,
+      stops,
+      () => http1.add(origin),
+      (onDial, waiting) =>
+        dialer({
+          guard,
+          lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
+          egress: egress(agent.key),
+          http2: () => agent.http2 && !http1.has(origin),
+          hasContact: agent.hasContact,
+          tls,
+          onDial,
+          onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+          onEgress: (error) => {
+            if (waysOut.heard(agent, error)) onEgress(agent, error)
+          },
+          waiting,
+        }),
     )
   return {
     lane(agent, origin) {
@@ -99,6 +121,7 @@ export function openConnections({ guard, lookup, stops, tls }: ConnectionSetting
       return way
     },
     once: (agent, origin) => open(agent, origin, new Map()),
+    egressWaitMs: (agent) => waysOut.waitMs(agent),
     async addressOf(agent, origin) {
       const host = hostOf(origin)
       const literal = host.replace(/^\[|\]$/g, '')
@@ -153,18 +176,65 @@ class AddressPins {
   }
 }
 
+/** Origins remembered at most; an older one is tried over HTTP/2 again. */
+const HTTP1_ORIGINS = 10_000
+
+/** Origins whose HTTP/2 has failed. Most servers that offer it speak it well; for the others HTTP/1.1 is there. */
+class Http1Origins {
+  readonly #until = new Map<string, number>()
+
+  add(origin: string): void {
+    this.#until.delete(origin)
+    this.#until.set(origin, performance.now() + HTTP1_FOR_MS)
+    for (const oldest of this.#until.keys()) {
+      if (this.#until.size <= HTTP1_ORIGINS) break
+      this.#until.delete(oldest)
+    }
+  }
+
+  has(origin: string): boolean {
+    const until = this.#until.get(origin)
+    if (until === undefined) return false
+    if (until > performance.now()) return true
+    this.#until.delete(origin)
+    return false
+  }
+}
+
+/** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
+class WaysOut {
+  readonly #failed = new Map<string, { until: number; waitMs: number }>()
+
+  /** @returns whether the way has become good or bad with this */
+  heard({ key }: Agent, error: EgressError | undefined): boolean {
+    const known = this.#failed.get(key)
+    if (error === undefined) return known !== undefined && this.#failed.delete(key)
+    const now = performance.now()
+    if (known !== undefined && known.until > now) return false // of requests that were under way already
+    const waitMs = known === undefined ? EGRESS_WAIT_MS.first : Math.min(known.waitMs * 2, EGRESS_WAIT_MS.last)
+    this.#failed.set(key, { until: now + waitMs, waitMs })
+    return known === undefined
+  }
+
+  waitMs({ key }: Agent): number {
+    return Math.max(0, (this.#failed.get(key)?.until ?? 0) - performance.now())
+  }
+}
+
 /** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
 class LaneWay implements Way {
   waiting: Waiting | undefined
   readonly #client: Client
   readonly #origin: string
   readonly #stops: ConnectionSettings['stops']
+  readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
   constructor(
     origin: string,
     lanes: Map<string, LaneWay>,
     stops: ConnectionSettings['stops'],
+    distrustHttp2: () => void,
     connectorOf: (
       onDial: (connection: Connection) => void,
       waiting: () => Waiting | undefined,
@@ -172,6 +242,7 @@ class LaneWay implements Way {
   ) {
     this.#origin = origin
     this.#stops = stops
+    this.distrustHttp2 = distrustHttp2
     const onDial = (connection: Connection): void => {
       this.#connection = connection
     }

@@ -2,11 +2,19 @@
  * One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect, TLS,
  * headers and body, and closes the socket in whatever phase it hangs. When connecting took long, the ledger is asked to
  * confirm the lease before the connection is used (`confirm`). The last check is made in `onRequestStart`, the tick in
- * which the bytes leave, so that a process that was suspended since then sends nothing.
+ * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
+ * end of that round of its event loop.)
  */
 import { crashPoint, crashPointSoon } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
-import { FRAMING_FACTOR, FRAMING_FREE_BYTES, MAX_INFORMATIONAL, OWN_STALL_MS, SEND_WINDOW_MS } from '../limits.ts'
+import {
+  FRAMING_FACTOR,
+  FRAMING_FREE_BYTES,
+  HEADERS_MAX_BYTES,
+  MAX_INFORMATIONAL,
+  OWN_STALL_MS,
+  SEND_WINDOW_MS,
+} from '../limits.ts'
 import {
   type Answer,
   type Common,
@@ -22,6 +30,8 @@ import {
 import { Body } from './body.ts'
 import type { Way } from './connections.ts'
 import type { Connection } from './dial.ts'
+import { type H2Stream, nextH2Stream } from './h2-streams.ts'
+import { EgressError } from './tunnel.ts'
 
 /**
  * Confirms a lease with the ledger when the ledger's last word on it is old. `undefined`, at once or later: the request may be
@@ -103,6 +113,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #confirming = false
   #informational = 0
   #connection: Connection | undefined
+  #stream: H2Stream | undefined
   #bytesBefore = 0
   #status = 0
   #statusText = ''
@@ -155,6 +166,13 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { way, lastCheck, deadlineMs } = this.#ask
+    if (this.#sentAt > 0) {
+      // undici sends a request again that HTTP/2 has refused. That is another request, and only the ledger grants one.
+      const error = new Error('the site refused the request')
+      this.#end({ kind: 'unanswered', error, phase: 'sent' })
+      controller.abort(error)
+      return
+    }
     this.#connection = way.connection()
     const why = this.#done ? 'the exchange is over' : (way.whyStopped() ?? lastCheck(this.#connection?.address))
     if (why !== undefined) {
@@ -169,6 +187,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
       this.#connection.reader = this
     }
+    if (this.#connection?.protocol === 'h2')
+      nextH2Stream((stream) => {
+        this.#stream = stream
+      })
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#late(deadlineMs), Math.max(1, deadlineMs - (this.#sentAt - this.#start)))
     crashPointSoon('request.written')
@@ -185,20 +207,25 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     statusText?: string,
   ): void {
     if (status < 200) {
-      if (++this.#informational > MAX_INFORMATIONAL)
-        controller.abort(Object.assign(new Error('a flood of 1xx answers'), { code: 'HPE_FLOOD' }))
+      if (++this.#informational > MAX_INFORMATIONAL || status < 100)
+        this.#abort(Object.assign(new Error(`a flood of 1xx answers, or a status ${status}`), { code: 'HPE_FLOOD' }))
       return
     }
     this.#status = status
     this.#statusText = statusText ?? ''
-    this.#headers = readHeaders(controller.rawHeaders)
+    this.#headers = this.#stream?.headers ?? readHeaders(controller.rawHeaders)
+    if (this.#connection?.protocol === 'h2' && lengthOf(this.#headers) > HEADERS_MAX_BYTES) {
+      const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
+      this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
+      return
+    }
     this.#body = new Body(this.#ask.keepBody(this.#headers), this.#ask.startBytes?.(this.#headers))
     crashPoint('answer.head')
     const { method, wantsBody } = this.#ask
     if (wantsBody === undefined || method === 'HEAD' || status === 204 || status === 304 || wantsBody(this.#headers))
       return
     this.#answered('type')
-    controller.abort(new Error('the body is of a type that is not wanted'))
+    this.#abort(new Error('the body is of a type that is not wanted'))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -209,7 +236,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (chunk.length > room) {
       if (room > 0) void body.write(chunk.subarray(0, room))
       this.#answered('length')
-      controller.abort(new Error('the body is longer than its cap'))
+      this.#abort(new Error('the body is longer than its cap'))
       return
     }
     const full = body.write(chunk)
@@ -220,12 +247,16 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#answered(false)
+    if (this.#body === undefined) {
+      const error = Object.assign(new Error('the answer has no head'), { code: 'HPE_NO_HEAD' })
+      this.#end({ kind: 'unanswered', error, phase: 'sent' })
+    } else this.#answered(this.#wasReset() ? 'disconnect' : false)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#done) return
-    if (this.#body !== undefined && isDisconnect(error)) this.#answered('disconnect')
+    if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
+    else if (error instanceof EgressError) this.#end({ kind: 'not-sent', why: error.message })
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
@@ -236,21 +267,35 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
     if (this.#body !== undefined) this.#answered('length')
     else this.#end({ kind: 'unanswered', error, phase: 'sent' })
-    this.#controller?.abort(error)
+    this.#abort(error)
   }
 
   #late(ms: number): void {
     if (this.#done) return
     const phase = this.#phase()
+    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
     const stalled = performance.now() - this.#start > ms + OWN_STALL_MS
     if (this.#body !== undefined) this.#answered('time')
     else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
+    else if (awaits !== undefined) this.#end({ kind: 'not-sent', why: awaits })
     else if (phase !== 'sent' && stalled)
       this.#end({ kind: 'not-sent', why: 'this process stood still before it could send' })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
     const reason = new Error('the exchange is over')
     if (this.#controller === undefined) this.#ask.way.abandon(reason)
-    else this.#controller.abort(reason)
+    else this.#abort(reason)
+  }
+
+  /** Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending. */
+  #abort(reason: Error): void {
+    this.#controller?.abort(reason)
+    if (this.#connection?.protocol === 'h2') this.#connection.socket?.destroy()
+  }
+
+  /** The site broke off this answer over HTTP/2. Whether its bytes are what was announced, it does not say itself. */
+  #wasReset(): boolean {
+    const code = this.#stream?.resetCode() ?? 0
+    return code !== 0 && code !== H2_PROTOCOL_ERROR
   }
 
   #phase(): Phase {
@@ -260,9 +305,9 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #answered(truncated: Truncated): void {
     const body = this.#body
     if (this.#done || body === undefined) return
-    const tls = this.#ask.way.connection()?.tls
+    const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
     const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
-    const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated }
+    const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
     if (tls !== undefined) answer.tls = tls
     this.#end(answer)
   }
@@ -274,7 +319,11 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer)
     if (this.#connection?.reader === this) this.#connection.reader = undefined
     const endedAt = performance.now()
-    const connection = this.#ask.way.connection()
+    const connection = this.#connection ?? this.#ask.way.connection()
+    if (result.kind === 'unanswered' && this.#connection?.protocol === 'h2') {
+      if (!(result.error instanceof DeadlineError)) this.#ask.way.distrustHttp2()
+      this.#connection.socket?.destroy()
+    }
     const timing: Timing = { totalMs: endedAt - this.#start }
     if (connection !== undefined && connection.dialledAt >= this.#start) {
       const { dialledAt, lookedUpAt, connectedAt, openAt } = connection
@@ -290,6 +339,13 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 }
 
 type WithoutCommon<T> = Omit<T, keyof Common>
+
+/** As HTTP/1.1 would write them. */
+const lengthOf = (headers: Headers): number =>
+  headers.reduce((bytes, [name, value]) => bytes + name.length + value.length + 4, 0)
+
+/** PROTOCOL_ERROR, which Node itself says of a body of another length than was announced. */
+const H2_PROTOCOL_ERROR = 1
 
 /** A body that broke off keeps what came; any other error in mid-body is a broken answer. */
 function isDisconnect(error: Error): boolean {

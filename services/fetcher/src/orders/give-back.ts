@@ -11,7 +11,7 @@ import type { ExchangeTools } from './tools.ts'
 export async function giveBack(
   { agent, origin, fence }: Order,
   { ledger, stats }: Pick<ExchangeTools, 'ledger' | 'stats'>,
-  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent',
+  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent' | 'egress',
   waitMs?: number,
 ): Promise<undefined> {
   stats.refused(why)
@@ -22,7 +22,7 @@ export async function giveBack(
       : {
           kind: 'defer',
           until: ledger.now(partition) + waitMs,
-          why: why === 'unknown-agent' || why === 'stopped' ? why : 'pace-group',
+          why: why === 'unknown-agent' || why === 'stopped' || why === 'egress' ? why : 'pace-group',
         }
   await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {})
   return undefined

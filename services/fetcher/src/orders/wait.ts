@@ -18,7 +18,7 @@ export async function waitForTurn(
   order: Order,
   tools: Tools,
 ): Promise<{ agent: Agent; groups: HeldGroups } | undefined> {
-  const { agents, ledger, log, pace, isStopping } = tools
+  const { agents, connections, ledger, log, pace, isStopping } = tools
   const agent = agents.find(order.agent)
   if (agent === undefined) {
     if (isFirstOf(agents, order.agent))
@@ -30,6 +30,8 @@ export async function waitForTurn(
   }
   const waitMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_AHEAD_MS / 2
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
+  const egressWaitMs = connections.egressWaitMs(agent)
+  if (egressWaitMs > 0) return await giveBack(order, tools, 'egress', egressWaitMs)
   if (isStopping()) return await giveBack(order, tools, 'stopping')
   if (await isStoppedThere(order.origin, agent, tools)) return await giveBack(order, tools, 'stopped', STOPPED_WAIT_MS)
   const acquired = pace.acquire(agent, order.origin, order.delayMs)

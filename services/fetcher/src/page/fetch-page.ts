@@ -1,8 +1,9 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 import type { Agent } from '@decorum/config'
-import { isConditional, type Order, orderUrl } from '@decorum/protocol'
+import { type ArchiveRef, type Order, orderUrl } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
 import { decodedLength, isCoded } from '../http/decoded-length.ts'
+import { base32 } from '../http/digest.ts'
 import { exchange } from '../http/exchange.ts'
 import { meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
 import { requestHead } from '../http/request-head.ts'
@@ -11,7 +12,7 @@ import type { Tools } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page } from '../sink/sink.ts'
 import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
-import { readAskedForLess, readFailure, readPage, readRedirect } from './read-page.ts'
+import { readAskedForLess, readFailure, readPage, readRedirect, revisitOf } from './read-page.ts'
 import { shapedAsk } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
@@ -50,25 +51,28 @@ export async function fetchPage(
   const { body } = result
   try {
     if (meaningOf(result.status) === 'asked-for-less') return readAskedForLess(result, about)
-    const isKept = sink.keepsBodies && hasBody(order, result)
-    const archived = () => (isKept ? keep(pageOf(order, agent, asked.headers, result), tools) : undefined)
+    const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
+    const kept = () => pageOf(order, agent, asked.headers, result)
     const redirect = readRedirect(result, about)
     if (redirect !== undefined) {
-      await archived()
+      if (isKept) await keep(kept(), tools)
       return redirect
     }
     const start = new DecodedStart(result.headers)
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
-    const [digest, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const decodedBytes = decoded instanceof Promise ? await decoded : decoded
     const says = saysOf(orderUrl(order), result, agent, start)
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
-    const fetched = readPage(result, about, {
-      digest: digest instanceof Promise ? await digest : digest,
-      decodedBytes,
-      archive: mayKeep ? await archived() : undefined,
-      says,
-    })
+    const revisit = revisitOf(order, result, digest)
+    let archive: ArchiveRef | undefined
+    if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), tools)
+    else if (isKept && mayKeep && revisit !== undefined && sink.keepsRevisits) {
+      const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
+      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, tools) // no page lies there
+    }
+    const fetched = readPage(result, about, { digest, decodedBytes, archive, says })
     siteAnswers.heard(origin, result.status, fetched.outcome.at)
     return fetched
   } finally {
@@ -76,13 +80,9 @@ export async function fetchPage(
   }
 }
 
-/** The answer to a HEAD and a 304 to validators have none: all that they say is in the outcome. */
-const hasBody = ({ request }: Order, { status }: Answer): boolean =>
-  request?.method !== 'HEAD' && !(status === 304 && isConditional(request))
-
 function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): Page {
   const { origin, path, id, meta } = order
-  const head = requestHead(origin, path, headers)
+  const head = requestHead(origin, path, headers, answer.protocol)
   const page: Page = { kind: 'page', url: orderUrl(order), agent: agent.name, requestHead: head, answer, id }
   if (meta !== undefined) page.meta = meta
   return page

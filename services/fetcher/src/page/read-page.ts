@@ -11,11 +11,11 @@ import {
   type PageSays,
 } from '@decorum/protocol'
 import type { Answer, NoAnswer } from '../http/answer.ts'
-import { base32 } from '../http/digest.ts'
 import { failureOf, isFinal, loadOf, meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
 import { candidateOf, targetOf } from '../http/redirect.ts'
 import { PAGE_MAX_HOPS } from '../limits.ts'
 import type { Fetched } from '../orders/complete.ts'
+import type { Revisit } from '../sink/sink.ts'
 
 /** What is read from an answer depends on. */
 export type About = {
@@ -66,37 +66,44 @@ export function readRedirect(answer: Answer, about: About): Fetched | undefined 
   return { ...doneBy(answer), what: 'redirected', outcome: outcome(about, body), candidate }
 }
 
+/** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
+export function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
+  if (status === 304 && isConditional(request)) return 'server-not-modified'
+  const isWhole = status >= 200 && status < 300 && truncated === false
+  return isWhole && request?.knownDigest === digest ? 'identical-payload-digest' : undefined
+}
+
 /** Any other answer, whatever its status. */
 export function readPage(
   answer: Answer,
   about: About,
   made: {
-    digest: Uint8Array
+    digest: string
     decodedBytes: number | undefined
     archive: ArchiveRef | undefined
     says: PageSays | undefined
   },
 ): Fetched & { outcome: Outcome } {
-  const { status, headers, body, truncated, startedAt, timing, address, tls } = answer
+  const { status, headers, body, truncated, startedAt, timing, address, protocol, tls } = answer
   const told: Extract<OutcomeBody, { kind: 'fetched' }> = {
     kind: 'fetched',
     status,
     headers,
     bytes: body.bytes,
     truncated,
-    digest: `sha1:${base32(made.digest)}`,
+    digest: made.digest,
     startedAt,
     ms: Math.round(timing.totalMs),
     address,
     timing: inTenths(timing),
-    protocol: 'http/1.1',
+    protocol,
   }
   if (made.decodedBytes !== undefined) told.decodedBytes = made.decodedBytes
   if (made.archive !== undefined) told.archive = made.archive
   if (made.says !== undefined) told.says = made.says
   if (tls !== undefined) told.tls = tls
   const { request } = about.order
-  if (status === 304 && isConditional(request)) told.unchanged = true
+  if (revisitOf(about.order, answer, told.digest) !== undefined) told.unchanged = true
   if (request?.redirects === 'report' && meaningOf(status) === 'redirect') {
     const target = targetOf(headers, orderUrl(about.order))
     if (target.kind === 'target') told.to = target.url

@@ -15,7 +15,7 @@ export function shapedAsk(
 ): AskLimits & Pick<Ask, 'method' | 'headers' | 'wantsBody'> {
   if (shape === undefined) return { ...limits, headers: headersOf(agent) }
   const { method = 'GET', headers = {}, ifNoneMatch, ifModifiedSince, maxBytes, deadlineMs, accept, ...rest } = shape
-  const { redirects: _, ...forgotten } = rest // read-page.ts reads it
+  const { redirects: _, knownDigest: __, ...forgotten } = rest // read-page.ts reads them
   forgotten satisfies Record<string, never>
   const types = accept?.join(', ') ?? '*/*'
   const list = ['user-agent', agent.userAgent, 'accept', types, 'accept-encoding', ACCEPTED_CODINGS]

@@ -8,6 +8,7 @@ import { endIfUnfit, queueConnection, type Role } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
+import { checkEgress } from '../http/egress.ts'
 import { openLookup } from '../http/lookup.ts'
 import { START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
@@ -26,9 +27,12 @@ import { openStats } from './stats.ts'
 /** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
 export async function startFetching(joined: Joined<Config>, log: Logger): Promise<Role> {
   const { config } = joined
-  const { agents, guard } = config
+  const { agents, egress, guard } = config
+  for (const { key } of agents.list) await checkEgress(egress(key))
   const contentUrl = contentUrlOf(config)
   const sink = await sinkOf(config, contentUrl, log)
+  const slots = openSlots(config.FETCH_CONCURRENCY)
+  const stats = openStats(slots)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -38,11 +42,19 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
+    onCall: stats.onCall,
   })
   for (const warning of ledger.warnings) log.warn(warning)
-  const connections = openConnections({ guard, lookup: openLookup(config.dnsServers), stops: ledger.stops })
-  const slots = openSlots(config.FETCH_CONCURRENCY)
-  const stats = openStats(slots)
+  const connections = openConnections({
+    guard,
+    lookup: openLookup(config.dnsServers),
+    stops: ledger.stops,
+    egress,
+    onEgress(agent, error) {
+      if (error === undefined) log.info({ agent: agent.name }, 'the way out of the agent works again')
+      else log.error({ agent: agent.name, why: error.message }, 'the way out of the agent does not work: its URLs wait')
+    },
+  })
   const stopRetention = boundArchive(config, ledger, log)
   let stopping = false
   const tools: Tools = {
@@ -87,6 +99,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   })
   // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
   const announce = () => {
+    stats.configVersion = following.now().version
     ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
     if (contentUrl !== '') ledger.announceContent(contentUrl).catch(() => {})
   }
@@ -100,7 +113,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order) => carryOut(order, tools),
+    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })

@@ -129,7 +129,7 @@ async function keepHops(origin: string, { hops, event }: RobotsAnswer, agent: Ag
   for (const [at, { url, answer, headers }] of hops.entries()) {
     if (tools.sink.keepsBodies) {
       const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
-      const head = requestHead(url.slice(0, url.length - path.length), path, headers)
+      const head = requestHead(url.slice(0, url.length - path.length), path, headers, answer.protocol)
       const page: Page = { kind: 'robots', url, agent: agent.name, requestHead: head, answer }
       if (at === hops.length - 1) page.note = noteOf(origin, event)
       await keep(page, tools)

@@ -4,6 +4,7 @@
  * stored as they came over the wire, with their content coding and without the transfer coding.
  */
 import { createHash, hash, randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { hostname } from 'node:os'
 import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback, gzipSync } from 'node:zlib'
@@ -13,12 +14,16 @@ import { WARCRecord } from 'warcio'
 import type { Answer } from '../http/answer.ts'
 import { base32, sha1 } from '../http/digest.ts'
 import { openTurns } from '../http/turns.ts'
+import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
-import { type IndexEntry, openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
+import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
 
 const gzip = promisify(gzipCallback)
 const VERSION = 'WARC/1.1' as const
 const LARGE_AT_ONCE = 2
+/** Of revisit records. */
+const PROFILE = 'WARC-Profile'
+const PROFILES = 'http://netpreserve.org/warc/1.1/revisit/'
 /** Of a request, which has no payload. */
 const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
 
@@ -32,6 +37,7 @@ export async function openArchive(folder: string, agents: Agents, options?: Warc
   const inTurn = openTurns(LARGE_AT_ONCE)
   return {
     keepsBodies: true,
+    keepsRevisits: true,
     async store(page, signal) {
       const keep = async (): Promise<ArchiveRef> => {
         const { records, index } = await pack(page)
@@ -65,33 +71,32 @@ function assertWhole({ body }: Answer, kept: Uint8Array[]): Uint8Array[] {
 }
 
 async function pack({
-  kind,
   url,
   agent,
   requestHead,
   answer,
   id,
   note,
+  revisit,
 }: Page): Promise<{ records: Uint8Array[]; index: IndexEntry }> {
   const date = new Date(answer.startedAt).toISOString()
   const responseId = `<urn:uuid:${randomUUID()}>`
   const sum = await answer.body.digest()
-  const digest = `sha1:${base32(sum)}`
+  const digest = revisit === undefined ? `sha1:${base32(sum)}` : revisit.digest
   const peer: WarcFields = answer.address === '' ? [] : [['WARC-IP-Address', answer.address]]
-  const spoken: WarcFields = [['WARC-Protocol', 'http/1.1']]
+  const spoken: WarcFields = [['WARC-Protocol', answer.protocol]]
   if (answer.tls !== undefined) spoken.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
-  const responseFields: WarcFields = [
-    ['WARC-Record-ID', responseId],
-    ...peer,
-    ...spoken,
-    ['WARC-Payload-Digest', digest],
-  ]
+  const responseFields: WarcFields = [['WARC-Record-ID', responseId], ...peer, ...spoken]
+  if (digest !== undefined) responseFields.push(['WARC-Payload-Digest', digest])
+  if (revisit !== undefined) responseFields.push([PROFILE, PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', url])
   if (answer.truncated !== false)
     responseFields.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
   const block: Uint8Array[] = [responseHead(answer)]
-  const kept = answer.body.inMemory()
-  block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
-  const response = await record('response', url, date, responseFields, block)
+  if (revisit === undefined) {
+    const kept = answer.body.inMemory()
+    block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
+  }
+  const response = await record(revisit === undefined ? 'response' : 'revisit', url, date, responseFields, block)
   const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
   if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
   const request = await record('request', url, date, fields, [Buffer.from(requestHead, 'latin1')])
@@ -103,7 +108,16 @@ async function pack({
     ]
     records.push(await record('metadata', url, date, about, [warcFields(note)]))
   }
-  return { records, index: { url, date, mime: mimeOf(answer, kind), status: answer.status, digest } }
+  return {
+    records,
+    index: {
+      url,
+      date,
+      mime: revisit === undefined ? mimeOf(answer.headers) : REVISIT_MIME,
+      status: answer.status,
+      digest,
+    },
+  }
 }
 
 /** Smaller records are packed on the spot, because handing them to another thread costs more (bench `fetch`, archive on). */
@@ -115,7 +129,7 @@ const PACK_HERE_BYTES = 4_096
 const SMALL_TABLES = { windowBits: 13, memLevel: 6, chunkSize: PACK_HERE_BYTES }
 
 async function record(
-  type: 'response' | 'request' | 'metadata' | 'warcinfo',
+  type: 'response' | 'revisit' | 'request' | 'metadata' | 'warcinfo',
   url: string,
   date: string,
   fields: WarcFields,
@@ -127,6 +141,9 @@ async function record(
   if (type === 'request') warcHeaders.push(['WARC-Payload-Digest', EMPTY_DIGEST])
   if (type === 'metadata') warcHeaders.push(['WARC-Payload-Digest', digest])
   const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, [])
+  // warcio knows one profile of revisit records and overwrites what it was given
+  const profile = fields.find(([name]) => name === PROFILE)?.[1]
+  if (profile !== undefined) made.warcHeaders.headers.set(PROFILE, profile)
   made.warcHeaders.headers.set('Content-Length', String(block.reduce((bytes, chunk) => bytes + chunk.length, 0)))
   // Not by warcio's serializer: it reads a block as a stream, which costs three times as much (bench `fetch`, archive on).
   const whole = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
@@ -151,21 +168,16 @@ const RECORD_END = Buffer.from('\r\n\r\n')
 
 /**
  * The head as received, byte by byte, except that the stored body is no longer chunked. undici decodes the reason phrase as UTF-8
- * and gives the header fields as bytes.
+ * and gives the header fields as bytes. HTTP/2 has no reason phrase; readers of archives expect one.
  */
-function responseHead({ status, statusText, headers }: Answer): Buffer {
+function responseHead({ status, statusText, headers, protocol }: Answer): Buffer {
+  const phrase = protocol === 'h2' ? (STATUS_CODES[status] ?? '') : statusText
   let fields = ''
   for (const [name, value] of headers) {
     const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'
     fields += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
   }
-  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${statusText}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
-}
-
-function mimeOf({ headers }: Answer, kind: Page['kind']): string {
-  const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
-  const mime = /^[ \t]*([\w.+-]{1,64}\/[\w.+-]{1,64})/.exec(type ?? '')?.[1]?.toLowerCase()
-  return mime ?? (kind === 'robots' ? 'text/plain' : 'unk')
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${phrase}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
 }
 
 function warcinfo(file: string, { list }: Agents): Promise<Uint8Array> {

@@ -78,9 +78,11 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
 
   return {
     keepsBodies: true,
+    keepsRevisits: true,
     async store(page, signal): Promise<ArchiveRef | undefined> {
       const sink = await sinkOf(page)
-      return sink?.keepsBodies ? sink.store(page, signal) : undefined
+      const isTaken = sink?.keepsBodies && (page.revisit === undefined || sink.keepsRevisits)
+      return isTaken ? sink.store(page, signal) : undefined
     },
     room: () => own.room?.(),
     async close() {

@@ -8,7 +8,8 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HOUR, MINUTE } from '@decorum/protocol'
+import { MINUTE } from '@decorum/protocol'
+import { ABANDONED_MS } from './recover.ts'
 
 export type RetentionOptions = {
   folder: string
@@ -26,8 +27,6 @@ type Kept = { name: string; bytes: number; writtenAt: number }
 const CLOCKS_MS = MINUTE
 const LOOK_EVERY_MS = MINUTE
 const COMPLETE = '.warc.gz'
-/** A writer starts a new file after an hour, so an `.open` one that nobody has written to for two is a killed writer's. */
-const ABANDONED_MS = 2 * HOUR
 
 /** @returns what stops it */
 export function keepWithin(options: RetentionOptions): () => Promise<void> {

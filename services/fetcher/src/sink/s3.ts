@@ -23,6 +23,7 @@ export async function openS3(folder: string, agents: Agents, options: S3Options,
   const spool = await openSpool({ ...options, folder, store: storeAt(settings), bucket: settings })
   return {
     keepsBodies: true,
+    keepsRevisits: true,
     store: archive.store,
     room: () => spool.room(),
     async close() {

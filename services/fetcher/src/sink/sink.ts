@@ -7,6 +7,9 @@ import type { ArchiveRef } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
 import type { SpoolOptions } from './spool.ts'
 
+/** How an answer shows that a page is as it was; the names of WARC's profiles. */
+export type Revisit = 'server-not-modified' | 'identical-payload-digest'
+
 /** One exchange that ended with an answer. The body's bytes are those of the wire, content coding included. */
 export type Page = {
   kind: 'page' | 'robots'
@@ -21,11 +24,15 @@ export type Page = {
   answer: Answer
   /** of robots.txt: what was concluded from it, for readers of the archive */
   note?: Record<string, string>
+  /** the page is as the frontier knows it: only the head of the answer is to be kept. `digest` is that of its copy, if known */
+  revisit?: { kind: Revisit; digest: string | undefined }
 }
 
 export type Sink = {
   /** false: bodies are counted and digested, not kept, and `store` is not called */
   readonly keepsBodies: boolean
+  /** whether `store` is called for pages that are as they were, too (`revisit`). Absent: it is not */
+  readonly keepsRevisits?: true
   /**
    * Keeps a page. The outcome is written when this resolves, and the lane's delay runs meanwhile. Afterwards the body is
    * discarded: reading it throws.

@@ -5,13 +5,13 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { readdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type Bucket, type ObjectStore, thisHost } from '@decorum/content/server'
-import { HOUR, SECOND } from '@decorum/protocol'
-import { completeBytes } from './complete-bytes.ts'
+import type { Bucket, ObjectStore } from '@decorum/content/server'
+import { SECOND } from '@decorum/protocol'
+import { recoverAbandoned, writerFiles } from './recover.ts'
 
 export type SpoolOptions = {
   folder: string
@@ -36,9 +36,6 @@ const FIRST_RETRY_MS = SECOND
 const LAST_RETRY_MS = 60 * SECOND
 /** An upload that takes longer is begun again: 64 MB at 128 KB/s take so long. */
 const UPLOAD_WITHIN_MS = 500 * SECOND
-/** As in retention.ts: a writer starts a new file long before. */
-const ABANDONED_MS = 2 * HOUR
-const NAME = /^decorum-\d{17}-\d{5}-([a-z0-9.-]+)-(\d+)\.(warc\.gz|cdxj)(\.open)?$/
 
 /** To be called before this process writes into the folder: what lies there already is of earlier ones, whatever their process id. */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
@@ -52,20 +49,10 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
   /** What is complete and was written by this process or by one that is gone; others upload their own. */
   const look = async (): Promise<string[]> => {
-    const complete: string[] = []
-    let sum = 0
-    for (const name of (await readdir(folder)).sort()) {
-      const [, host, pid, , open] = NAME.exec(name) ?? []
-      if (host === undefined) continue
-      const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({ size: 0, mtimeMs: Date.now() }))
-      sum += size
-      const isOwn = Number(pid) === process.pid && !former.has(name)
-      const isGone = host === thisHost() && (Number(pid) === process.pid || !isRunning(Number(pid)))
-      const isAbandoned = !isOwn && (isGone || mtimeMs + ABANDONED_MS < Date.now())
-      if (open === undefined && (isOwn || isAbandoned)) complete.push(name)
-      else if (open !== undefined && isAbandoned) complete.push(await adopt(folder, name))
-    }
-    bytes = sum
+    await recoverAbandoned(folder, former)
+    const files = await writerFiles(folder, former)
+    const complete = files.filter(({ isOpen, writer }) => !isOpen && writer !== 'at work').map(({ name }) => name)
+    bytes = files.reduce((sum, file) => sum + file.bytes, 0)
     if (bytes <= maxBytes) {
       waiting?.resolve()
       waiting = undefined
@@ -141,23 +128,5 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       await running
       if (withinMs > 0) await round(AbortSignal.timeout(withinMs)).catch(() => undefined)
     },
-  }
-}
-
-/** A killed writer's file becomes a finished one: what stands behind its last complete record is cut off. */
-async function adopt(folder: string, name: string): Promise<string> {
-  const path = join(folder, name)
-  await truncate(path, await completeBytes(path))
-  const finished = name.slice(0, -'.open'.length)
-  await rename(path, join(folder, finished)).catch(() => undefined) // another process was first
-  return finished
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }

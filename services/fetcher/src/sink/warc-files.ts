@@ -1,12 +1,10 @@
 /** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are complete. */
-import { type FileHandle, mkdir, open, rename, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Bucket, thisHost, writeReference } from '@decorum/content/server'
 import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
-import { surt } from './surt.ts'
-
-/** One line of the CDXJ index, without its place in the file. */
-export type IndexEntry = { url: string; date: string; mime: string; status: number; digest: string }
+import { type IndexEntry, indexLine } from './index-lines.ts'
+import { recoverAbandoned } from './recover.ts'
 
 export type WarcFiles = {
   /**
@@ -55,6 +53,15 @@ export async function openWarcFiles(
   let writing: Promise<void> | undefined
   let closed = false
   const ending = new Set<Promise<void>>()
+  const former = new Set(await readdir(folder))
+  // What its spool finishes where files go to a store. A file that cannot be finished keeps its `.open` and its records.
+  if (store === undefined)
+    ending.add(
+      recoverAbandoned(folder, former).then(
+        () => undefined,
+        () => undefined,
+      ),
+    )
 
   const start = async (): Promise<Current> => {
     const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
@@ -164,7 +171,7 @@ async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> 
   let offset = start
   return batch.map(({ records, bytes, entry }) => {
     const ref = { file: to.name, offset, length: records[0]?.length ?? 0 }
-    to.index.push(line(entry, ref))
+    to.index.push(indexLine(entry, ref))
     offset += bytes
     return ref
   })
@@ -178,18 +185,4 @@ async function write(to: Current, chunk: Uint8Array): Promise<void> {
     rest = rest.subarray(bytesWritten)
   }
   to.bytes += chunk.length
-}
-
-/** One line of CDXJ: SURT key, 14-digit time, JSON. Sorted when the file is complete. */
-function line({ url, date, mime, status, digest }: IndexEntry, { file, offset, length }: ArchiveRef): string {
-  const fields = {
-    url,
-    mime,
-    status: String(status),
-    digest,
-    length: String(length),
-    offset: String(offset),
-    filename: file,
-  }
-  return `${surt(url)} ${date.replace(/\D/g, '').slice(0, 14)} ${JSON.stringify(fields)}\n`
 }

@@ -1,4 +1,4 @@
-/** How far the file of a killed writer can be read: the end of its last complete gzip member. */
+/** The gzip members of a WARC file, as far as they are complete: a killed writer's file may end anywhere. */
 import { open } from 'node:fs/promises'
 import { inflateRawSync } from 'node:zlib'
 import { DECODED_MAX_BYTES } from '../limits.ts'
@@ -9,7 +9,11 @@ const WINDOW_BYTES = 1024 * 1024
 const HEAD_BYTES = 10
 const TAIL_BYTES = 8
 
-export async function completeBytes(path: string): Promise<number> {
+/** In bytes of the file; `content` is unpacked. */
+export type Member = { offset: number; length: number; content: Buffer }
+
+/** In their order, up to the first one that is cut off or is none. */
+export async function* completeMembers(path: string): AsyncGenerator<Member> {
   const file = await open(path, 'r')
   try {
     const { size } = await file.stat()
@@ -18,37 +22,34 @@ export async function completeBytes(path: string): Promise<number> {
     while (done < size) {
       const window = Buffer.alloc(Math.min(windowBytes, size - done))
       const { bytesRead } = await file.read(window, 0, window.length, done)
-      const bytes = membersIn(window.subarray(0, bytesRead))
-      if (bytes > 0) windowBytes = WINDOW_BYTES
-      else if (done + bytesRead >= size) break
+      let at = 0
+      for (;;) {
+        const member = memberIn(window.subarray(at, bytesRead))
+        if (member === undefined) break
+        yield { offset: done + at, ...member }
+        at += member.length
+      }
+      if (at > 0) windowBytes = WINDOW_BYTES
+      else if (done + bytesRead >= size) return
       else windowBytes *= 2
-      done += bytes
+      done += at
     }
-    return done
   } finally {
     await file.close()
   }
 }
 
-/** Bytes of the complete members at the beginning of `window`. */
-function membersIn(window: Buffer): number {
-  let at = 0
-  for (;;) {
-    const bytes = memberBytes(window.subarray(at))
-    if (bytes === undefined) return at
-    at += bytes
-  }
-}
-
-function memberBytes(from: Buffer): number | undefined {
+/** The one that `from` begins with. */
+function memberIn(from: Buffer): Omit<Member, 'offset'> | undefined {
   if (from.length <= HEAD_BYTES + TAIL_BYTES || from[0] !== 0x1f || from[1] !== 0x8b || from[3] !== 0) return undefined
   try {
     const { buffer, engine } = inflateRawSync(from.subarray(HEAD_BYTES), {
       info: true,
       maxOutputLength: 2 * DECODED_MAX_BYTES,
     }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
-    const end = HEAD_BYTES + engine.bytesWritten + TAIL_BYTES
-    return end <= from.length && from.readUInt32LE(end - 4) === buffer.length % 2 ** 32 ? end : undefined
+    const length = HEAD_BYTES + engine.bytesWritten + TAIL_BYTES
+    const isWhole = length <= from.length && from.readUInt32LE(length - 4) === buffer.length % 2 ** 32
+    return isWhole ? { length, content: buffer } : undefined
   } catch {
     return undefined // it is cut off
   }

@@ -1,0 +1,79 @@
+/**
+ * A way through a proxy: CONNECT to an address that has been judged, so that the proxy looks up no name and reaches what the guard
+ * has seen. All that is sent to the site goes through the tunnel; the proxy's login goes to the proxy alone.
+ */
+import { request as overTcp } from 'node:http'
+import { request as overTls } from 'node:https'
+import { isIPv6, type Socket } from 'node:net'
+import type { ForwardProxy } from '@decorum/config'
+import { PROXY_WITHIN_MS } from '../limits.ts'
+
+/**
+ * The way out of this machine does not work: the proxy is away or wants another login, or the local address is not there. It says
+ * nothing about the site, and nothing was sent to it.
+ */
+export class EgressError extends Error {
+  override readonly name = 'EgressError'
+  readonly code = 'ERR_EGRESS'
+}
+
+/** The proxy answers, and does not reach the address. */
+export class TunnelRefusedError extends Error {
+  override readonly name = 'TunnelRefusedError'
+  readonly code = 'ERR_TUNNEL_REFUSED'
+}
+
+/**
+ * @param to         an address, not a name
+ * @param onReached  the proxy itself is connected to
+ * @throws EgressError, TunnelRefusedError; the reason of `signal`
+ */
+export function openTunnel(
+  { origin, authorization }: ForwardProxy,
+  to: { address: string; port: number },
+  signal: AbortSignal,
+  onReached: () => void,
+): Promise<Socket> {
+  const { protocol, hostname, port } = new URL(origin)
+  const isTls = protocol === 'https:'
+  const target = `${isIPv6(to.address) ? `[${to.address}]` : to.address}:${to.port}`
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const asking = (isTls ? overTls : overTcp)({
+    method: 'CONNECT',
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isTls ? 443 : 80) : Number(port),
+    path: target,
+    agent: false,
+    setHost: false,
+    headers: { host: target, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
+    signal,
+  })
+  const away = (why: string, cause?: unknown): EgressError => new EgressError(`the proxy ${origin} ${why}`, { cause })
+  const tooLate = setTimeout(
+    () => asking.destroy(away(`could not be reached within ${PROXY_WITHIN_MS} ms`)),
+    PROXY_WITHIN_MS,
+  )
+  asking.once('socket', (socket) =>
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      clearTimeout(tooLate)
+      onReached()
+    }),
+  )
+  asking.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
+    clearTimeout(tooLate)
+    const isOpen = statusCode >= 200 && statusCode < 300
+    socket.on('error', () => {}) // of a tunnel that nobody reads at the moment; whoever does hears that it closed
+    if (isOpen && early.length === 0) return resolve(socket.setNoDelay(true))
+    socket.destroy()
+    if (statusCode === 407) return reject(away('wants another login (407)'))
+    const said = isOpen ? 'sends bytes that nobody asked for' : `answers ${statusCode} ${statusMessage}`.trim()
+    reject(new TunnelRefusedError(`the proxy ${origin} ${said} for ${target}`))
+  })
+  asking.once('error', (error) => {
+    clearTimeout(tooLate)
+    if (signal.aborted) return reject(signal.reason as Error)
+    reject(error instanceof EgressError ? error : away(`does not answer: ${error.message}`, error))
+  })
+  asking.end()
+  return promise
+}

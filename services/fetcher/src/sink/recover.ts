@@ -1,0 +1,82 @@
+/**
+ * Files whose writer was killed become finished ones: what stands behind the last complete record is cut off, and the index is
+ * made from the records. Every step can be made again, also by another process at the same time.
+ */
+import { readdir, rename, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { thisHost } from '@decorum/content/server'
+import { HOUR } from '@decorum/protocol'
+import { entryOf, indexLine } from './index-lines.ts'
+import { completeMembers } from './members.ts'
+
+/** A writer starts a new file after an hour, so an `.open` one that nobody has written to for two is a killed writer's. */
+export const ABANDONED_MS = 2 * HOUR
+const NAME = /^(decorum-\d{17}-\d{5}-([a-z0-9.-]+)-(\d+))\.(warc\.gz|cdxj)(\.open)?$/
+
+export type WriterFile = {
+  name: string
+  bytes: number
+  isOpen: boolean
+  /** of this process since its start, of one that is gone, or of one that is at work */
+  writer: 'own' | 'gone' | 'at work'
+}
+
+/**
+ * The files of WARC writers in a folder, sorted by name.
+ * @param former  names that lay there before this process began to write, whatever their process id
+ */
+export async function writerFiles(folder: string, former: ReadonlySet<string>): Promise<WriterFile[]> {
+  const files: WriterFile[] = []
+  for (const name of (await readdir(folder)).sort()) {
+    const [, , host, id, , open] = NAME.exec(name) ?? []
+    if (host === undefined) continue
+    const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({ size: 0, mtimeMs: Date.now() }))
+    const pid = Number(id)
+    const isOwn = host === thisHost() && pid === process.pid && !former.has(name)
+    const isGone = host === thisHost() && (pid === process.pid || !isRunning(pid))
+    const writer = isOwn ? 'own' : isGone || mtimeMs + ABANDONED_MS < Date.now() ? 'gone' : 'at work'
+    files.push({ name, bytes: size, isOpen: open !== undefined, writer })
+  }
+  return files
+}
+
+/** Finishes the WARC files that nobody writes any more. @returns their names now */
+export async function recoverAbandoned(folder: string, former: ReadonlySet<string>): Promise<string[]> {
+  const finished: string[] = []
+  for (const { name, isOpen, writer } of await writerFiles(folder, former))
+    if (isOpen && writer === 'gone' && name.endsWith('.warc.gz.open')) finished.push(await finish(folder, name))
+  return finished
+}
+
+/** @param name  ends in `.warc.gz.open` */
+export async function finish(folder: string, name: string): Promise<string> {
+  const finished = name.slice(0, -'.open'.length)
+  const index = finished.replace(/\.warc\.gz$/, '.cdxj')
+  try {
+    const lines: string[] = []
+    let bytes = 0
+    for await (const member of completeMembers(join(folder, name))) {
+      const { offset, length } = member
+      const entry = entryOf(member)
+      if (entry !== undefined) lines.push(indexLine(entry, { file: finished, offset, length }))
+      bytes = offset + length
+    }
+    await truncate(join(folder, name), bytes)
+    // Under its name it is whole, because others may already take it away
+    await writeFile(join(folder, `${index}.open`), lines.sort().join(''))
+    await rename(join(folder, `${index}.open`), join(folder, index))
+    await rename(join(folder, name), join(folder, finished))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // another process was first
+  }
+  return finished
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
