@@ -23,6 +23,8 @@ test('all the commands are there', () => {
     'stop',
     'fleet',
     'status',
+    'top',
+    'completion',
     'audit',
     'gateway',
     'fetcher',
