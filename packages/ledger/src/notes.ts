@@ -51,7 +51,12 @@ export type Note = { at: number } & (
 export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
-  backOff(origin: string, agent: string, cause: 'asked-for-less' | 'turned-away' | 'no-answer', retryAfterMs: number | undefined): void
+  backOff(
+    origin: string,
+    agent: string,
+    cause: 'asked-for-less' | 'turned-away' | 'no-answer',
+    retryAfterMs: number | undefined,
+  ): void
   robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
   close(): void
 }

@@ -28,8 +28,8 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
-  SitePolicyToTell,
   ShutList,
+  SitePolicyToTell,
   StartRequest,
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
