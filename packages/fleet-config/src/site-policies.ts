@@ -25,7 +25,7 @@ export function tellSitePolicies(
   const patience = Promise.withResolvers<void>()
   const timer = setTimeout(patience.resolve, PATIENCE_MS)
   const told = Promise.race([tell(), patience.promise]).finally(() => clearTimeout(timer))
-  const telling = setInterval(tell, SECOND).unref()
+  const telling = setInterval(() => void tell(), SECOND).unref()
   return {
     told,
     tell(next, changed) {

@@ -18,7 +18,8 @@ end
 -- group owes the delay of the group.
 local function leastOf(lane, kind)
   local known = leastDelaysText and --[[rule:a-pace-group-has-a-delay-of-its-own]] kind ~= KIND.paceGroup --[[end]] and leastDelayOf(agentOf(lane))
-  return math.max(known and known.least or 0, leastByPolicy(lane))
+  local least = known and known.least or 0
+  return policiesText and math.max(least, leastByPolicy(lane)) or least
 end
 
 -- When a lane opens whose delay may have begun before the least delay was raised: what it lacks is added. One new delay after the
@@ -46,6 +47,7 @@ end
 
 -- When a lane opens that is due at an instant, and when no delay from before a raise can run any more.
 local function raised(lane, opens)
+  if not (leastDelaysText or policiesText) then return opens, 0 end
   local till, over = raisedByAgent(lane, opens)
   if not policiesText then return till, over end
   local tillByPolicy, overByPolicy = raisedByPolicy(lane, opens)

@@ -1,7 +1,7 @@
 --- @include "lib/stops"
 --[[
   site-policy: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md). A fleet without policies pays
-  for one more field of a hash that is read anyway.
+  for one more field of a hash that is read anyway: hot verbs look whether there is `policiesText` before they call anything here.
 
   {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when what has been
                    dropped still counts
@@ -49,7 +49,6 @@ end
 
 -- What a lane owes after a request where `owed` is what agent, robots.txt and operator ask: less where the site has consented.
 local function owedWithConsent(lane, owed)
-  if not policiesText then return owed end
   local policy = policyOf(originOf(lane))
   if not policy.consent then return owed end
   local delay, till = unpack(call('HMGET', originKey(originOf(lane)), FIELD.overrideDelay, FIELD.overrideUntil))
@@ -57,9 +56,7 @@ local function owedWithConsent(lane, owed)
 end
 
 -- The least delay of a lane by the policy of its site, 0 when there is none.
-local function leastByPolicy(lane)
-  return policiesText and policyOf(originOf(lane)).delay or 0
-end
+local function leastByPolicy(lane) return policyOf(originOf(lane)).delay or 0 end
 
 local function requestsKey() return TAG .. KEY.requests .. string.format('%d', math.floor((now - shift) / POLICY_DAY_MS)) end
 local requests = {} -- host → requests today
@@ -69,7 +66,7 @@ local function requestsTo(host)
 end
 -- One more request goes to an origin.
 local function countRequest(origin)
-  if not (policiesText and policyOf(origin).budget) then return end
+  if not policyOf(origin).budget then return end
   local host = namesOf(origin)[1]
   requests[host] = call('HINCRBY', requestsKey(), host, 1)
   if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * POLICY_DAY_MS) end

@@ -69,7 +69,8 @@ local function startOne(lane, origin, i)
     closedUntil = math.max(backOff, pause)
     least = isAhead(overrideUntil) and tonumber(overrideDelay) or 0
   end
-  local opens, held, gate = notBefore, heldUntil(origin)
+  local opens, held, gate = notBefore, 0, nil
+  if stopsText or policiesText then held, gate = heldUntil(origin) end
   kind = ARGV[i + START_ITEM.kind]
   if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
     endLease(lane); giveBack(lane, opens, holdUntil, GATE.laneBusy)
@@ -99,7 +100,7 @@ local function startOne(lane, origin, i)
     return 'paced'
   end
   started = true
-  countRequest(origin)
+  if policiesText then countRequest(origin) end
   startedAt, delayMs, leastDelayMs, ends, failures, version = now, delay, least, now + leaseMs, failed or '', ''
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then
