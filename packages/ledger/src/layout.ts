@@ -11,6 +11,8 @@ import { CANDIDATES, type Gate, tagName } from '@decorum/protocol'
  */
 export const LAYOUT = { version: '3' } as const
 
+export const LAYOUT_VERSION = LAYOUT.version
+
 /** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
 export const KEY = {
   /** the key that every script declares: it routes the call to the partition's slot */
