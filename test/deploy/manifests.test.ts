@@ -28,10 +28,13 @@ const files = readdirSync(folder).filter((name) => name !== 'kustomization.yaml'
 const manifests = files.flatMap((name) =>
   parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => document.toJS() as Manifest),
 )
-const named = (kind: string, name: string): Manifest | undefined =>
-  manifests.find((one) => one.kind === kind && one.metadata.name === name)
+function named(kind: string, name: string): Manifest {
+  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name)
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
+  return found
+}
 const podOf = (name: string): Pod =>
-  (named('Deployment', name)?.spec as unknown as { template: { spec: Pod } }).template.spec
+  (named('Deployment', name).spec as unknown as { template: { spec: Pod } }).template.spec
 
 test('kustomization.yaml names every file, and every manifest says what it is', () => {
   const { resources } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as { resources: string[] }
@@ -62,8 +65,8 @@ test.each(['gateway', 'fetcher', 'console'])(
 
 test('gateways and fetchers keep all but one during a drain of nodes, and fetchers reach nothing inside the cluster', () => {
   for (const name of ['gateway', 'fetcher'])
-    expect(named('PodDisruptionBudget', name)?.spec).toMatchObject({ maxUnavailable: 1 })
-  const { egress, policyTypes } = named('NetworkPolicy', 'fetcher')?.spec as unknown as {
+    expect(named('PodDisruptionBudget', name).spec).toMatchObject({ maxUnavailable: 1 })
+  const { egress, policyTypes } = named('NetworkPolicy', 'fetcher').spec as unknown as {
     policyTypes: string[]
     egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[]
   }
