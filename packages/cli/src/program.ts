@@ -190,6 +190,13 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
 
+  command(
+    'doctor',
+    'checks Redis, the fleet and this machine, and names the mend of what is wrong (exit 1 when something is)',
+  )
+    .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
+    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
+
   command('upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
     .option('--show', 'only says which layout this Redis holds')
     .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')

@@ -18,6 +18,8 @@ export const LAYOUT = {
   withCrawls: '4',
 } as const
 
+export const LAYOUT_VERSION = LAYOUT.version
+
 /** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
 export const KEY = {
   /** the key that every script declares: it routes the call to the partition's slot */

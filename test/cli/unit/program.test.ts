@@ -19,6 +19,8 @@ test('all the commands are there', () => {
     'origin',
     'sitemaps',
     'partitions',
+    'doctor',
+    'upgrade',
     'config',
     'stop',
     'fleet',
