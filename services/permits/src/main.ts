@@ -5,8 +5,8 @@
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
-import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { type OpenPages, openPages } from './pages.ts'
@@ -32,6 +32,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const { config } = joined
   const { agents } = config
   const log = roleLog(config.LOG_LEVEL)
+  const registry = new Registry()
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -41,6 +42,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     backOffMs: config.BACK_OFF_MS,
     grantAheadMs: GRANT_AHEAD_MS,
     onNotice: (sentence) => log.warn(sentence),
+    onCall: ledgerMetrics(registry),
   })
   for (const warning of ledger.warnings) log.warn(warning)
   // Orders and the key: it fails at once while Redis is away, instead of queueing what nobody waits for any more.
@@ -79,7 +81,8 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     return aboutThisProcess(following, pools === undefined ? {} : { pools })
   })
   permits.pools.onDemand = () => housekeeping.announce()
-  const { registry, count } = metricsOf(permits)
+  processMetrics(registry, VERSION, () => following.now().version)
+  const count = countersOf(registry, permits)
   const server = buildServer({
     permits,
     pageMaxBytes: config.PAGE_MAX_BYTES,
@@ -112,9 +115,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   return { port, stop }
 }
 
-function metricsOf(permits: Permits): { registry: Registry; count: (what: string) => void } {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+function countersOf(registry: Registry, permits: Permits): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
     help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
@@ -129,5 +130,5 @@ function metricsOf(permits: Permits): { registry: Registry; count: (what: string
       this.set(permits.waiting)
     },
   })
-  return { registry, count: (kind) => answers.inc({ kind }) }
+  return (kind) => answers.inc({ kind })
 }
