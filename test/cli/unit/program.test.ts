@@ -9,6 +9,7 @@ test('all the commands are there', () => {
     'up',
     'crawl',
     'demo',
+    'conform',
     'check',
     'enqueue',
     'outcomes',
