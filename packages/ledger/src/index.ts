@@ -12,6 +12,7 @@ export {
   repartition,
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
+export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
 export type { Crawl, CrawlBook } from './crawls/keeper.ts'
 export {
   type Changing,

@@ -19,7 +19,7 @@
     q:<lane>     list   URLs of priority normal behind the first one
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
     q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one; their first URLs stay here, too
-    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one (docs/decisions/0021-many-crawls.md)
+    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one (docs/decisions/0022-many-crawls.md)
     crawls       hash   crawl → version of its record;  crawl:<name>  hash, its fields are CRAWL in layout.ts
     in:<crawl>   set    lanes with URLs of a crawl that is not the default one
     hosts:<crawl> hash  host → URLs taken in of it, of a crawl with a limit of these
