@@ -18,6 +18,7 @@ test('all the commands are there', () => {
     'origin',
     'sitemaps',
     'partitions',
+    'upgrade',
     'config',
     'stop',
     'fleet',
