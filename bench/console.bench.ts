@@ -71,7 +71,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   const rows = ASKED.map(([row]) => [row, ...columns.map((times) => ms(times.get(row) as Times))])
   rows.push(['why a URL waits, without HTTP', ...why])
   const load = `The machine was shared: its load was ${round(loadavg()[0] as number)} on ${availableParallelism()} cores at the end, and the bench ran with priority (nice -10).`
-  const words = `${load} ${rounds} requests each, one after another, to a console that was asked once before. One lane holds one URL; ${round(PAUSED, 0)} origins are paused, 30,000 notes and a full ring of samples are kept. Processor time is that of console and Redis together for one request, in ticks of 10 ms over ${rounds} of them: on a machine with a core for each, what a request takes is no more.`
+  const words = `${load} ${rounds} requests each, one after another, to a console that was asked once before. One lane holds one URL; ${round(PAUSED, 0)} origins are paused, 30,000 notes and a full ring of samples are kept. Processor time is that of console and Redis together for one request, in ticks of 10 ms over ${rounds} of them; the rest of the wall time was waiting for a processor.`
   return { name: 'console', lines: [words, '', ...table(head, rows), '', posted] }
 }
 

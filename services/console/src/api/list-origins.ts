@@ -33,7 +33,7 @@ export type OriginList = {
 const LOOK_AT = 1_000
 const AT_ONCE = 200
 /** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
-const SCANS = 8
+const SCANS = 3
 
 /** A lane, or the lanes of one origin, with its place: `at` is where a page that begins with it goes on. */
 type Found = { origin: ToldOrigin; rank: number; at: string }
