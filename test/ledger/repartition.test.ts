@@ -274,7 +274,7 @@ test('a second change is refused while one works; one that was frozen and overta
   await change(5, () => {
     second ??= change(5).then(() => 'done', String)
   })
-  expect(await second).toContain("another 'decorum partitions' is at work")
+  expect(await second).toContain("another 'decorum partitions' or 'decorum upgrade' is at work")
   let now = 5
   let frozen = 0
   for (let most = 12; ; most += most) {

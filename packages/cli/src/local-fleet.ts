@@ -1,11 +1,13 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { canUpgradeAlone, connectLink, type Ledger, linkTo, openLedger, upgrade } from '@decorum/ledger'
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import { type Fleet, type PortWish, type RoleEvent, startFleet } from './fleet.ts'
 import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
+
+const CONNECT_MS = 5_000
 
 export type LocalFleetOptions = {
   settings: CliSettings
@@ -58,6 +60,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   try {
     const settings = readCliSettings(await decidedEnv(options.env, redis, options.defaults))
     const { partitions, leaseMs, quarantineMs } = settings
+    await upgradeAlone(redis.url, log)
     ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
@@ -83,6 +86,20 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     await ledger?.close()
     await redis.stop()
     throw error
+  }
+}
+
+/** The data of an earlier version, on which no process runs: nobody has to be told before it is upgraded. */
+async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
+  const link = linkTo(url, { away: 'fail', lazyConnect: true })
+  link.on('error', () => undefined) // calls carry their own errors
+  try {
+    await connectLink(link, CONNECT_MS)
+    if (!(await canUpgradeAlone(link))) return
+    const { from, to, closedMs } = await upgrade({ redis: link })
+    log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
+  } finally {
+    link.disconnect()
   }
 }
 

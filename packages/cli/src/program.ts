@@ -140,6 +140,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
 
+  command('upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
+    .option('--show', 'only says which layout this Redis holds')
+    .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')
+    .action(async (options) => done(await (await import('./commands/upgrade.ts')).upgrade(options)))
+
   const config = command(
     'config',
     "the fleet's one configuration: settings that all processes agree on",

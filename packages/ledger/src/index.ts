@@ -12,6 +12,7 @@ export {
   repartition,
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
+export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'

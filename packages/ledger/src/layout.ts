@@ -6,8 +6,8 @@
 import { CANDIDATES, type Gate, tagName } from '@decorum/protocol'
 
 /**
- * The number of this layout. A ledger with another number is neither read nor written. Raise it with every change that an earlier
- * or later process would misread.
+ * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
+ * with every change that an earlier or later process would misread, and say in admin/migrations.ts what becomes of what is stored.
  */
 export const LAYOUT = { version: '3' } as const
 
@@ -91,6 +91,9 @@ export const EPOCH = {
   /** the policies of sites: lib/site-policy.lua */
   policies: 'policies',
   layout: 'layout',
+  /** the latest upgrade from an earlier layout, `2>3` and the instant by Redis's clock, ms; and that layout while names of it are left */
+  upgraded: 'upgraded',
+  leftovers: 'leftovers',
 } as const
 
 /**

@@ -258,6 +258,7 @@ async function compose(
       nowMs: options.nowMs,
       mostMs: options.mostMs,
       onEpoch: () => void sayWhyHeld(keys, scripts),
+      onCall: options.onCall,
     })
     return { redis, keys, scripts, verbs: verbsOf(scripts, verbs) }
   })

@@ -2,10 +2,11 @@
 import type { ChainableCommander } from 'ioredis'
 import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import type { Keys } from './layout.ts'
+import { type Keys, LAYOUT } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
+import type { OnCall } from './settings.ts'
 
 export type Reply = {
   /** the ledger's time, ms */
@@ -30,6 +31,7 @@ export type ScriptSettings = {
   callDeadlineMs: number
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
+  onCall?: OnCall | undefined
   /** the emergency stops that this process knows: told when a reply comes under another version */
   stops?: { readonly version: number; seen(version: number): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
@@ -67,11 +69,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     const askedAt = performance.now()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
-    const answer = await withDeadline(
+    const answering = withDeadline(
       command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...inOrder(verb, args), ...items),
       settings.callDeadlineMs,
       verb,
     )
+    const answer = await (settings.onCall === undefined
+      ? answering
+      : observed(answering, verb, askedAt, settings.onCall))
     const before = known
     const [head = '', stops = '0'] = (answer[0] as string).split('#')
     const [epoch, shift = '0'] = head.split('@')
@@ -90,6 +95,17 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   }
 }
 
+async function observed<T>(work: Promise<T>, verb: Verb, askedAt: number, onCall: OnCall): Promise<T> {
+  let isAnswered = false
+  try {
+    const answer = await work
+    isAnswered = true
+    return answer
+  } finally {
+    onCall(verb, (performance.now() - askedAt) / 1_000, isAnswered)
+  }
+}
+
 function inOrder<V extends Verb>(verb: V, args: ArgsOf<V>): Arg[] {
   const names: readonly string[] = ARGS[verb]
   return names.map((name) => (args as Record<string, Arg>)[name] as Arg)
@@ -101,9 +117,16 @@ const otherCount = (count: string): string =>
     ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
-/** Nothing is read or written then, because this version would misread it. */
-const OTHER_LAYOUT =
-  'this Redis holds a ledger of another version of Decorum: run that version until nothing waits, then empty this Redis, or use another one'
+/**
+ * Nothing is read or written then, because this version would misread it.
+ * @param layout  of that ledger; `2>3` while it is being upgraded
+ */
+function otherLayout(layout: string): string {
+  if (layout.includes('>'))
+    return `this ledger is being upgraded (layout ${layout}): start again when 'decorum upgrade' has ended, or run that again if it broke off`
+  const isEarlier = Number(layout) < Number(LAYOUT.version)
+  return `this Redis holds a ledger of another version of Decorum (layout ${layout}, this version has ${LAYOUT.version}): ${isEarlier ? "run 'decorum upgrade' (docs/operating.md)" : 'start a later version'}`
+}
 
 /**
  * A reply that comes too late is treated as none.
@@ -119,7 +142,7 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
-    if (code === 'LAYOUT') throw new LedgerUnfitError(OTHER_LAYOUT)
+    if (code === 'LAYOUT') throw new LedgerUnfitError(otherLayout(count))
     throw new LedgerUnavailableError(what, error)
   } finally {
     clearTimeout(timer)

@@ -1,6 +1,8 @@
 /** What a ledger can be told, and what it does when it is not told. */
 import type { RedisLink } from './link.ts'
 
+export type OnCall = (verb: string, seconds: number, isAnswered: boolean) => void
+
 export type LedgerOptions = {
   /** REDIS_URL, or a connection that is lent */
   redis: string | RedisLink
@@ -23,6 +25,8 @@ export type LedgerOptions = {
   callDeadlineMs?: number
   /** called with a sentence for the operator: why nothing is granted for a while */
   onNotice?: (sentence: string) => void
+  /** called after each call of a script: its verb, how long it took, s, and whether Redis answered */
+  onCall?: OnCall | undefined
   /** the caller vouches that this Redis has never held a ledger (`announceNew`); with virtual time that is assumed */
   isNew?: boolean
   /** tests only: virtual time in place of Redis's clock, ms */

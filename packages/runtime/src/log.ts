@@ -45,16 +45,16 @@ export function lineForPeople(json: string): string {
   } catch {
     return printable(json)
   }
-  const level = String(line.level ?? 'info')
+  const level = textOf(line.level ?? 'info')
   const time = new Date(Number(line.time ?? Date.now())).toTimeString().slice(0, 8)
   const colour = COLOURS[level]
   const word = level.toUpperCase().padEnd(5)
   const more = Object.entries(line)
     .filter(([name]) => !LEFT_OUT.has(name))
-    .map(
-      ([name, value]) => `${printable(name)}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
-    )
-  const told = printable(String(line.msg ?? ''))
+    .map(([name, value]) => `${printable(name)}=${printable(textOf(value))}`)
+  const told = printable(textOf(line.msg ?? ''))
   const rest = more.length === 0 ? '' : `  ${styleText('dim', more.join(' '), { validateStream: false })}`
   return `${time} ${colour === undefined ? word : styleText(colour, word, { validateStream: false })} ${told}${rest}`
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

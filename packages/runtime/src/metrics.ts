@@ -1,5 +1,54 @@
-/** Metrics whose values are read when Prometheus asks for them. */
-import { Counter, Gauge, type Registry } from 'prom-client'
+/** Metrics that several roles have, and those whose values are read when Prometheus asks for them. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** From a Redis on the same machine to the deadline of a call, s. */
+const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+/**
+ * Of every process: Node's own metrics, among them the delay of the event loop, and which software and configuration it runs.
+ * @param configVersion  of the fleet's configuration that it goes by now; undefined: not known yet
+ */
+export function processMetrics(registry: Registry, version: string, configVersion: () => number | undefined): void {
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'decorum_build_info',
+    help: 'Always 1; the label is the version of the software',
+    labelNames: ['version'],
+    aggregator: 'first',
+    registers: [registry],
+  }).set({ version }, 1)
+  new Gauge({
+    name: 'decorum_config_version',
+    help: 'Version of the configuration of the fleet that the process goes by; of several processes the earliest',
+    aggregator: 'min',
+    registers: [registry],
+    collect() {
+      const known = configVersion()
+      if (known !== undefined) this.set(known)
+    },
+  })
+}
+
+/** What `openLedger` is given as `onCall`: how long each verb takes, and how often Redis did not answer. */
+export function ledgerMetrics(registry: Registry): (verb: string, seconds: number, isAnswered: boolean) => void {
+  const seconds = new Histogram({
+    name: 'decorum_ledger_call_seconds',
+    help: 'How long calls of the ledger take, the way to Redis and back included',
+    labelNames: ['verb'],
+    buckets: CALL_SECONDS,
+    registers: [registry],
+  })
+  const failures = new Counter({
+    name: 'decorum_ledger_call_failures_total',
+    help: 'Calls of the ledger that Redis did not answer in time, or refused',
+    labelNames: ['verb'],
+    registers: [registry],
+  })
+  return (verb, took, isAnswered) => {
+    seconds.observe({ verb }, took)
+    if (!isAnswered) failures.inc({ verb })
+  }
+}
 
 /** A value that rises and falls. */
 export function gaugeOf(registry: Registry, name: string, help: string, read: () => number): void {

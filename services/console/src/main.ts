@@ -8,8 +8,9 @@ import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, type Ledger, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
-import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
+import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
 import { Queue } from 'bullmq'
+import { Registry } from 'prom-client'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
@@ -31,6 +32,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.logLevel)
+  const registry = new Registry()
   const ledger = await openLedger({
     redis: config.redisUrl,
     partitions: config.partitions,
@@ -38,6 +40,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     leaseMs: config.leaseMs,
     quarantineMs: config.quarantineMs,
     onNotice: (sentence) => log.warn(sentence),
+    onCall: ledgerMetrics(registry),
   })
   // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
   const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
@@ -63,6 +66,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
       ledger.setLimits({ outcomesLimit: next.outcomesLimit })
     },
   })
+  processMetrics(registry, VERSION, () => following.now().version)
   const id = randomUUID()
   const member = () => ({ role: 'console', id, slots: 0, about: aboutThisProcess(following) })
   const announce = (): void => void ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
@@ -89,6 +93,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     queues,
     redisAnswers,
     log,
+    registry,
     version: VERSION,
   })
   try {

@@ -2,6 +2,7 @@
 import { printableUrl } from '@decorum/protocol'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
 import { requestGuard } from './access/guard.ts'
 import { countGuesses, type Guesses } from './access/guesses.ts'
 import { collectRoutes, type KnownRoute } from './access/route-access.ts'
@@ -11,7 +12,7 @@ import { RefusedRequest, refuse, unavailable } from './api/route.ts'
 import { addBoard } from './board.ts'
 import { addPages } from './pages/pages.ts'
 import type { Look } from './watch/looks.ts'
-import { buildMetrics } from './watch/metrics.ts'
+import { addFleetMetrics } from './watch/metrics.ts'
 import type { Pace } from './watch/pace.ts'
 
 /** Of an operator's action; POST /v1/candidates has a bound of its own (body-room.ts). */
@@ -25,6 +26,8 @@ export type ConsoleParts = ApiParts & {
   look: () => Promise<Look>
   pace: Pace
   log: Logger
+  /** of the process; by default one of its own */
+  registry?: Registry
   /** for tests, whose clock is not the machine's */
   guesses?: Guesses
 }
@@ -73,7 +76,7 @@ export async function buildServer(
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
-function addHealth(server: FastifyInstance, { redisAnswers, ledger, look }: ConsoleParts): void {
+function addHealth(server: FastifyInstance, { redisAnswers, ledger, look, registry }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
   server.get('/readyz', open, async (_request, reply) => {
@@ -86,7 +89,7 @@ function addHealth(server: FastifyInstance, { redisAnswers, ledger, look }: Cons
     const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
-  const metrics = buildMetrics(ledger)
+  const metrics = addFleetMetrics(registry ?? new Registry(), ledger)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.metrics()),
   )

@@ -31,6 +31,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.LOG_LEVEL)
+  const metrics = gatewayMetrics(() => following.now().version)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -42,10 +43,10 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
+    onCall: metrics.onCall,
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config
-  const metrics = gatewayMetrics()
   const health = await openHealthServer({
     port: config.PORT,
     host: config.HOST,

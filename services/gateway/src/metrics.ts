@@ -1,15 +1,19 @@
 /** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import { VERSION } from '@decorum/fleet-config'
+import { ledgerMetrics, processMetrics } from '@decorum/runtime'
+import { Counter, Registry } from 'prom-client'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 
-export function gatewayMetrics() {
+/** @param configVersion  of the configuration that this process goes by */
+export function gatewayMetrics(configVersion: () => number | undefined = () => undefined) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  processMetrics(registry, VERSION, configVersion)
   const counter = <T extends string>(name: string, help: string, labelNames: T[]): Counter<T> =>
     new Counter({ name: `decorum_gateway_${name}`, help, labelNames, registers: [registry] })
   return {
     registry,
+    onCall: ledgerMetrics(registry),
     intake: counter('intake_total', 'candidates taken in: parked, absorbed (their id is stored), or ended at once', [
       'what',
     ]),

@@ -12,8 +12,8 @@ import {
   VERSION,
 } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
-import { endIfUnfit, listenError, type RunningService, roleLog } from '@decorum/runtime'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
+import { Counter, Gauge, Registry } from 'prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
@@ -35,6 +35,7 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
   const { config } = joined
   const { agents } = config
   const log = roleLog(config.LOG_LEVEL)
+  const registry = new Registry()
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -44,6 +45,7 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     backOffMs: config.BACK_OFF_MS,
     grantAheadMs: GRANT_AHEAD_MS,
     onNotice: (sentence) => log.warn(sentence),
+    onCall: ledgerMetrics(registry),
   })
   for (const warning of ledger.warnings) log.warn(warning)
   // Orders and the key: it fails at once while Redis is away, instead of queueing what nobody waits for any more.
@@ -76,7 +78,8 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     },
   })
   const housekeeping = await startHousekeeping(ledger, log, () => aboutThisProcess(following))
-  const { registry, count } = metricsOf(permits)
+  processMetrics(registry, VERSION, () => following.now().version)
+  const count = countersOf(registry, permits)
   const server = buildServer({
     permits,
     tokens: config.tokens,
@@ -108,9 +111,7 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
   return { port, stop }
 }
 
-function metricsOf(permits: Permits): { registry: Registry; count: (what: string) => void } {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+function countersOf(registry: Registry, permits: Permits): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
     help: 'Answers by kind: granted, wait, completed, unused, extended, or the type of a problem',
@@ -125,5 +126,5 @@ function metricsOf(permits: Permits): { registry: Registry; count: (what: string
       this.set(permits.waiting)
     },
   })
-  return { registry, count: (kind) => answers.inc({ kind }) }
+  return (kind) => answers.inc({ kind })
 }

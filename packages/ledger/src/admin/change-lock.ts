@@ -1,5 +1,5 @@
 /**
- * One change of partitions at a time. A change holds a lock that ends by itself, and has a number that only rises. The epoch of each
+ * One change of a whole ledger at a time: of the number of partitions, or of the layout. A change holds a lock that ends by itself, and has a number that only rises. The epoch of each
  * partition keeps the number of the change that closed it, and every write there checks it in the same script. So a run that was
  * frozen, lost its lock and was overtaken changes nothing any more, wherever it wakes up.
  */
@@ -21,7 +21,8 @@ const RENEW = `if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('SET', K
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
 const SHUT = `if tonumber(redis.call('HGET', KEYS[1], '${EPOCH.change}') or '0') >= tonumber(ARGV[1]) then return redis.error_reply('OVERTAKEN change') end
-redis.call('HSET', KEYS[1], '${EPOCH.change}', ARGV[1], '${EPOCH.partitions}', ARGV[2])`
+redis.call('HSET', KEYS[1], '${EPOCH.change}', ARGV[1])
+if ARGV[2] then redis.call('HSET', KEYS[1], '${EPOCH.partitions}', ARGV[2]) end`
 
 const GUARD = `if redis.call('HGET', KEYS[1], '${EPOCH.change}') ~= ARGV[1] then return redis.error_reply('OVERTAKEN change') end\n`
 
@@ -33,6 +34,8 @@ if #ARGV > n + 2 then redis.call('RPUSH', KEYS[2], unpack(ARGV, n + 3)) end`
 
 /** Every write throws LedgerUnfitError once another change has overtaken this one. */
 export type Change = {
+  /** From here on this change may write to a partition, and no earlier one. */
+  take(tag: string): Promise<void>
   /** Closes a partition to all that know another number; from then on this change may write there. */
   shut(tag: string, gate: string): Promise<void>
   /** @param script  of one partition; its arguments are ARGV[2] and on */
@@ -45,7 +48,7 @@ export async function holdingChange<T>(redis: RedisLink, work: (change: Change) 
   const number = Number(await redis.eval(TAKE, 2, CHANGE_LOCK_KEY, CHANGES_KEY, LIFE_MS))
   if (number === 0)
     throw new LedgerUnfitError(
-      `another 'decorum partitions' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
+      `another 'decorum partitions' or 'decorum upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
     )
   const renew = setInterval(() => {
     redis.eval(RENEW, 2, CHANGE_LOCK_KEY, CHANGES_KEY, number, LIFE_MS).catch(() => undefined) // the next one, or it runs out
@@ -64,7 +67,9 @@ function changeOf(redis: RedisLink, number: number): Change {
       return await redis.eval(script, keys.length, ...keys, number, ...args)
     } catch (error) {
       if (!(error instanceof Error && error.message.includes('OVERTAKEN'))) throw error
-      throw new LedgerUnfitError(`another 'decorum partitions' has overtaken this one, which has stopped`)
+      throw new LedgerUnfitError(
+        `another 'decorum partitions' or 'decorum upgrade' has overtaken this one, which has stopped`,
+      )
     }
   }
   // The second key never exists, so that a partition whose slot is half moved refuses (KEY.partitions in layout.ts).
@@ -72,6 +77,9 @@ function changeOf(redis: RedisLink, number: number): Change {
   return {
     async shut(tag, gate) {
       await run(SHUT, keys(tag), [gate])
+    },
+    async take(tag) {
+      await run(SHUT, keys(tag), [])
     },
     write: (tag, script, ...args) => run(GUARD + script, keys(tag), args),
     async writeTags(tags, retired) {

@@ -49,7 +49,7 @@ export async function listOrigins(ledger: Ledger, agents: Agents, wish: ListWish
   if (places.length !== ledger.tags.length) return new Refusal(400, 'bad-place', 'after: is no place of this list')
   const source = sourceOf(ledger, agents, wish)
   const answers = await Promise.allSettled(
-    places.map((place, partition) =>
+    places.map(async (place, partition) =>
       place === END ? { found: [], looked: 0, next: undefined } : source(partition, place),
     ),
   )
@@ -176,7 +176,7 @@ function named(ledger: Ledger, agents: Agents, domain: string, wish: ListWish): 
     const part = await ledger.viewPartition(partition)
     const found: Found[] = []
     const seen = new Set<string>()
-    let [cursor = '0', skip = 0] = placeOf(from)
+    let [cursor, skip] = placeOf(from)
     let looked = 0
     for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
       const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })

@@ -6,7 +6,7 @@
 
 import type { Intake, PartitionView, Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Eyes } from './looks.ts'
 
 type Read = (part: PartitionView) => number
@@ -44,9 +44,10 @@ const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => numb
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 
 /** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
-export function buildMetrics(ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'intake'>): Registry {
-  const register = new Registry()
-  collectDefaultMetrics({ register })
+export function addFleetMetrics(
+  register: Registry,
+  ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'intake'>,
+): Registry {
   const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
 
   new Gauge({

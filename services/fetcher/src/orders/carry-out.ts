@@ -12,9 +12,14 @@ import { startLease } from './lease.ts'
 import type { Tools } from './tools.ts'
 import { waitForTurn } from './wait.ts'
 
-/** Never rejects. */
-export async function carryOut(order: Order, tools: Tools): Promise<void> {
+/**
+ * Never rejects.
+ * @param receivedAt  when this process received the order, by `performance.now()`
+ */
+export async function carryOut(order: Order, tools: Tools, receivedAt = performance.now()): Promise<void> {
   const { ledger, stats, log } = tools
+  const dueInMs = order.notBefore === 0 ? 0 : order.notBefore - ledger.now(ledger.partitionOf(order.origin))
+  const dueAt = Math.max(receivedAt, performance.now() + dueInMs)
   try {
     const turn = await waitForTurn(order, tools)
     if (turn === undefined) return
@@ -27,6 +32,8 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
     }
     groups.started(started.hostLease)
     stats.started++
+    const startedAt = performance.now()
+    stats.late(Math.max(0, startedAt - dueAt))
     try {
       const held = { lease: started.lease, groups }
       const fetched =
@@ -36,6 +43,7 @@ export async function carryOut(order: Order, tools: Tools): Promise<void> {
       await complete(order, agent, held, fetched, tools)
     } finally {
       stats.ended++
+      stats.took(order.kind, performance.now() - startedAt)
     }
   } catch (error) {
     stats.broken++

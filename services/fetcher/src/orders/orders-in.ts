@@ -21,7 +21,8 @@ export type OrdersInOptions = {
   /** undefined, or when more pages can be kept: no job is begun before */
   room?: () => Promise<void> | undefined
   /** never rejects */
-  carryOut: (order: Order) => Promise<void>
+  /** @param receivedAt  when its job came, by `performance.now()` */
+  carryOut: (order: Order, receivedAt: number) => Promise<void>
   /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
   endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
@@ -45,12 +46,13 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
           stats.badJobs++
           throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
         }
+        const receivedAt = performance.now()
         crashPoint('orders.received')
         const wait = room?.()
         if (wait !== undefined) await Promise.race([wait, stopping.promise])
         worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
         const placed = orders.map((read) => {
-          if (read.ok) return slots.place(() => carryOut(read.order))
+          if (read.ok) return slots.place(() => carryOut(read.order, receivedAt))
           stats.badOrders++
           const { why, lane } = read
           log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')

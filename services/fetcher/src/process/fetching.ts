@@ -31,6 +31,8 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   for (const { key } of agents.list) await checkEgress(egress(key))
   const contentUrl = contentUrlOf(config)
   const sink = await sinkOf(config, contentUrl, log)
+  const slots = openSlots(config.FETCH_CONCURRENCY)
+  const stats = openStats(slots)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -40,6 +42,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
+    onCall: stats.onCall,
   })
   for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({
@@ -52,8 +55,6 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
       else log.error({ agent: agent.name, why: error.message }, 'the way out of the agent does not work: its URLs wait')
     },
   })
-  const slots = openSlots(config.FETCH_CONCURRENCY)
-  const stats = openStats(slots)
   const stopRetention = boundArchive(config, ledger, log)
   let stopping = false
   const tools: Tools = {
@@ -98,6 +99,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   })
   // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
   const announce = () => {
+    stats.configVersion = following.now().version
     ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
     if (contentUrl !== '') ledger.announceContent(contentUrl).catch(() => {})
   }
@@ -111,7 +113,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order) => carryOut(order, tools),
+    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })

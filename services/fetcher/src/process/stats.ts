@@ -1,6 +1,7 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
-import { counterOf, gaugeOf } from '@decorum/runtime'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { VERSION } from '@decorum/fleet-config'
+import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
+import { Histogram, Registry } from 'prom-client'
 import type { StartRefusal } from '../orders/lease.ts'
 
 /** Why an order sent nothing. */
@@ -14,11 +15,24 @@ export type Stats = {
   broken: number
   refused(why: Refusal): void
   exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
+  /** how long an order that was due waited here until its lease was started, ms */
+  late(ms: number): void
+  /** how long the lease of an exchange was held, ms */
+  took(kind: 'page' | 'robots', ms: number): void
+  /** for `openLedger` */
+  readonly onCall: ReturnType<typeof ledgerMetrics>
+  /** version of the configuration that this process goes by */
+  configVersion: number | undefined
   sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
   badJobs: number
   badOrders: number
   readonly registry: Registry
 }
+
+/** Lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
+const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
+/** To the usual deadline, 30 s, and beyond. */
+const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 /** @param slots  of the fetcher, read whenever the metrics are */
 export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }): Stats {
@@ -28,7 +42,20 @@ export function openStats(slots: { readonly size: number; readonly taken: number
   let bytes = 0
   let sinkFailures = 0
   let sinkSaidAt = 0
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[]) =>
+    new Histogram({ name: `decorum_fetcher_${name}`, help, buckets, labelNames, registers: [registry] })
+  const lateness = histogram(
+    'lateness_seconds',
+    'from when a lane was due, or its order came, to its lease',
+    LATENESS,
+    [],
+  )
+  const durations = histogram('fetch_seconds', 'from the lease to the end of the exchange', FETCH_SECONDS, ['kind'])
   const stats: Stats = {
+    late: (ms) => lateness.observe(ms / 1_000),
+    took: (kind, ms) => durations.observe({ kind }, ms / 1_000),
+    onCall: ledgerMetrics(registry),
+    configVersion: undefined,
     started: 0,
     ended: 0,
     stale: 0,
@@ -50,7 +77,7 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     },
   }
 
-  collectDefaultMetrics({ register: registry })
+  processMetrics(registry, VERSION, () => stats.configVersion)
   const gauge = gaugeOf.bind(undefined, registry)
   const counter = counterOf.bind(undefined, registry)
   gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)

@@ -1,0 +1,58 @@
+/** `decorum upgrade`: brings the stored form of a ledger that an earlier version wrote to this version's, while URLs wait there. */
+import { connectLink, layoutsOf, linkTo, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger'
+import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { runningRedis } from '../running-redis.ts'
+import { readCliSettings } from '../settings.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
+
+const CONNECT_MS = 5_000
+const SAY_MS = 1_000
+
+export type UpgradeCommandOptions = { json?: boolean; back?: boolean; show?: boolean }
+
+export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode> {
+  const redis = linkTo(await runningRedis(readCliSettings(process.env), process.env), {
+    away: 'fail',
+    lazyConnect: true,
+  })
+  redis.on('error', () => undefined) // calls carry their own errors
+  try {
+    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
+      throw new CommandError(`Redis does not answer: ${error.message}`)
+    })
+    const back = options.back === true
+    if (options.show) {
+      const layouts = await layoutsOf(redis)
+      if (options.json) tellJson({ layouts })
+      else tell(layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
+      return DONE
+    }
+    const onProgress = options.json ? () => undefined : progress()
+    const done = await upgradeLedger({ redis, back, onProgress })
+    if (options.json) tellJson({ ...done, back })
+    else tell(back ? `layout ${done.from} again: the earlier version may go on` : sentence(done))
+    return DONE
+  } finally {
+    redis.disconnect()
+  }
+}
+
+function sentence({ from, to, processes, origins, leases, closedMs }: Upgraded): string {
+  if (from === to) return `layout ${to} already: nothing was left to do`
+  const took = `closed for ${closedMs / 1_000} s; ${origins} origins and ${leases} leases are written anew`
+  const others =
+    processes === 0
+      ? ''
+      : `\n${processes} processes of the earlier version ran: they are refused from now on; end them.`
+  return `layout ${from} became ${to}: ${took}. Processes of this version may run.${others}`
+}
+
+/** One line a second, on stderr. */
+function progress(): (now: Upgraded) => void {
+  let saidAt = performance.now()
+  return ({ origins, leases, lanes }) => {
+    if (performance.now() - saidAt < SAY_MS) return
+    saidAt = performance.now()
+    warn(`written anew: ${origins} origins, ${leases} leases, ${lanes} lanes`)
+  }
+}

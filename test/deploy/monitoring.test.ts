@@ -1,0 +1,150 @@
+/** Dashboards and alerts ask for metrics that running processes really export, and the metrics keep to the conventions of Prometheus. */
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { openFrontier } from '@decorum/client'
+import { main as consoleMain } from '@decorum/console'
+import { main as fetcherMain } from '@decorum/fetcher'
+import { main as gatewayMain } from '@decorum/gateway'
+import { main as permitsMain } from '@decorum/permits'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { parse } from 'yaml'
+import { dashboardText, ROWS } from '../../deploy/grafana/fleet.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+const root = join(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+type Rule = { alert: string; expr: string; annotations: { runbook: string } }
+const { groups } = parse(readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8')) as {
+  groups: { rules: Rule[] }[]
+}
+const alerts = groups.flatMap(({ rules }) => rules)
+const queries = [
+  ...ROWS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries.map(({ expr }) => expr))),
+  ...alerts.map(({ expr }) => expr),
+]
+
+let texts: string[] = []
+const services: { port: number; stop(): Promise<void> }[] = []
+beforeAll(async () => {
+  const env = {
+    REDIS_URL: redis.url,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    PAGE_SINK: 'none',
+    DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+    FETCH_PROCESSES: '2',
+    DEFAULT_DELAY_MS: '20',
+  }
+  for (const main of [gatewayMain, fetcherMain, consoleMain, permitsMain]) services.push(await main(env))
+  const pages = createServer((request, response) => {
+    if (request.url === '/robots.txt') response.writeHead(404)
+    response.end('a page')
+  }).listen(0, '127.0.0.1')
+  await once(pages, 'listening')
+  const { port } = pages.address() as AddressInfo
+  const frontier = await openFrontier({ redis: redis.url })
+  const reading = frontier.outcomes({ group: 'test' })[Symbol.asyncIterator]()
+  await frontier.enqueue([{ url: `http://127.0.0.1:${port}/a`, id: 'a' }])
+  const { value } = await reading.next()
+  expect(value?.outcome.kind).toBe('fetched')
+  texts = await Promise.all(
+    services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
+  )
+  await frontier.close()
+  pages.closeAllConnections()
+  pages.close()
+})
+afterAll(() => Promise.all(services.map((service) => service.stop())))
+
+const exported = (): Set<string> =>
+  new Set(
+    texts.flatMap((text) =>
+      [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+      ),
+    ),
+  )
+const asked = (query: string): string[] => query.match(/\b(?:decorum|nodejs|process)_\w+/g) ?? []
+
+test('each query of the dashboard and of the alerts names metrics that the processes export', () => {
+  const known = exported()
+  expect(queries.length).toBeGreaterThan(40)
+  for (const query of queries) {
+    if (!query.includes('up{')) expect(asked(query), query).not.toEqual([])
+    for (const name of asked(query)) expect(known, query).toContain(name)
+  }
+})
+
+test('lateness, fetches and calls of the ledger were measured, and each process says its configuration', () => {
+  const [gateway = '', fetcher = '', board = '', permits = ''] = texts
+  expect(fetcher).toMatch(/^decorum_fetcher_lateness_seconds_count [1-9]/m)
+  expect(fetcher).toMatch(/^decorum_fetcher_fetch_seconds_count\{kind="page"\} 1$/m)
+  expect(gateway).toMatch(/^decorum_ledger_call_seconds_count\{verb="reserve"\} [1-9]/m)
+  for (const text of [gateway, fetcher, board, permits]) {
+    expect(text).toMatch(/^decorum_config_version [1-9]\d*$/m)
+    expect(text).toMatch(/^decorum_build_info\{version="[\d.]+"\} 1$/m)
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m)
+  }
+})
+
+test('no label says an origin, a host or a URL', () => {
+  const labels = new Set(texts.flatMap((text) => [...text.matchAll(/[{,](\w+)="/g)].map(([, name = '']) => name)))
+  for (const label of ['origin', 'host', 'url', 'lane', 'domain', 'path']) expect(labels).not.toContain(label)
+  expect(texts.join('\n')).not.toContain('127.0.0.1')
+})
+
+test('the dashboard is the one of fleet.ts: `node deploy/grafana/fleet.ts --write`', () => {
+  expect(readFileSync(join(root, 'deploy/grafana/fleet.json'), 'utf8')).toBe(dashboardText())
+})
+
+test('each alert says what to do in docs/operating.md, and has tests of its own', () => {
+  const headings = readFileSync(join(root, 'docs/operating.md'), 'utf8').match(/(?<=^### )Decorum\w+$/gm)
+  expect(headings).toEqual(alerts.map(({ alert }) => alert))
+  for (const { alert, annotations } of alerts)
+    expect(annotations.runbook).toBe(`docs/operating.md#${alert.toLowerCase()}`)
+  const tests = readFileSync(join(root, 'deploy/prometheus/alerts.test.yml'), 'utf8')
+  for (const { alert } of alerts)
+    for (const what of ['fires', 'is silent']) expect(tests).toContain(`- name: ${alert} ${what}\n`)
+})
+
+describe.skipIf(!hasPromtool)('promtool', () => {
+  const promtool = (...args: string[]) =>
+    run('promtool', args, { cwd: root }).catch((error: { stdout: string; stderr: string }) => {
+      throw new Error(error.stdout + error.stderr)
+    })
+
+  test('has nothing to say about metrics of ours', async () => {
+    for (const text of texts) {
+      const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+      expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes('decorum_'))).toEqual([])
+    }
+  })
+
+  test('accepts the scrape configuration, and every alert fires and is silent as its tests say', async () => {
+    await promtool('check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yml')
+    await promtool('test', 'rules', 'deploy/prometheus/alerts.test.yml')
+  })
+
+  test('parses each query of the dashboard, and would refuse a wrong one', async () => {
+    const folder = await mkdtemp(join(inject('redisFolder'), 'promtool-'))
+    expect(await check(folder, queries)).toContain(`SUCCESS: ${queries.length} rules found`)
+    expect(await check(folder, ['sum(decorum_lanes'])).toContain('parse error')
+  })
+})
+
+/** As rules that record them: promtool has no command that parses a query without a server. */
+async function check(folder: string, all: string[]): Promise<string> {
+  const rules = all.map((query, at) => ({ record: `query_${at}`, expr: query.replaceAll('$__rate_interval', '1m') }))
+  const file = join(folder, 'rules.yml')
+  await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }))
+  const { stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' })
+  return stdout + stderr
+}

@@ -1,0 +1,237 @@
+/**
+ * A ledger of each released layout becomes one of today: nothing is lost and nothing comes early, wherever the upgrade breaks off. The
+ * fixtures in layouts/ were made by the code of their release (layouts/fill.ts).
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { announceNew, connectLink, linkTo, openLedger, upgrade } from '@decorum/ledger'
+import { EPOCH, LAYOUT } from '@decorum/ledger/testing'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { fill, lane, START } from './layouts/fill.ts'
+import { readStored, type StoredKey, writeStored } from './layouts/stored.ts'
+import { keys, outcomeOf } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const folder = new URL('./layouts/', import.meta.url)
+const layouts = readdirSync(folder).flatMap((name) => /^layout-(\d+)\.json$/.exec(name)?.[1] ?? [])
+const fixture = (layout: string): StoredKey[] =>
+  JSON.parse(readFileSync(new URL(`layout-${layout}.json`, folder), 'utf8')) as StoredKey[]
+const earlier = layouts.filter((layout) => layout !== LAYOUT.version)
+
+async function emptyRedis(): Promise<Redis> {
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  await raw.flushall()
+  return raw
+}
+
+/** As the fleet left it, on the same server: the epoch goes on. */
+async function load(raw: Redis, layout: string): Promise<void> {
+  await raw.flushall()
+  await writeStored(raw, fixture(layout))
+  const run = /master_replid:(\w+)/.exec(await raw.info('replication'))?.[1] ?? ''
+  await raw.hset(keys.epoch, EPOCH.run, run)
+}
+
+/** @param most  commands after which the connection is cut */
+async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unknown; sent: number }> {
+  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
+  link.on('error', () => undefined)
+  await connectLink(link, 1_000)
+  const send = link.sendCommand.bind(link)
+  let sent = 0
+  link.sendCommand = (command, stream) => {
+    if (++sent > most) link.disconnect()
+    return send(command, stream)
+  }
+  return upgrade({ redis: link, back })
+    .then(
+      () => ({ sent }),
+      (error: unknown) => ({ error, sent }),
+    )
+    .finally(() => link.disconnect())
+}
+
+/** What a run that was cut off leaves behind, and what ends by itself after a while. */
+const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
+
+/** What is kept for people to see later: it fills by itself, so an earlier ledger has none of it, and it needs no other number. */
+const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring)/
+const COUNT_OF_A_REASON = /\["[a-z]+\/[\w-]+","\d+"\],?/g
+
+/** What differs from one filling to the next: lives by the real clock, a back-off that chance lengthens, the run of Redis; and how it came here. */
+const CHANCE =
+  /"(run|upgraded|change)",\s*"[^"]*"|("robotsStateEnds"|"backOffUntil"|"bot http:\/\/slowed.test"),\s*"18\d+(\.\d+)?"/g
+const comparable = (stored: StoredKey[]): unknown =>
+  JSON.parse(
+    JSON.stringify(
+      stored
+        .filter(({ key }) => !key.startsWith('{decorum:partitions}') && !KEPT_TO_SEE.test(key))
+        .map(({ lifeMs, ...key }) => ({
+          ...key,
+          ...(lifeMs === undefined ? {} : { minutes: Math.round(lifeMs / 600_000) }),
+        })),
+    ).replace(CHANCE, (text, name?: string) =>
+      name === 'upgraded' || name === 'change' ? '"upgraded",""' : text.replace(/,.*/, ',""'),
+    ),
+  )
+/** Entries of `operations` stay as they were written: an act was called `gap` then. */
+const withoutHistory = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value)
+      .replaceAll(COUNT_OF_A_REASON, '')
+      .replaceAll('"action","gap"', '"action","delay"')
+      .replaceAll('["upgraded",""],', '')
+      .replaceAll(',["upgraded",""]', ''),
+  )
+const seen = async (raw: Redis): Promise<unknown> => withoutHistory(comparable(await readStored(raw)))
+
+test('there is a fixture of each layout from the first release on, and none of one that is to come', () => {
+  const numbers = layouts.map(Number).toSorted((a, b) => a - b)
+  expect(numbers).toEqual(Array.from({ length: Number(LAYOUT.version) - 1 }, (_, n) => n + 2))
+})
+
+test('the fixture of this layout is what this version stores: another form needs another number', async () => {
+  const raw = await emptyRedis()
+  await announceNew(raw)
+  const ledger = await fill(redis.url)
+  onTestFinished(() => ledger.close())
+  expect(await seen(raw)).toEqual(withoutHistory(comparable(fixture(LAYOUT.version))))
+})
+
+test.each(earlier)(
+  'layout %s becomes what this version would have stored, its end is written down, and again is nothing',
+  async (layout) => {
+    const raw = await emptyRedis()
+    await load(raw, layout)
+    expect(await upgradeOnce()).not.toHaveProperty('error')
+    expect(await seen(raw)).toEqual(withoutHistory(comparable(fixture(LAYOUT.version))))
+    expect(await raw.hget(keys.epoch, EPOCH.upgraded)).toMatch(new RegExp(`^${layout}>${LAYOUT.version} \\d{13}$`))
+    const before = await readStored(raw)
+    await upgradeOnce()
+    expect((await readStored(raw)).map(({ lifeMs: _, ...key }) => key)).toEqual(
+      before.map(({ lifeMs: _, ...key }) => key),
+    )
+  },
+)
+
+test.each(earlier)(
+  'layout %s: an upgrade that breaks off anywhere goes on where it stopped, or steps back',
+  async (layout) => {
+    const raw = await emptyRedis()
+    await load(raw, layout)
+    const { sent } = await upgradeOnce()
+    const upgraded = await seen(raw)
+    await load(raw, layout)
+    const original = await seen(raw)
+    let steppedBack = 0
+    for (let most = 1; most < sent - 1; most++) {
+      for (const back of [false, true]) {
+        await load(raw, layout)
+        expect(await upgradeOnce(false, most), `cut after ${most}`).toHaveProperty('error')
+        await lockEnds(raw)
+        const wasOver = (await raw.hget(keys.epoch, EPOCH.layout)) === LAYOUT.version
+        const { error } = await upgradeOnce(back)
+        if (back && wasOver) {
+          const isTidy = !(await raw.hexists(keys.epoch, EPOCH.leftovers))
+          if (!isTidy) expect(String(error), `back after ${most}`).toMatch(/too late/)
+          continue
+        }
+        expect(error, `again after ${most}`).toBeUndefined()
+        expect(await seen(raw), `${back ? 'back' : 'again'} after ${most}`).toEqual(back ? original : upgraded)
+        if (back) steppedBack++
+      }
+    }
+    expect(steppedBack).toBeGreaterThan(5)
+  },
+)
+
+test.each(earlier)(
+  'layout %s: before and while it is upgraded, nobody reads or writes it, and the message says what to do',
+  async (layout) => {
+    const raw = await emptyRedis()
+    await load(raw, layout)
+    const open = () => openLedger({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000 })
+    await expect(open()).rejects.toThrow(/run 'decorum upgrade'/)
+    await upgradeOnce(false, 14)
+    await lockEnds(raw)
+    expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(`${layout}>${LAYOUT.version}`)
+    const before = await readStored(raw, '{decorum:0}:epoch')
+    await expect(open()).rejects.toThrow(/is being upgraded \(layout 2>3\)/)
+    expect(await readStored(raw, '{decorum:0}:epoch')).toEqual(before)
+  },
+)
+
+test.each(earlier)(
+  'layout %s: after it, each URL has one outcome, no lane is due early, and leases that nobody completes come back',
+  async (layout) => {
+    const raw = await emptyRedis()
+    await load(raw, layout)
+    const due = new Map(await dueTimes(raw))
+    const pending = new Set(JSON.stringify(fixture(layout)).match(/(?<=\/\S+ 1u5hvr4 0 )[\w-]+/g))
+    await upgradeOnce()
+    let now = START + 89_000
+    const ledger = await openLedger({
+      redis: redis.url,
+      partitions: 1,
+      leaseMs: 45_000,
+      quarantineMs: 10_000,
+      nowMs: () => now,
+    })
+    onTestFinished(() => ledger.close())
+    // A holder of the earlier version has lost nothing that was granted: its lane stays closed for lease + quarantine + delay.
+    const leases = new Map(
+      (await ledger.viewLanes(0, { order: 'in-flight', limit: 200 })).map(({ lane: at }) => [at.origin, at.state]),
+    )
+    expect([...leases].toSorted()).toEqual([
+      [lane('reserved').origin, 'reserved'],
+      [lane('robots').origin, 'in-flight'],
+      [lane('ruled').origin, 'reserved'],
+      [lane('started').origin, 'in-flight'],
+    ])
+    await ledger.operate({ origin: lane('blocked').origin, action: 'unblock', by: 'test', reason: '' }, [])
+    const started = new Map<string, number>()
+    const ended = new Set<string>()
+    for (; now < START + 3_000_000; now += 5_000) {
+      await ledger.reap(0)
+      const found = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
+      for (const { agent, origin, fence, heads, robots } of found.kind === 'reserved' ? found.lanes : []) {
+        const [head] = heads
+        if (head === undefined) throw new Error(`${origin} is reserved without a URL`)
+        const answer = await ledger.start({
+          agent,
+          origin,
+          fence,
+          kind: 'page',
+          version: robots.version,
+          delayMs: 1_000,
+        })
+        if (answer.kind !== 'granted') continue
+        started.set(`${agent} ${origin}`, Math.min(now, started.get(`${agent} ${origin}`) ?? Infinity))
+        const outcome = outcomeOf(head.id)
+        const completed = await ledger.complete({
+          agent,
+          origin,
+          fence,
+          delayMs: 1_000,
+          elapsedMs: 0,
+          load: { kind: 'normal' },
+          outcome,
+        })
+        expect(completed).toBe('completed')
+        expect(ended.has(head.id), `a second outcome of ${head.id}`).toBe(false)
+        ended.add(head.id)
+      }
+    }
+    expect(ended).toEqual(pending)
+    for (const [name, at] of due) if (started.has(name)) expect(started.get(name), name).toBeGreaterThanOrEqual(at)
+    // 45 s lease, 10 s quarantine and 1 s delay after the start at 89 s
+    expect(started.get('bot http://started.test')).toBeGreaterThanOrEqual(START + 145_000)
+  },
+)
+
+async function dueTimes(raw: Redis): Promise<[string, number][]> {
+  const flat = await raw.zrange(keys.due, '0', '-1', 'WITHSCORES')
+  return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] ?? '', Number(flat[2 * n + 1])])
+}
