@@ -98,6 +98,8 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
   robots: 'robots-unreachable',
   paused: 'paused',
   stopped: 'stopped',
+  'visiting hours': 'visiting-hours',
+  budget: 'budget',
   blocked: 'blocked',
 }
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
