@@ -39,7 +39,7 @@ export function components({ packages }) {
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
     found.set(`${name}@${version}`, { name, version, license, integrity })
   }
-  return [...found.keys()].sort().map((key) => found.get(key))
+  return [...found].sort(byName).map(([, one]) => one)
 }
 
 /** @returns a document that says the same for the same lock file: it has no date and no serial number */
@@ -61,6 +61,7 @@ export function sbom(lock, version) {
   }
 }
 
+const byName = ([a], [b]) => (a < b ? -1 : 1)
 const licenceOf = (text) => (text.includes(' ') ? { expression: text } : { license: { id: text } })
 
 function hashOf(integrity) {
@@ -76,7 +77,7 @@ export function licences(lock) {
 if (process.argv[1] === import.meta.filename) {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   if (process.argv.includes('--licences'))
-    for (const [licence, all] of [...licences(lock)].sort())
+    for (const [licence, all] of [...licences(lock)].sort(byName))
       process.stdout.write(`${licence}: ${all.map(({ name, version }) => `${name} ${version}`).join(', ')}\n`)
   else {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))

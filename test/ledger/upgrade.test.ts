@@ -184,12 +184,14 @@ test.each(earlier)(
     const leases = new Map(
       (await ledger.viewLanes(0, { order: 'in-flight', limit: 200 })).map(({ lane: at }) => [at.origin, at.state]),
     )
-    expect([...leases].toSorted()).toEqual([
-      [lane('reserved').origin, 'reserved'],
-      [lane('robots').origin, 'in-flight'],
-      [lane('ruled').origin, 'reserved'],
-      [lane('started').origin, 'in-flight'],
-    ])
+    expect(Object.fromEntries(leases)).toEqual(
+      Object.fromEntries([
+        [lane('reserved').origin, 'reserved'],
+        [lane('robots').origin, 'in-flight'],
+        [lane('ruled').origin, 'reserved'],
+        [lane('started').origin, 'in-flight'],
+      ]),
+    )
     await ledger.operate({ origin: lane('blocked').origin, action: 'unblock', by: 'test', reason: '' }, [])
     const started = new Map<string, number>()
     const ended = new Set<string>()

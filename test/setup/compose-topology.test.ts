@@ -122,7 +122,9 @@ async function valuesOf(prometheus: string, query: string): Promise<[string, str
   const { data } = (await answer.json()) as {
     data: { result: { metric: { job?: string }; value: [number, string] }[] }
   }
-  return data.result.map(({ metric, value }): [string, string] => [metric.job ?? '', value[1]]).toSorted()
+  return data.result
+    .map(({ metric, value }): [string, string] => [metric.job ?? '', value[1]])
+    .toSorted(([a], [b]) => a.localeCompare(b))
 }
 
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0

@@ -14,17 +14,16 @@ const url = (at: LaneRef, id: string, more: object = {}) => ({
   lane: at,
   parked: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const, ...more },
 })
-const outcome = (at: LaneRef, id: string): Outcome =>
-  ({
-    id,
-    url: `${at.origin}/${id}`,
-    agent: at.agent,
-    kind: 'failed',
-    reason: 'connect',
-    detail: '',
-    at: 1,
-    attempts: 1,
-  }) as Outcome
+const outcome = (at: LaneRef, id: string): Outcome => ({
+  id,
+  url: `${at.origin}/${id}`,
+  agent: at.agent,
+  kind: 'failed',
+  reason: 'connect',
+  detail: '',
+  at: 1,
+  attempts: 1,
+})
 const body = { hash: '0123456789abcdef0123456789abcdef', octets: Buffer.from('User-agent: *\nCrawl-delay: 3\n') }
 const state = {
   answer: { kind: 'ok' as const, status: 200, at: START, jitter: 0.5 },

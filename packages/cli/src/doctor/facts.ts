@@ -70,7 +70,11 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
 async function membersOf(redis: RedisLink): Promise<Member[]> {
   const { tags } = await readTags(redis)
   const ledger = await openLedger({ redis, partitions: tags.length })
-  return ledger.members().finally(() => ledger.close())
+  try {
+    return await ledger.members()
+  } finally {
+    await ledger.close()
+  }
 }
 
 async function lookUp(host: string, servers: string[]): Promise<Facts['names'][number]> {
