@@ -12,6 +12,8 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
 WORKDIR /app
 COPY --from=build /app ./
 COPY scripts/healthcheck.mjs scripts/healthcheck.mjs
+# A volume that is mounted here belongs to the user of the roles. All else may be read-only.
+RUN mkdir /archive && chown node:node /archive
 USER node
 EXPOSE 8080
 # Liveness only: no restart of ours would bring a lost Redis back.

@@ -54,7 +54,7 @@ beforeAll(async () => {
   const reading = frontier.outcomes({ group: 'test' })[Symbol.asyncIterator]()
   await frontier.enqueue([{ url: `http://127.0.0.1:${port}/a`, id: 'a' }])
   const { value } = await reading.next()
-  expect(value?.outcome.kind).toBe('fetched')
+  if (value?.outcome.kind !== 'fetched') throw new Error(`the page was not fetched: ${JSON.stringify(value?.outcome)}`)
   texts = await Promise.all(
     services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
   )

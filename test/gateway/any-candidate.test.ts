@@ -64,8 +64,8 @@ async function startGateway(): Promise<void> {
   const admit = admitter(agents, '', gate, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
-  const fleet = () => ({ slots: SLOTS, fetchers: 1 })
-  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, fleet })
+  const fleet = () => ({ slots: SLOTS, fetchers: 1, pools: new Map() })
+  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, reserveMs: 30_000, fleet })
   await gatewayLedger.onWake(() => dispatch.wake())
   stops.push(async () => {
     await intake.close()

@@ -11,31 +11,16 @@ import { promisify } from 'node:util'
 import { redisEnvironment, spawnRedis } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
 import { expect, inject, test } from 'vitest'
-import { parse } from 'yaml'
-
-type Service = {
-  command?: string[]
-  environment?: Record<string, string>
-  ports?: string[]
-  profiles?: string[]
-  deploy?: { replicas: number }
-  depends_on?: Record<string, { condition: string }>
-  healthcheck?: { test: string[] }
-  stop_grace_period?: string
-}
+import { composeFile, execForm, root } from './compose-file.ts'
 
 const run = promisify(execFile)
-const root = join(import.meta.dirname, '..', '..')
-const compose = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
-  services: Record<string, Service>
-}
+const { services, volumes } = composeFile({ REDIS_PASSWORD: 'apasswordofredis', CONSOLE_PASSWORD: 'a password' })
 const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 const lines = (instruction: string) =>
   dockerfile
     .split('\n')
     .filter((line) => line.startsWith(`${instruction} `))
     .map((line) => line.slice(instruction.length + 1))
-const execForm = (instruction: string): string[] => JSON.parse(lines(instruction).at(-1) ?? '[]') as string[]
 
 /** What the compose schema says against a file; empty when nothing. */
 async function schemaErrors(file: string): Promise<string[]> {
@@ -55,7 +40,8 @@ test('docker-compose.yml keeps to the compose schema, and a misspelt key would n
 })
 
 test('two gateways, three fetchers, one console, permits on demand, each waiting for a healthy Redis', () => {
-  const { redis, ...roles } = compose.services
+  const { redis, prometheus, grafana, ...roles } = services
+  expect([prometheus?.profiles, grafana?.profiles]).toEqual([['monitoring'], ['monitoring']])
   expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway', 'permits'])
   expect(roles.permits?.profiles).toEqual(['permits'])
   expect([roles.gateway?.deploy?.replicas, roles.fetcher?.deploy?.replicas]).toEqual([2, 3])
@@ -63,15 +49,15 @@ test('two gateways, three fetchers, one console, permits on demand, each waiting
   for (const [name, role] of Object.entries(roles)) {
     expect(role.command).toEqual([name])
     expect(role.depends_on?.redis?.condition).toBe('service_healthy')
-    expect(role.environment?.REDIS_URL).toBe('redis://redis:6379')
+    expect(role.environment?.REDIS_URL).toBe('redis://:apasswordofredis@redis:6379')
   }
 })
 
 test('permits beyond loopback are for holders of tokens: without any the service says so and ends', async () => {
-  const { REDIS_URL: _, ...environment } = compose.services.permits?.environment ?? {}
+  const { REDIS_URL: _, ...environment } = services.permits?.environment ?? {}
   const unset = Object.fromEntries(Object.keys(environment).map((name) => [name, '']))
   const env = { ...process.env, ...unset, HOST: '0.0.0.0', REDIS_URL: 'redis://127.0.0.1:9' }
-  const [, ...args] = [...execForm('ENTRYPOINT'), ...(compose.services.permits?.command ?? [])]
+  const [, ...args] = [...execForm('ENTRYPOINT'), ...(services.permits?.command ?? [])]
   const told = await run(process.execPath, args, { cwd: root, env }).catch(
     (error: { code: number; stderr: string }) => error,
   )
@@ -80,20 +66,38 @@ test('permits beyond loopback are for holders of tokens: without any the service
 
 test('services that are scaled publish no port and are named by nothing that one container can own', () => {
   for (const name of ['gateway', 'fetcher']) {
-    expect(compose.services[name]).not.toHaveProperty('ports')
-    expect(compose.services[name]).not.toHaveProperty('container_name')
+    expect(services[name]).not.toHaveProperty('ports')
+    expect(services[name]).not.toHaveProperty('container_name')
   }
-  expect(compose.services.redis).not.toHaveProperty('ports')
+  expect(services.redis).not.toHaveProperty('ports')
+})
+
+test('without its passwords the fleet does not start, and every container is unprivileged', () => {
+  expect(() => composeFile({ CONSOLE_PASSWORD: 'a password' })).toThrow(/REDIS_PASSWORD: choose/)
+  expect(() => composeFile({ REDIS_PASSWORD: 'a password' })).toThrow(/CONSOLE_PASSWORD: choose/)
+  for (const [name, service] of Object.entries(services)) {
+    expect(service.cap_drop, name).toEqual(['ALL'])
+    if (name !== 'grafana') expect(service.read_only, name).toBe(true)
+    for (const volume of service.volumes ?? []) {
+      const [from = ''] = volume.split(':')
+      if (!from.startsWith('.')) expect(Object.keys(volumes), volume).toContain(from)
+    }
+  }
+})
+
+test('the files that containers mount exist', async () => {
+  for (const { volumes: mounted = [] } of Object.values(services))
+    for (const volume of mounted) if (volume.startsWith('.')) await stat(join(root, volume.split(':')[0] ?? ''))
 })
 
 test('a role may drain longer than a fetch may take before it is killed', () => {
   for (const name of ['gateway', 'fetcher', 'console', 'permits']) {
-    expect(Number.parseInt(compose.services[name]?.stop_grace_period ?? '', 10)).toBeGreaterThan(35)
+    expect(Number.parseInt(services[name]?.stop_grace_period ?? '', 10)).toBeGreaterThan(35)
   }
 })
 
 test('the Redis command of the compose file starts a Redis that keeps a file and evicts nothing', async () => {
-  const [program, ...args] = compose.services.redis?.command ?? []
+  const [program, ...args] = services.redis?.command ?? []
   expect(program).toBe('redis-server')
   const dir = await mkdtemp(join(inject('redisFolder'), 'compose-redis-'))
   const binary = inject('redisBinary')
@@ -104,12 +108,20 @@ test('the Redis command of the compose file starts a Redis that keeps a file and
     env: redisEnvironment(binary),
     stdio: 'ignore',
   })
-  const redis = new Redis(port, '127.0.0.1', { retryStrategy: () => 20, maxRetriesPerRequest: null })
+  const redis = new Redis(port, '127.0.0.1', {
+    password: 'apasswordofredis',
+    retryStrategy: () => 20,
+    maxRetriesPerRequest: null,
+  })
   redis.on('error', () => {})
   try {
+    expect(await redis.config('GET', 'maxmemory')).toEqual(['maxmemory', String(2 * 1024 ** 3)])
     expect(await redis.config('GET', 'appendonly')).toEqual(['appendonly', 'yes'])
     expect(await redis.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
     expect(await redis.config('GET', 'save')).toEqual(['save', ''])
+    const stranger = new Redis(port, '127.0.0.1', { enableReadyCheck: false })
+    stranger.on('error', () => {})
+    await expect(stranger.get('a').finally(() => stranger.disconnect())).rejects.toThrow(/NOAUTH/)
   } finally {
     redis.disconnect()
     server.kill('SIGTERM')

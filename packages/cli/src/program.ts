@@ -55,6 +55,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--keep <dir>', "keep the origins' record there")
     .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
 
+  command('conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
+    .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
+    .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
+    .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
+
   command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
     .argument('<url>')
     .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
@@ -185,6 +190,13 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
 
+  command(
+    'doctor',
+    'checks Redis, the fleet and this machine, and names the mend of what is wrong (exit 1 when something is)',
+  )
+    .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
+    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
+
   command('upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
     .option('--show', 'only says which layout this Redis holds')
     .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')
@@ -218,6 +230,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (version, options) =>
       done(await (await import('./commands/config.ts')).configRollback(version, options)),
     )
+  configCommand(
+    'policies',
+    'the policies of sites in force; with --json those of all versions that are kept, for audit',
+  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
   configCommand('schema', 'the JSON Schema of the file, for editors').action(async () =>
     done((await import('./commands/config.ts')).configSchema()),
   )
@@ -282,6 +298,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
     .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'emergency stops of the fleet, as `decorum stop list --ended --json` prints them')
+    .option('--site-policies <file>', 'policies of sites, as `decorum config policies --json` prints them')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')

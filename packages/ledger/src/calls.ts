@@ -36,6 +36,7 @@ export const ARGS = {
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
   'least-delays': ['version'],
+  policies: ['version', 'ask'],
   crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'record'],
   stops: ['expected', 'version', 'everything', 'record'],
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
@@ -96,6 +97,7 @@ export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
+export const POLICY_ITEM = item('site', 'policy')
 /** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note tells the back-off that followed */
 export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')

@@ -18,6 +18,8 @@ export const LAYOUT = {
   withCrawls: '4',
 } as const
 
+export const LAYOUT_VERSION = LAYOUT.version
+
 /** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
 export const KEY = {
   /** the key that every script declares: it routes the call to the partition's slot */
@@ -54,8 +56,14 @@ export const KEY = {
   outbox: 'outbox',
   operations: 'operations',
   stops: 'stops',
+  policies: 'policies',
+  /** followed by a day, counted from 1970 */
+  requests: 'requests:',
+  closed: 'closed',
+  waking: 'waking',
   counts: 'counts',
   fleet: 'fleet',
+  pool: 'pool:',
   wake: 'wake',
   /** what an operator wants to see later: bounded, and each ends by itself (lib/notes.lua) */
   notes: 'n:',
@@ -97,6 +105,8 @@ export const EPOCH = {
   leastDelays: 'leastDelays',
   /** the emergency stops in force: lib/stops.lua */
   stops: 'stops',
+  /** the policies of sites: lib/site-policy.lua */
+  policies: 'policies',
   layout: 'layout',
   /** the latest upgrade from an earlier layout, `2>3` and the instant by Redis's clock, ms; and that layout while names of it are left */
   upgraded: 'upgraded',
@@ -108,6 +118,16 @@ export const EPOCH = {
  * run from before that was raised, and when it was raised (lib/least-delay.lua).
  */
 export const LEAST_DELAY = { pattern: ';(%S+) (%d+) (%d+) ([%d.]+)', format: ';%s %d %d %s' } as const
+
+/**
+ * In the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a day, each
+ * '-' where there is none, and the policy as JSON. `dropped` stands for all of that in a site that has a policy no longer.
+ */
+export const POLICY = {
+  pattern: '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$',
+  gone: 'gone',
+  dropped: 'gone - - - - {}',
+} as const
 
 /** In the hash `stops`: the field of the whole record, which no host can be called, and the end of a stop that has none. */
 export const STOPS = { record: ':record', never: 'never' } as const
@@ -144,6 +164,9 @@ export const FIELD = {
   overrideReason: 'overrideReason',
   /** the version at which a new robots fetch was asked for */
   refetchVersion: 'refetchVersion',
+  /** not stored: the views show them with the others. The policy of its site, behind the site; and the requests to its host today */
+  policy: 'policy',
+  requestsToday: 'requestsToday',
 } as const
 
 /** Fields of an entry of `operations`. */
@@ -237,6 +260,8 @@ export const GATE = {
   backOff: 'back-off',
   paused: 'paused',
   stopped: 'stopped',
+  visitingHours: 'visiting-hours',
+  budget: 'budget',
   laneBusy: 'lane-busy',
   paceGroup: 'pace-group',
   robotsInFlight: 'robots-in-flight',
@@ -345,8 +370,11 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
+  policies: `${tag}:${KEY.policies}`,
+  closed: `${tag}:${KEY.closed}`,
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,

@@ -23,6 +23,7 @@ import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
 import { crawlsIn, oldestOutcome, trimOutcomes } from './outcomes.ts'
+import { headOf, type PoolLists, poolLists } from './pools.ts'
 import { reachRedis } from './reach.ts'
 import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from './readers.ts'
 import { answersOf, defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
@@ -58,6 +59,7 @@ import type {
   OperationRecord,
   OriginView,
   Outcome,
+  Parked,
   ParkItem,
   ParkMark,
   ParkResult,
@@ -71,6 +73,7 @@ import type {
   RobotsRecord,
   SecondaryRequest,
   ShutList,
+  SitePolicyToTell,
   StartAnswer,
   StartRequest,
   WantedCandidate,
@@ -108,10 +111,14 @@ export type Ledger = {
   acquire(request: SecondaryRequest): Promise<Entry>
   /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
   grant(request: GrantRequest): Promise<GrantAnswer>
-  /** the leases that one permit holds in one partition last so much longer from now on, all of them or none */
+  /** the leases that one permit, or one order of a pool, holds in one partition last so much longer from now on, all of them or none */
   extend(held: HeldLane[], leaseMs: number): Promise<ExtendAnswer>
   /** reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for */
   claim(lane: LaneRef): Promise<ClaimAnswer>
+  /** orders on their way to the workers of a pool */
+  pool(partition: number, name: string): PoolLists
+  /** the URL of a lane that is in flight, by the priority that its order tells */
+  headOf(lane: LaneRef, priority: Parked['priority']): Promise<Parked | undefined>
   complete(completion: Completion): Promise<CompleteResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
   record(robotsRecord: RobotsRecord): Promise<LearnResult>
@@ -130,8 +137,11 @@ export type Ledger = {
     list: ShutList,
     agents: string[],
   ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }>
-  /** lanes with URLs of one domain, from about a thousand that are looked at; the cursor '0' says that those were the last */
-  scanLanes(partition: number, scan: LaneScan): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }>
+  /** lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last */
+  scanLanes(
+    partition: number,
+    scan: LaneScan,
+  ): Promise<{ lanes: (LaneInOrigin & { place: string })[]; cursor: string; skip: number; looked: number }>
   /** what happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition */
   notesOf(origin: string): Promise<Note[]>
   /** the latest examples of outcomes with one of these reasons (`countedAs`), newest first: of each at most 10, kept for a day */
@@ -217,6 +227,8 @@ export type Ledger = {
    * partition knows it. An older version changes nothing.
    */
   setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void>
+  /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
+  setSitePolicies(version: number, policies: readonly SitePolicyToTell[]): Promise<void>
   /**
    * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
    * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
@@ -374,6 +386,8 @@ async function compose(
     grant: (request) => of(place(request.origin)).verbs.grant(request),
     extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
     claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
+    pool: (partition, name) => poolLists(redis, of(partition).keys, name, { lifeMs: verbs.reserveMs, callDeadlineMs }),
+    headOf: (lane, priority) => headOf(redis, of(place(lane.origin)).keys, lane, priority, callDeadlineMs),
     complete(completion) {
       const ended = of(place(completion.origin)).verbs.complete(completion)
       ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
@@ -533,6 +547,9 @@ async function compose(
     },
     async setLeastDelays(version, leastDelays) {
       await Promise.all(active.map((partition) => partition.verbs['least-delays'](version, leastDelays)))
+    },
+    async setSitePolicies(version, policies) {
+      await Promise.all(active.map(({ verbs: partition }) => partition.policies(version, policies)))
     },
     stop: (stopping) => stops.change((record, at) => withStops(record, stopping, at)),
     lift: (lifting) => stops.change((record, at) => withoutStops(record, lifting, at)),

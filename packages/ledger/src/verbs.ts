@@ -30,6 +30,7 @@ import type {
   RobotsRecord,
   SecondaryRequest,
   ShutList,
+  SitePolicyToTell,
   StartRequest,
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
@@ -45,6 +46,7 @@ import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { park } from './verbs/park.ts'
+import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
@@ -74,6 +76,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
     'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
+    policies: (version: number, sites: readonly SitePolicyToTell[]) => policies(scripts, version, sites),
     crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),

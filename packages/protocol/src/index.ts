@@ -3,6 +3,7 @@
  * it (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins,
  * partitions, queues, the address of Redis.
  */
+export { base32 } from './base32.ts'
 export {
   assignedId,
   Candidate,
@@ -72,6 +73,16 @@ export {
   REFUSED_REASONS,
   type RefusedReason,
 } from './reasons.ts'
+export {
+  candidateOf,
+  isRedirect,
+  meaningOf,
+  PAGE_MAX_HOPS,
+  type RedirectedOrder,
+  single,
+  type Target,
+  targetOf,
+} from './redirect.ts'
 export {
   type RedisAddress,
   RedisAddressError,

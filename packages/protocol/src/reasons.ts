@@ -30,7 +30,7 @@ export const FAILURES = explained({
     todo: 'Enqueue it again later; raise FETCH_DEADLINE_MS and LEASE_MS if many honest sites are that slow.',
   },
   reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
-  protocol: { means: 'What came back is not HTTP/1.1.', todo: 'Drop it; look at `detail`.' },
+  protocol: { means: 'What came back is neither HTTP/1.1 nor HTTP/2.', todo: 'Drop it; look at `detail`.' },
   'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
   'bad-redirect': {
     means: 'A redirect without a target that could be fetched.',
@@ -68,7 +68,7 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again with a later `expiresAt`.',
   },
   'back-off': {
-    means: 'The site had asked for less (429, 503), or kept failing.',
+    means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
   },
   'lane-busy': {
@@ -80,9 +80,22 @@ export const HOLDING_GATES = explained({
     means: 'An emergency stop was in force for everything, or for its host, domain or address.',
     todo: 'Enqueue it again once the stop has been lifted (`decorum stop list`).',
   },
+  'visiting-hours': {
+    means:
+      'The site is visited at certain hours of the day only: its policy says so, or its robots.txt (`Visit-time`).',
+    todo: 'Enqueue it again with a later `expiresAt`; the origin page shows the hours.',
+  },
+  budget: {
+    means: "The requests that the site's policy gives its host for one day were spent.",
+    todo: 'Enqueue it again with a later `expiresAt`, or give the site a larger budget (SITE_POLICIES).',
+  },
   'pace-group': {
     means: 'Other lanes of its pace group came first.',
     todo: 'As with `lane-busy`, for all hosts of the group.',
+  },
+  pool: {
+    means: 'No worker of the pool that its agent names asked for orders, or all of them were busy.',
+    todo: 'Start workers of that pool (docs/pools.md), then enqueue it again.',
   },
   'crawl-held': {
     means: 'Its crawl was paused, or nobody read the outcomes of its crawl.',
@@ -190,7 +203,8 @@ export const INVALID_REASONS = namesOf(INVALIDS)
 /** What can become of a candidate, in the order of docs/spec/design.md §5. */
 export const KINDS = explained({
   fetched: {
-    means: 'An HTTP answer was received, whatever its status except 429 and 503.',
+    means:
+      'An HTTP answer was received, whatever its status except 429 and 503. Several 403 in a row slow the origin down.',
     todo: 'Read `status` and `headers`; where pages are kept, `archive.ref` leads to the page (docs/content.md).',
   },
   redirected: {

@@ -6,7 +6,7 @@
 import { disallowed } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
-import { type Delay, effectiveDelay } from '@decorum/politeness'
+import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import {
   DEFAULT_CRAWL,
   type FailureReason,
@@ -18,6 +18,9 @@ import {
 } from '@decorum/protocol'
 import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
 
+/** From the start of a lease to the first byte of its request. */
+const CONNECTING_MS = 2_000
+
 export type Decision = { resolution: Resolution; order?: Order }
 
 export type DecideWith = {
@@ -25,6 +28,8 @@ export type DecideWith = {
   /** the rules in force; undefined: there are none */
   rules: RobotsTxt | undefined
   maxAttempts: number
+  /** how long a reservation lasts: an order is started within it, ms */
+  reserveMs: number
   /** of a crawl that wants fewer than that */
   attemptsOf?(crawl: string): number | undefined
   /** wall clock, for the `at` of outcomes */
@@ -101,11 +106,14 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
       case 'ask':
         return make('robots', '/robots.txt', delay)
-      case 'allowed':
+      case 'allowed': {
+        const opens = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
+        if (opens > now) return leave({ kind: 'defer', until: Math.min(opens, expires), why: 'visiting-hours' })
         // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', delay)
           : make('page', head.path, delay)
+      }
       default:
         return verdict satisfies never
     }

@@ -241,7 +241,15 @@ export const complete: Act = async (play, dice) => {
     const entered = holder.kind === 'hop' || holder.kind === 'clock' || holder.isClaimed === true
     const [id] = holder.heads
     const stays = entered || id === undefined || dice(3) === 2
-    const load = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'no-answer'] as const)
+    const load = dice.pick([
+      'normal',
+      'normal',
+      'normal',
+      'asked-for-less',
+      'turned-away',
+      'no-answer',
+      'no-answer',
+    ] as const)
     return {
       lane: holder.lane,
       fence: holder.fence,

@@ -191,6 +191,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['every agent escalates the same incident', 'one-escalation-per-incident', 'true'],
   ['jitter shortens', 'jitter-lengthens', '1 - tonumber(jitter) / 10'],
   ['a shorter Retry-After shortens', 'a-back-off-is-never-shortened', '0'],
+  ['a good answer forgets all failures', 'good-answers-halve-the-failures', '0'],
   ['incidents are never forgotten', 'incidents-are-forgotten', 'incidents + 1'],
   // URLs
   ['the wrong list loses its head', 'the-head-leaves-its-own-list', 'false'],

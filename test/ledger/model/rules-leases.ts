@@ -280,7 +280,7 @@ export type Ending = {
   fence: number
   delayMs: number
   elapsedMs: number
-  load: 'normal' | 'asked-for-less' | 'no-answer'
+  load: 'normal' | 'asked-for-less' | 'turned-away' | 'no-answer'
   retryAfterMs: number | undefined
   jitter: number
   /** `kind` of the head's outcome; undefined: it stays */
@@ -309,7 +309,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     lane.due = ended + owed
     const origin = originAt(m, originOf(end.lane))
     if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
-    else if (started.wasFailing) origin.failures = 0
+    else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
     if (waitingIn(lane) > 0) {
       if (lease.before !== undefined)
         giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
@@ -341,9 +341,13 @@ function backOff(
 ): void {
   const another = startedAt >= origin.closedUntil
   let lengthMs: number | undefined
-  if (load === 'no-answer') {
+  if (load !== 'asked-for-less') {
     if (another) origin.failures++
-    if (origin.failures >= 2) lengthMs = Math.min((backOffMs / 12) * 2 ** (origin.failures - 2), backOffMaxMs)
+    if (origin.failures >= 2)
+      lengthMs = Math.min(
+        (backOffMs / 12) * 2 ** (origin.failures - 2),
+        load === 'turned-away' ? backOffMaxMs / 6 : backOffMaxMs,
+      )
   } else {
     const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1

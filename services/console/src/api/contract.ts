@@ -124,7 +124,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Origins by their lanes, and why each waits: by state, reason and domain, page by page',
       description:
-        'Each page is a bounded look: at most 1,000 lanes per partition, or 40,000 in search of a domain. A page may so be empty ' +
+        'Each page is a bounded look: at most 1,000 lanes per partition, or 15,000 in search of a domain. A page may so be empty ' +
         'and have a `next`. Lanes move while pages are turned: an origin may come twice, or be missed once.',
       querystring: ask.ListQuery,
       response: { 200: answer('origins', answers.ListAnswer), 400: wrong, 503: away },

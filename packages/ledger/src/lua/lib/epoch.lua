@@ -7,6 +7,7 @@
 local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
 local epochId
 local leastDelaysText -- least-delay.lua; false before any process has told them
+local policiesText -- site-policy.lua; false while there has never been a policy
 local stopsText -- stops.lua; false while there has never been a stop
 local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
@@ -35,9 +36,9 @@ local function openEpoch()
     now, vouched = tonumber(time), tonumber(most)
   end
   local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
-    stopsStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
-    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops))
-  leastDelaysText, stopsText = leastDelaysStored, stopsStored
+    stopsStored, policiesStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
+    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops, EPOCH.policies))
+  leastDelaysText, stopsText, policiesText = leastDelaysStored, stopsStored, policiesStored
   hasCrawls = layout == LAYOUT.withCrawls
   if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end

@@ -81,12 +81,15 @@ local function countAttempt(lane, list)
   memory[MEMORY.list] = list
 end
 
+local function isByPolicy(gate) return gate == GATE.visitingHours or gate == GATE.budget end
+
 -- Gives a lane back: it is due at its own time; or later, when a gate holds it until then, and then it remembers its own time for
 -- whoever wakes it before.
 local function giveBack(lane, ownDue, till, heldBy)
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
+    if isByPolicy(heldBy) then call('SADD', TAG .. KEY.closed, lane) end -- a change of policies wakes it
     noteShut(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else

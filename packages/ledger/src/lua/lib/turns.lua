@@ -1,7 +1,7 @@
 --- @include "lib/lane"
 --[[
   turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or cancelled, or with as many
-  unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0022-many-crawls.md.
+  unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
 
   {tag}:t:<lane>  zset  crawl → its next turn. The least one is next. A turn of a crawl of weight w moves it on by 1/w. Crawls of a lane that
                   holds the default crawl alone have no turns, and of a lane that has them a crawl without URLs has none.

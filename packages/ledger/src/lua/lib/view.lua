@@ -16,6 +16,13 @@ end
 
 local function showOrigin(origin)
   local fields = call('HGETALL', originKey(origin))
+  local policy = policyOf(origin)
+  if policy.site then
+    fields[#fields + 1], fields[#fields + 2] = FIELD.policy, policy.site .. ' ' .. policy.text
+    if policy.budget then
+      fields[#fields + 1], fields[#fields + 2] = FIELD.requestsToday, tostring(requestsTo(namesOf(origin)[1]))
+    end
+  end
   out[#out + 1] = tostring(#fields)
   for _, value in ipairs(fields) do out[#out + 1] = value end
 end

@@ -57,9 +57,10 @@ local function completeOne(lane, i)
   elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then changeMemory(lane)[MEMORY.heldBy] = '' end
   local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]],
     --[[rule:the-least-delay-is-owed]] leastOf(lane, kind) --[[end]])
+  if policiesText then owed = owedWithConsent(lane, owed) end
   schedule(lane, startedAt, ended, owed, turnsAhead)
   if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
-  elseif failures ~= '' then call('HDEL', originKey(originOf(lane)), FIELD.failures) end
+  elseif failures ~= '' then answeredWell(originOf(lane)) end
   return 'completed'
 end
 

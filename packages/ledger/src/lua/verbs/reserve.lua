@@ -70,14 +70,14 @@ for i = 1, #lanes do
   local notBefore = due and ms(due) or nowText
   if not due then due = now end
   local attempts, list, ownDue, heldBy = '', LIST.normal, '', ''
-  local others, heldUntil = '', 0
+  local others, crawlsHeldUntil = '', 0
   if memories[lane] then
     local memory = memories[lane]
     attempts, list, ownDue, heldBy = memory[MEMORY.attempts], memory[MEMORY.list], memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     others = memory[MEMORY.hasHigh]
   end
   local urls, chosen
-  if hasCrawls and namedList == '' then chosen, heldUntil = chooseList(lane, others, attempts, list) end
+  if hasCrawls and namedList == '' then chosen, crawlsHeldUntil = chooseList(lane, others, attempts, list) end
   if chosen then
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)
@@ -99,7 +99,10 @@ for i = 1, #lanes do
   local urlCount = #urls
   if urlCount == 0 then
     if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, string.match(chosen, '@(.*)') or CRAWLS.default) -- others may have URLs
-    elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then gone[#gone + 1] = lane; forgetMemory(lane) end
+    elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
+      gone[#gone + 1] = lane; forgetMemory(lane)
+      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
+    end
   else
     local key = originKey(originOf(lane))
     local state, version, allOpen, delayMs = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
@@ -122,9 +125,11 @@ for i = 1, #lanes do
       closedUntil = math.max(backOff, pause)
       if pause >= backOff then gate = GATE.paused end
     end
-    local stop = stopsText and stoppedUntil(originOf(lane)) or 0
-    if --[[rule:reserve-minds-a-stop]] stop > closedUntil --[[end]] then closedUntil, gate = stop, GATE.stopped end
-    if heldUntil > closedUntil then closedUntil, gate = heldUntil, GATE.crawlHeld end
+    if stopsText or policiesText then
+      local held, heldByAll = heldUntil(originOf(lane))
+      if --[[rule:reserve-minds-a-stop]] held > closedUntil --[[end]] then closedUntil, gate = held, heldByAll end
+    end
+    if crawlsHeldUntil > closedUntil then closedUntil, gate = crawlsHeldUntil, GATE.crawlHeld end
     -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
     local expires = closedUntil > now
       and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
@@ -134,6 +139,7 @@ for i = 1, #lanes do
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)
         memory[MEMORY.ownDue] = ''
+        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
         if attempts == '' then memory[MEMORY.list] = '' end
       end
       latestFence = latestFence + 1

@@ -1,0 +1,37 @@
+/** `decorum doctor`: what weakens a promise or will stop the fleet, each with its mend. */
+import { styleText } from 'node:util'
+import { SETTINGS } from '@decorum/config'
+import { printable } from '@decorum/protocol'
+import { factsOf } from '../doctor/facts.ts'
+import { type Finding, judge } from '../doctor/findings.ts'
+import { DONE, type ExitCode, FAILED } from '../exit.ts'
+import { runningRedis } from '../running-redis.ts'
+import { readCliSettings } from '../settings.ts'
+import { tellJson, tellStyled } from '../terminal.ts'
+
+export type DoctorOptions = { json?: boolean; host: string[] }
+
+/** @returns  1 when something is bad */
+export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
+  const settings = readCliSettings(process.env)
+  const findings = judge(
+    await factsOf({
+      url: await runningRedis(settings, process.env),
+      hosts: host,
+      dnsServers: (process.env.DNS_SERVERS ?? '').split(/[\s,]+/).filter((one) => one !== ''),
+      slots: Number(SETTINGS.FETCH_CONCURRENCY.schema.parse(process.env.FETCH_CONCURRENCY || undefined)),
+      hasContact: settings.agents.list.every(({ hasContact }) => hasContact),
+    }),
+  )
+  if (json) tellJson({ findings })
+  else for (const finding of findings) tellStyled(lineOf(finding))
+  return findings.some(({ state }) => state === 'bad') ? FAILED : DONE
+}
+
+const COLOURS = { ok: 'green', warn: 'bold', bad: 'red' } as const
+
+function lineOf({ check, state, says, mend }: Finding): string {
+  const word = styleText(COLOURS[state], state.padEnd(4))
+  const text = `${word}  ${printable(check)}: ${printable(says)}`
+  return mend === undefined ? text : `${text}\n      → ${printable(mend)}`
+}

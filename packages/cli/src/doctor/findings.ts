@@ -1,0 +1,249 @@
+/** What a doctor finds: facts about Redis, the fleet and this machine in, findings with their mends out. Nothing is asked here. */
+import type { Member } from '@decorum/ledger'
+
+/** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
+export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
+
+export type ServerFacts = {
+  /** host:port of a node of a cluster, '' of the only server */
+  name: string
+  /** what INFO says */
+  info: string
+  /** how far its clock is ahead of this machine's, ms, and how uncertain that is */
+  aheadMs: number
+  uncertainMs: number
+  /** settings by CONFIG GET; empty where it is not allowed, as on managed servers */
+  config: Readonly<Record<string, string>>
+}
+export type Facts = {
+  servers: ServerFacts[]
+  /** of the partitions; none: no fleet has run there */
+  layouts: string[]
+  /** the one of this version */
+  layout: string
+  /** of the fleet's configuration; 0: there is none */
+  configVersion: number
+  members: Member[]
+  /** of files that a process of this user may have open */
+  openFiles: number | undefined
+  slots: number
+  names: { host: string; ms: number; error?: string }[]
+  hasContact: boolean
+}
+
+const GB = 1024 ** 3
+const FULL = 0.8
+const CLOCK_MS = 1_000
+const SLOW_FORK_US = 1_000_000
+const SLOW_NAME_MS = 1_000
+/** Beside one connection for each slot: Redis, the archive, the log, modules. */
+const OTHER_FILES = 256
+
+export function judge(facts: Facts): Finding[] {
+  return [
+    ...facts.servers.flatMap((server) => ofServer(server)),
+    ofLayout(facts),
+    ...ofFleet(facts),
+    ...ofThisMachine(facts),
+  ]
+}
+
+function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Finding[] {
+  const field = (key: string): string => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const at = name === '' ? 'Redis' : `Redis ${name}`
+  const found: Finding[] = []
+  const say = (check: string, state: Finding['state'], says: string, mend?: string): void =>
+    void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
+
+  const version = field('redis_version')
+  const isOld = Number.parseInt(version, 10) < 7
+  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, 'install Redis 7.0 or later')
+
+  const hasFile = field('aof_enabled') === '1'
+  say(
+    'persistence',
+    hasFile ? 'ok' : 'bad',
+    hasFile ? 'keeps an append-only file' : 'keeps no append-only file: a crash loses every pending URL',
+    'redis-cli CONFIG SET appendonly yes, then CONFIG REWRITE',
+  )
+  const sync = config.appendfsync
+  if (sync !== undefined)
+    say('persistence', sync === 'no' ? 'bad' : 'ok', `appendfsync ${sync}`, 'redis-cli CONFIG SET appendfsync everysec')
+  for (const [key, what] of [
+    ['aof_last_write_status', 'the append-only file'],
+    ['aof_last_bgrewrite_status', 'the rewrite of that file'],
+    ['rdb_last_bgsave_status', 'a snapshot'],
+  ] as const)
+    if (field(key) !== '' && field(key) !== 'ok')
+      say(
+        'persistence',
+        'bad',
+        `${what} could not be written`,
+        'look at the free space and the owner of its data folder (CONFIG GET dir)',
+      )
+
+  const policy = field('maxmemory_policy')
+  say(
+    'eviction',
+    policy === 'noeviction' ? 'ok' : 'bad',
+    `maxmemory-policy ${policy}`,
+    'redis-cli CONFIG SET maxmemory-policy noeviction: else URLs and due times are dropped',
+  )
+
+  const [used, most, machine] = ['used_memory', 'maxmemory', 'total_system_memory'].map((key) =>
+    Number(field(key)),
+  ) as [number, number, number]
+  const limit = most > 0 ? most : machine
+  if (most === 0)
+    say(
+      'memory',
+      'warn',
+      'has no maxmemory: when memory ends, the kernel kills it instead of Redis refusing new URLs',
+      `redis-cli CONFIG SET maxmemory ${Math.max(1, Math.floor((machine * 0.7) / GB))}gb`,
+    )
+  const share = limit > 0 ? used / limit : 0
+  say(
+    'memory',
+    share > FULL ? 'bad' : 'ok',
+    `uses ${(used / GB).toFixed(2)} of ${(limit / GB).toFixed(1)} GB`,
+    'give it more memory, let outcomes be read (decorum readers), or enqueue less: a full Redis accepts no URLs',
+  )
+  if (Number(field('latest_fork_usec')) > SLOW_FORK_US)
+    say(
+      'memory',
+      'warn',
+      `its last fork took ${(Number(field('latest_fork_usec')) / 1e6).toFixed(1)} s, in which nothing was granted`,
+      'switch transparent huge pages off, or use more partitions on a cluster',
+    )
+  for (const [key, least] of [
+    ['hash-max-listpack-value', 1024],
+    ['set-max-intset-entries', 4096],
+  ] as const)
+    if (config[key] !== undefined && Number(config[key]) < least)
+      say(
+        'memory',
+        'warn',
+        `${key} ${config[key]}: origins and ids take about twice the memory`,
+        `redis-cli CONFIG SET ${key} ${least}`,
+      )
+
+  const [clients, room] = [Number(field('connected_clients')), Number(field('maxclients'))]
+  if (room > 0)
+    say(
+      'connections',
+      clients > room * FULL ? 'warn' : 'ok',
+      `${clients} of ${room} connections`,
+      'raise maxclients, and the open files of Redis with it',
+    )
+
+  const isOff = Math.abs(aheadMs) - uncertainMs > CLOCK_MS
+  say(
+    'clock',
+    isOff ? 'warn' : 'ok',
+    isOff
+      ? `its clock is ${Math.round(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`
+      : "its clock agrees with this machine's",
+    'run an NTP client (chrony) on both; delays go by the clock of Redis alone, expiries do not',
+  )
+  return found
+}
+
+function ofLayout({ layouts, layout }: Facts): Finding {
+  const check = 'layout'
+  const others = layouts.filter((one) => one !== layout)
+  if (layouts.length === 0) return { check, state: 'warn', says: 'no fleet has run on this Redis', mend: 'start one' }
+  if (others.length === 0) return { check, state: 'ok', says: `the ledger has layout ${layout}` }
+  const isLater = others.some((one) => Number.parseInt(one, 10) > Number(layout))
+  const mend = isLater ? 'use that version' : 'decorum upgrade (docs/operating.md)'
+  return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
+}
+
+function ofFleet({ members, configVersion, layouts }: Facts): Finding[] {
+  if (layouts.length === 0) return []
+  const found: Finding[] = []
+  for (const role of ['gateway', 'fetcher']) {
+    const count = members.filter((member) => member.role === role).length
+    found.push(
+      count > 0
+        ? { check: 'fleet', state: 'ok', says: `${role}s that run: ${count}` }
+        : { check: 'fleet', state: 'bad', says: `no ${role} runs`, mend: `decorum ${role}` },
+    )
+  }
+  const versions = new Set(members.flatMap(({ about }) => (about === undefined ? [] : [about.version])))
+  if (versions.size > 1)
+    found.push({
+      check: 'versions',
+      state: 'warn',
+      says: `several versions run: ${[...versions].join(', ')}`,
+      mend: 'finish the rolling restart',
+    })
+  else if (versions.size === 1)
+    found.push({ check: 'versions', state: 'ok', says: `every process runs version ${[...versions].join()}` })
+  for (const { role, about } of members) {
+    if (about === undefined) continue
+    const who = `${role} ${about.pid} on ${about.host}`
+    if (about.config !== configVersion)
+      found.push({
+        check: 'configuration',
+        state: 'warn',
+        says: `${who} goes by version ${about.config}, the fleet's is ${configVersion}`,
+        mend: 'look at its log: it cannot read the newer one; start it again',
+      })
+    if (about.pending.length > 0)
+      found.push({
+        check: 'configuration',
+        state: 'warn',
+        says: `${who} has not taken over ${about.pending.join(', ')}`,
+        mend: 'start it again',
+      })
+  }
+  if (!found.some(({ check }) => check === 'configuration'))
+    found.push({
+      check: 'configuration',
+      state: 'ok',
+      says: configVersion === 0 ? 'no configuration is written yet' : `all go by version ${configVersion}`,
+    })
+  return found
+}
+
+function ofThisMachine({ openFiles, slots, names, hasContact }: Facts): Finding[] {
+  const found: Finding[] = []
+  const needed = slots + OTHER_FILES
+  if (openFiles !== undefined)
+    found.push({
+      check: 'open files',
+      state: openFiles < needed ? 'bad' : 'ok',
+      says: `a process here may open ${openFiles} files; ${slots} slots need ${needed}`,
+      ...(openFiles < needed
+        ? { mend: `ulimit -n ${needed * 2}, LimitNOFILE= of systemd, or --ulimit nofile of the container` }
+        : {}),
+    })
+  for (const { host, ms, error } of names) {
+    if (error !== undefined)
+      found.push({
+        check: 'DNS',
+        state: 'bad',
+        says: `${host} could not be looked up: ${error}`,
+        mend: 'look at /etc/resolv.conf, or set DNS_SERVERS',
+      })
+    else if (ms > SLOW_NAME_MS)
+      found.push({
+        check: 'DNS',
+        state: 'warn',
+        says: `${host} took ${Math.round(ms)} ms`,
+        mend: 'run a caching resolver near the fetchers, and name it in DNS_SERVERS',
+      })
+    else found.push({ check: 'DNS', state: 'ok', says: `${host} took ${Math.round(ms)} ms` })
+  }
+  found.push(
+    hasContact
+      ? { check: 'contact', state: 'ok', says: 'every agent says how it can be reached' }
+      : {
+          check: 'contact',
+          state: 'warn',
+          says: 'no contact is set: no public site is visited',
+          mend: 'DECORUM_CONTACT=https://… or an e-mail address',
+        },
+  )
+  return found
+}

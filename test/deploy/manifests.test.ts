@@ -1,0 +1,119 @@
+/** What runs the fleet elsewhere: Kubernetes and systemd say the same as the compose file. */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+
+type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec: never }
+type Pod = {
+  terminationGracePeriodSeconds: number
+  automountServiceAccountToken: boolean
+  securityContext: { runAsNonRoot: boolean }
+  volumes: { name: string }[]
+  containers: {
+    args: string[]
+    securityContext: object
+    volumeMounts: { name: string }[]
+    livenessProbe?: { httpGet: { path: string; port: string } }
+    readinessProbe?: object
+    resources: { limits: { memory: string } }
+  }[]
+}
+
+const root = join(import.meta.dirname, '..', '..')
+const folder = join(root, 'deploy', 'kubernetes')
+const files = readdirSync(folder).filter((name) => name !== 'kustomization.yaml')
+const manifests = files.flatMap((name) =>
+  parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => document.toJS() as Manifest),
+)
+function named(kind: string, name: string): Manifest {
+  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name)
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`)
+  return found
+}
+const podOf = (name: string): Pod =>
+  (named('Deployment', name).spec as unknown as { template: { spec: Pod } }).template.spec
+
+test('kustomization.yaml names every file, and every manifest says what it is', () => {
+  const { resources } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as { resources: string[] }
+  expect(resources.toSorted()).toEqual(files.toSorted())
+  for (const { apiVersion, kind, metadata } of manifests)
+    expect([apiVersion, kind, metadata.name]).not.toContain(undefined)
+})
+
+test.each(['gateway', 'fetcher', 'console'])(
+  '%s: unprivileged, read-only, drained before it is killed, asked for its health',
+  (name) => {
+    const pod = podOf(name)
+    const [container] = pod.containers
+    expect(container?.args).toEqual([name])
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(35)
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
+    expect(container?.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(container?.livenessProbe?.httpGet).toEqual({ path: '/livez', port: 'http' })
+    expect(container?.readinessProbe).toBeDefined()
+    expect(container?.resources.limits.memory).toBeDefined()
+    expect(container?.volumeMounts.map((mount) => mount.name)).toEqual(pod.volumes.map((volume) => volume.name))
+  },
+)
+
+test('gateways and fetchers keep all but one during a drain of nodes, and fetchers reach nothing inside the cluster', () => {
+  for (const name of ['gateway', 'fetcher'])
+    expect(named('PodDisruptionBudget', name).spec).toMatchObject({ maxUnavailable: 1 })
+  const { egress, policyTypes } = named('NetworkPolicy', 'fetcher').spec as unknown as {
+    policyTypes: string[]
+    egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[]
+  }
+  expect(policyTypes).toContain('Egress')
+  const blocks = egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [ipBlock])))
+  expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '::/0'])
+  expect(blocks.flatMap(({ except }) => except)).toEqual(
+    expect.arrayContaining([
+      '10.0.0.0/8',
+      '172.16.0.0/12',
+      '192.168.0.0/16',
+      '169.254.0.0/16',
+      '127.0.0.0/8',
+      'fc00::/7',
+      '::1/128',
+    ]),
+  )
+})
+
+test('Redis keeps a file, evicts nothing, has a limit and asks for a password', () => {
+  const text = readFileSync(join(folder, 'redis.yaml'), 'utf8')
+  for (const option of [
+    '--appendonly yes',
+    '--appendfsync everysec',
+    '--maxmemory-policy noeviction',
+    '--maxmemory 2gb',
+    '--requirepass "$REDIS_PASSWORD"',
+  ])
+    expect(text).toContain(option)
+})
+
+describe.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('systemd', () => {
+  test('accepts the unit, and would name a misspelt directive', async () => {
+    const dir = await mkdtemp(join(inject('redisFolder'), 'systemd-'))
+    const unit = readFileSync(join(root, 'deploy/systemd/decorum@.service'), 'utf8')
+      .replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`)
+      .replace(/^Documentation=.*$/m, '')
+    const verify = async (text: string): Promise<string> => {
+      const file = join(dir, 'decorum@gateway.service')
+      await writeFile(file, text)
+      const { stderr, stdout } = spawnSync('systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', file], {
+        encoding: 'utf8',
+      })
+      return stderr + stdout
+    }
+    expect(await verify(unit)).not.toMatch(/Unknown|Failed to parse|Invalid/)
+    expect(await verify(unit.replace('KillMode', 'KilMode'))).toMatch(/Unknown key.* 'KilMode'/)
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(35)
+  })
+})

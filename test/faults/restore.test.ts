@@ -1,0 +1,120 @@
+/**
+ * The drill of docs/operating.md#backup: a copy of Redis's files, taken while a fleet works, is started as another server. What came
+ * after the copy is lost, nothing else is, and no site is visited early.
+ */
+import { cp, mkdtemp, readdir, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Ledger, openLedger } from '@decorum/ledger'
+import { Redis } from 'ioredis'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { outcomeOf, TAG, url } from '../ledger/ledger-for-test.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+
+const TIMES = { leaseMs: 2_000, quarantineMs: 500, reserveMs: 2_000 }
+const LANES = 40
+const origin = (n: number): string => `http://s${n}.test`
+const park = (ledger: Ledger, from: number, to: number) =>
+  ledger.park(
+    0,
+    Array.from({ length: to - from }, (_, n) => url(`u${from + n}`, { origin: origin((from + n) % LANES) })),
+  )
+const all = { limit: 100, aheadMs: 0, inFlightLimit: 1_000, peek: 1 }
+
+/** Commands that the page names; nothing of Redis may rewrite the file while it is copied. */
+async function backUp(server: TestRedis): Promise<string> {
+  const redis = new Redis(server.url)
+  await redis.config('SET', 'auto-aof-rewrite-percentage', '0')
+  await expect.poll(async () => /aof_rewrite_in_progress:(\d)/.exec(await redis.info('persistence'))?.[1]).toBe('0')
+  const dir = await mkdtemp(join(inject('redisFolder'), 'backup-'))
+  await cp(join(server.dir, 'appendonlydir'), join(dir, 'appendonlydir'), { recursive: true })
+  await redis.config('SET', 'auto-aof-rewrite-percentage', '100')
+  redis.disconnect()
+  return dir
+}
+
+async function open(server: TestRedis): Promise<Ledger> {
+  const ledger = await openLedger({ redis: server.url, partitions: 1, ...TIMES })
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+async function granted(ledger: Ledger) {
+  for (;;) {
+    const found = await ledger.reserve(0, all)
+    if (found.kind === 'reserved') return found.lanes
+    await sleep(Math.min(found.waitMs ?? 20, 20))
+  }
+}
+
+test.each(['whole', 'cut in its last command'])(
+  'a copy that is %s: what came after it is lost, the rest waits its time',
+  async (kind) => {
+    const first = await startRedis({ appendonly: true })
+    onTestFinished(() => first.stop())
+    const ledger = await open(first)
+    await park(ledger, 0, 400)
+    const lanes = await granted(ledger)
+    expect(lanes).toHaveLength(LANES)
+    const [inFlight, done, ...others] = lanes
+    if (inFlight === undefined || done === undefined) throw new Error('no lanes')
+    const start = (lane: typeof done) => {
+      const { agent, fence } = lane
+      return ledger.start({ agent, origin: lane.origin, fence, kind: 'page', version: 0, delayMs: 1_000 })
+    }
+    await start(inFlight)
+    await start(done)
+    const exchange = {
+      agent: done.agent,
+      origin: done.origin,
+      fence: done.fence,
+      elapsedMs: 0,
+      load: { kind: 'normal' },
+    } as const
+    await ledger.complete({ ...exchange, delayMs: 8_000, outcome: outcomeOf(done.heads[0]?.id ?? '') })
+    const dueAt = ledger.now() + 8_000
+    await ledger.resolve(
+      0,
+      others.map(({ agent, origin: at, fence }) => ({
+        agent,
+        origin: at,
+        fence,
+        dropped: [],
+        next: { kind: 'release' },
+      })),
+    )
+    const before = await ledger.viewPartition(0)
+    const dir = await backUp(first)
+    await park(ledger, 400, 500) // after the copy: lost with it
+    const cut = kind !== 'whole'
+    if (cut) {
+      const folder = join(dir, 'appendonlydir')
+      const file = join(folder, (await readdir(folder)).find((name) => name.includes('.incr.')) ?? '')
+      await truncate(file, (await stat(file)).size - 5)
+    }
+
+    const second = await startRedis({ appendonly: true, dir, isNew: false })
+    onTestFinished(() => second.stop())
+    const restored = await open(second)
+    const heldFrom = restored.now()
+    const after = await restored.viewPartition(0)
+    expect([after.waiting, after.unread]).toEqual([before.waiting, before.unread])
+    expect(await restored.reserve(0, all)).toMatchObject({ kind: 'wait', why: 'startup-hold' })
+
+    const seen = new Map<string, number>()
+    while (!seen.has(inFlight.origin) || !seen.has(done.origin)) {
+      await restored.reap(0)
+      for (const { agent, origin: at, fence } of await granted(restored)) {
+        const answer = await restored.start({ agent, origin: at, fence, kind: 'page', version: 0, delayMs: 60_000 })
+        if (answer.kind === 'granted' && !seen.has(at)) seen.set(at, restored.now())
+      }
+    }
+    // A few milliseconds: `now` is never ahead of the ledger's time, and lags by a round trip at most.
+    expect(Math.min(...seen.values())).toBeGreaterThanOrEqual(heldFrom + TIMES.leaseMs + TIMES.quarantineMs - 50)
+    expect(seen.get(done.origin)).toBeGreaterThanOrEqual(dueAt - 50)
+    expect(seen.size).toBe(LANES)
+    const raw = new Redis(second.url)
+    onTestFinished(() => raw.disconnect())
+    expect(await raw.xlen(`${TAG}:outcomes`)).toBe(1)
+  },
+)
