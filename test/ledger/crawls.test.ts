@@ -1,5 +1,5 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
-import type { Ledger, ParkItem, ReservedLane } from '@decorum/ledger'
+import { type Ledger, makeGroup, type ParkItem, type ReservedLane } from '@decorum/ledger'
 import { idSlot } from '@decorum/ledger/testing'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
@@ -75,6 +75,14 @@ test('turns are by weight, and URLs of priority high come first within their own
   expect(heavy).toBeGreaterThanOrEqual(58)
   expect(heavy).toBeLessThanOrEqual(62)
   expect(order.find((id) => !id.startsWith('heavy'))).toBe('urgent')
+})
+
+test('a crawl for which a group was made before its first URL goes on like any other', async () => {
+  const bench = await emptyLedger(redis)
+  await makeGroup(bench.raw, [outcomesKey(TAG, 'news')], 'reader', 'start')
+  await bench.ledger.park(0, [url('a', { crawl: 'news' })])
+  expect(await visitNext(bench)).toBe('a')
+  expect(await idsOf(bench, 'news')).toEqual(['a'])
 })
 
 test('each crawl has its outcomes, its ids and its counts, and a lane that others have left is as it was', async () => {

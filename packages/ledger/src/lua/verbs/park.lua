@@ -137,7 +137,8 @@ local function append(lane, list, n, url, ...)
     elseif perDay then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.today, n) end
     if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
   end
-  if call('HSETNX', TAG .. KEY.crawls, crawl, '0') == 1 and not hasCrawls then
+  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
+  if not hasCrawls then
     hasCrawls = true
     call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
   end
@@ -182,7 +183,8 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
     else
       call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
       call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
-      if call('HSETNX', TAG .. KEY.crawls, crawl, '0') == 1 and not hasCrawls then
+      call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
+  if not hasCrawls then
         hasCrawls = true
         call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
       end
