@@ -14,6 +14,7 @@ for await (const { outcome, ack } of frontier.outcomes({ group: run })) {
     const { url } = outcome.meta
     if (outcome.kind === 'fetched' && !outcome.unchanged) {
       const validators = { ifNoneMatch: headerOf(outcome, 'etag'), ifModifiedSince: headerOf(outcome, 'last-modified') }
+      validators.knownDigest = outcome.digest // for sites without validators
       known[url] = { validators, ref: outcome.archive?.ref }
     }
     const { kind, unchanged = false, bytes = 0 } = outcome

@@ -131,6 +131,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
           judge: (path) => gate.judge(agent, origin, path, state, rules, now),
           rules: rules === 'lost' ? undefined : rules,
           maxAttempts: 5,
+          reserveMs: 30_000,
           wallNow: Date.now,
         })
       }),

@@ -109,6 +109,8 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
       }
     },
     unused: (permit) => tell('DELETE', permit),
+    /** any other request to the service; status 0: it did not answer */
+    call: (method, path, body) => quietly(call(method, path, body)),
     isShadow: shadow,
     /** Has every end been told? */
     isQuiet: () => telling === 0,

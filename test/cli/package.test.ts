@@ -3,15 +3,19 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { publint } from 'publint'
 import { afterAll, expect, test } from 'vitest'
-import { repo, run, env as typedEnv } from '../robots/support/packed.ts'
+import { packAndInstall, repo, run, env as typedEnv } from '../robots/support/packed.ts'
 import { readOutcomes, site, startDecorum } from './decorum.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'decorum-packed-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
+const packed = new Map<string, string>()
 function pack(name: 'cli' | 'client'): string {
-  return run(process.execPath, [join(repo, 'packages', name, 'scripts/pack.mjs'), root], repo).trim()
+  const made = packed.get(name) ?? run(process.execPath, [join(repo, 'packages', name, 'scripts/pack.mjs'), root], repo)
+  packed.set(name, made)
+  return made.trim()
 }
 function install(tarball: string): string {
   const user = mkdtempSync(join(root, 'user-'))
@@ -59,10 +63,23 @@ test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', 
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
 }, 600_000)
 
-test('the client: publint has nothing to say, the types are right, and little is installed', () => {
+test('publint and attw have nothing to say of any tarball; `npm pack` works beside the npmrc of the repository', async () => {
+  const { folder, tarballs } = packAndInstall(['robots', 'audit']) // by `npm pack` alone
+  for (const tarball of [...tarballs, pack('client')]) {
+    expect(run('publint', ['--strict', tarball], root), tarball).toContain('All good!')
+    expect(run('attw', ['--profile', 'esm-only', tarball], root), tarball).toContain('🟢')
+  }
+  rmSync(folder, { recursive: true, force: true })
+  // The command brings its libraries along, of which some are packed oddly; it is no library, and so it has no types
+  const installed = join(install(pack('cli')), 'node_modules/decorum')
+  const { messages } = await publint({ pkgDir: installed, pack: false, strict: true })
+  const said = messages.map((message) => JSON.stringify(message)).filter((text) => !text.includes('node_modules/'))
+  expect(said).toEqual([])
+  expect(run('attw', ['--profile', 'esm-only', pack('cli')], root)).toContain('does not contain types')
+}, 600_000)
+
+test('the client: its types are right, and little is installed', () => {
   const tarball = pack('client')
-  expect(run('publint', ['--strict', tarball], root)).toContain('All good!')
-  expect(run('attw', ['--profile', 'esm-only', tarball], root)).toContain('🟢')
   const user = install(tarball)
   const size = megabytes(join(user, 'node_modules'))
   expect(size).toBeLessThan(15)

@@ -24,6 +24,7 @@ test('the first agent is the default; names are found without regard to case', (
     minDelayMs: 1_000,
     maxDelayMs: 10_000,
     honourCrawlDelay: false,
+    honourVisitTime: false,
     http2: true,
     hasContact: true,
   })
@@ -106,9 +107,18 @@ test('a file serves as well as inline JSON', async () => {
 })
 
 test('without agents there is one, decorum, whose contact is the setting', () => {
-  expect(loadAgents(settings).default).toMatchObject({ name: 'decorum', profile: 'decorum', hasContact: false })
+  expect(loadAgents(settings).default).toMatchObject({
+    name: 'decorum',
+    profile: 'decorum',
+    honourVisitTime: false,
+    hasContact: false,
+  })
   const known = loadAgents({ ...settings, contact: 'https://example.com/bot' }).default
-  expect(known).toMatchObject({ hasContact: true, userAgent: expect.stringContaining('+https://example.com/bot') })
+  expect(known).toMatchObject({
+    honourVisitTime: false,
+    hasContact: true,
+    userAgent: expect.stringContaining('+https://example.com/bot'),
+  })
   expect(() => loadAgents({ ...settings, contact: 'me' })).toThrow(/DECORUM_CONTACT/)
   expect(() => loadAgents({ ...settings, contact: 'https://example.com\r\nX: y' })).toThrow(/DECORUM_CONTACT/)
 })

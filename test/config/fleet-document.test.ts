@@ -36,6 +36,8 @@ test('a whole document has every setting: what is left out stays as it is, null 
   expect(next).toEqual({ ...first, MAX_ATTEMPTS: 3, DECORUM_ALLOW_ADDRESSES: null })
 })
 
+const policy = (site: string, value: unknown): unknown => ({ SITE_POLICIES: { [site]: value } })
+
 test.for<[string, unknown, RegExp]>([
   ['a list', [], /settings and their values are needed/],
   ['a text', 'DEFAULT_DELAY_MS=5', /settings and their values are needed/],
@@ -54,6 +56,27 @@ test.for<[string, unknown, RegExp]>([
   ['an agent without a contact', { DECORUM_AGENTS: [{ ...AGENT, userAgent: 'x' }] }, /names a contact/],
   ['a misspelt member', { DECORUM_AGENTS: [{ ...AGENT, minDelaysMs: 1 }] }, /did you mean minDelayMs\?/],
   ['pace groups as a list', { PACE_GROUPS: [] }, /PACE_GROUPS: an object is needed/],
+  ['policies as a list', { SITE_POLICIES: [] }, /SITE_POLICIES: an object is needed, not a list/],
+  ['a policy that is none', policy('a.example', 5), /SITE_POLICIES.a.example: an object is needed, not 5/],
+  ['an empty policy', policy('a.example', {}), /a.example: delayMs, hours or requestsPerDay is needed/],
+  ['a misspelt member of a policy', policy('a.example', { delaysMs: 1 }), /delaysMs: there is no such member; did you/],
+  ['a negative delay', policy('a.example', { delayMs: -1 }), /delayMs: a number of at least 0 is needed, not -1/],
+  ['no reason for a consent', policy('a.example', { delayMs: 0, consent: ' ' }), /who has consented, and how/],
+  ['a consent to nothing', policy('a.example', { consent: 'ann' }), /delayMs is needed beside it/],
+  [
+    'a shorter delay without consent',
+    policy('a.example', { delayMs: 5 }),
+    /5 is less than the 1000 ms that every agent/,
+  ],
+  ['hours that are none', policy('a.example', { hours: '8-10' }), /such as '22:00-06:00' are needed, not '8-10'/],
+  ['hours of no length', policy('a.example', { hours: '08:00-08:00' }), /begin and end at the same time/],
+  ['a budget of nothing', policy('a.example', { requestsPerDay: 0 }), /requestsPerDay: a number of at least 1/],
+  ['a URL for a site', policy('https://a.example', { delayMs: 5_000 }), /"https:\/\/a.example" is no site/],
+  ['a star in the middle', policy('a.*.example', { delayMs: 5_000 }), /is no site/],
+  ['a host that is written otherwise', policy('A.Example', { delayMs: 5_000 }), /"A.Example" is written a.example/],
+  ['below an address', policy('*.192.0.2.1', { delayMs: 5_000 }), /is no site/],
+  ['a public suffix', policy('domain:co.uk', { delayMs: 5_000 }), /"domain:co.uk" is no registrable domain/],
+  ['less than a domain', policy('domain:a.b.co.uk', { delayMs: 5_000 }), /: domain:b.co.uk or \*.a.b.co.uk is/],
   ['a broken relation', { FETCH_DEADLINE_MS: 50_000 }, /a fetch must end inside its lease/],
   ['a delay above its cap', { DEFAULT_DELAY_MS: 20_000 }, /lies under its cap/],
   ["an agent's delay above its cap", { DECORUM_AGENTS: [{ ...AGENT, minDelayMs: 9, maxDelayMs: 8 }] }, /minDelayMs/],
@@ -89,6 +112,18 @@ test('a difference is told member by member, agents by name, each with what the 
     'LEASE_MS: 45000 → 60000 (identity)',
   ])
   expect(differences(two, two)).toEqual([])
+})
+
+test('policies of sites are told site by site, and are live', () => {
+  const hours = { hours: '22:00-06:00', requestsPerDay: 100 }
+  const consent = { delayMs: 0, consent: 'ann of b.example, by mail' }
+  const two = document({ SITE_POLICIES: { '*.a.example': hours, 'domain:b.example': consent, '[2001:db8::1]': hours } })
+  const three = readDocument({ SITE_POLICIES: { '*.a.example': { ...hours, requestsPerDay: 50 } } }, two)
+  expect(differences(two, three).map(differenceLine)).toEqual([
+    'SITE_POLICIES.*.a.example.requestsPerDay: 100 → 50 (live)',
+    'SITE_POLICIES.domain:b.example: {"delayMs":0,"consent":"ann of b.example, by mail"} → none (live)',
+    'SITE_POLICIES.[2001:db8::1]: {"hours":"22:00-06:00","requestsPerDay":100} → none (live)',
+  ])
 })
 
 test('an environment that says the same in other words does not contradict', () => {

@@ -13,6 +13,7 @@ import {
   permitTokensJsonSchema,
   type Setting,
   settingsJsonSchema,
+  sitePoliciesJsonSchema,
   TABLE,
 } from '@decorum/config'
 
@@ -26,7 +27,7 @@ stops the start, with one message that names each wrong value, each relation tha
 
 This page is printed from the table in \`packages/config/src/table\`: \`node test/config/settings-page.ts --write\`. The same
 settings as JSON Schema: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
-holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
+holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.schema.json), [site policies](schemas/site-policies.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
 
 - **Told to**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
 - **Agreed by**: *fleet*: one value for all processes, which stands in Redis ([configuration.md](configuration.md)); *process*:
@@ -70,6 +71,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'schemas/agents.schema.json': json(agentsJsonSchema()),
   'schemas/egress.schema.json': json(egressJsonSchema()),
   'schemas/pace-groups.schema.json': json(paceGroupsJsonSchema()),
+  'schemas/site-policies.schema.json': json(sitePoliciesJsonSchema()),
   'schemas/permit-tokens.schema.json': json(permitTokensJsonSchema()),
 }
 export const placeOf = (page: string): string => join(DOCS, page)

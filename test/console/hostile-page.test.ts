@@ -76,10 +76,21 @@ describe.skipIf(chromiumPath === undefined)('a hostile page in chromium', async 
     return page
   }
 
+  async function signIn(at: string): Promise<void> {
+    const page = await chrome.browser.newPage()
+    await page.goto(`${at}/login`)
+    await page.getByLabel('User').fill('decorum')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.close()
+  }
+
   const consoles: [where: string, evil: string, name: string, which: () => FleetForTest][] = [
     ['a loopback address', 'evil.test', '127.0.0.1', () => open],
     ['localhost, from a neighbouring port', 'localhost', 'localhost', () => open],
     ['a plain name, with the password of its visitor', 'evil.test', 'console.test', () => guarded],
+    ['a neighbouring port, where its visitor is signed in', 'console.test', 'console.test', () => guarded],
     ['a name of its own that was bent to loopback', 'bent.test', 'bent.test', () => open],
   ]
 
@@ -88,6 +99,7 @@ describe.skipIf(chromiumPath === undefined)('a hostile page in chromium', async 
     async (_, evil, name, which) => {
       const port = portOf(which())
       const at = `http://${name}:${port}`
+      if (which() === guarded) await signIn(at)
       const before = await state()
       answered.length = 0
       const page = await hostilePage(evil)

@@ -1,10 +1,14 @@
+import { once } from 'node:events'
 import { readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { brotliCompressSync, createGzip, gzipSync, zstdCompressSync } from 'node:zlib'
 import { openContent, writeReference } from '@decorum/content'
+import { thisHost } from '@decorum/content/server'
 import { openArchive } from '@decorum/fetcher/testing'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { agentsOf } from '../fetcher/support/tools.ts'
 import { answer, keep, newFolder } from './support/kept.ts'
 
@@ -213,3 +217,63 @@ async function packed(bytes: number): Promise<Buffer> {
   gzip.end('\r\n\r\n')
   return Buffer.concat(await out)
 }
+
+describe('a store that answers wrongly', async () => {
+  const member = gzipSync('WARC/1.1\r\nWARC-Type: response\r\n\r\n')
+  const asked: string[] = []
+  let answering: (response: ServerResponse) => void = () => {}
+  const elsewhere = createServer((request, response) => {
+    asked.push(`elsewhere ${request.headers.authorization ?? ''}`)
+    response.end()
+  })
+  const server = createServer((_, response) => answering(response))
+  for (const one of [server, elsewhere]) one.listen(0, '127.0.0.1')
+  await Promise.all([once(server, 'listening'), once(elsewhere, 'listening')])
+  afterAll(() => {
+    for (const one of [server, elsewhere]) one.closeAllConnections()
+    for (const one of [server, elsewhere]) one.close()
+  })
+  const at = ({ address, port } = server.address() as AddressInfo): string => `http://${address}:${port}`
+  const s3 = { endpoint: at(), region: 'us-east-1', accessKeyId: 'key', secretAccessKey: 'the-secret' }
+  const name = 'decorum-20261122083000000-00000-a-1.warc.gz'
+  const ref = `warc+s3://pages/crawl/${name}?offset=0&length=${member.length}&until=file%3A%2F%2F${thisHost()}%2Fnowhere`
+
+  test.each<[string, string, (response: ServerResponse) => void]>([
+    ['refuses the key', 'unavailable', (to) => to.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>')],
+    ['breaks down', 'unavailable', (to) => to.writeHead(500).end('x'.repeat(100_000))],
+    ['sends the whole object instead of the range', 'unavailable', (to) => to.writeHead(200).end(member)],
+    ['sends less', 'unavailable', (to) => to.writeHead(206).end(member.subarray(0, 9))],
+    ['sends more', 'unavailable', (to) => to.writeHead(206).end(Buffer.concat([member, member]))],
+    ['sends other bytes', 'damaged', (to) => to.writeHead(206).end(Buffer.alloc(member.length, 7))],
+    ['sends a record that is no page', 'damaged', (to) => to.writeHead(206).end(member)],
+    ['breaks off', 'unavailable', (to) => to.writeHead(206, { 'content-length': '99' }).write('x', () => to.destroy())],
+    ['packs the answer', 'unavailable', (to) => to.writeHead(206, { 'content-encoding': 'gzip' }).end(member)],
+    ['closes the connection', 'unavailable', (to) => to.destroy()],
+    [
+      'sends on to another host',
+      'unavailable',
+      (to) => to.writeHead(307, { location: at(elsewhere.address() as AddressInfo) }).end(),
+    ],
+  ])('that %s ends in one ContentError, without the secret', async (_, code, answer) => {
+    answering = (response) => {
+      answer(response)
+    }
+    const error = await openContent(ref, { s3 }).catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ name: 'ContentError', code })
+    expect(String((error as Error).message)).not.toContain('the-secret')
+    expect(asked, 'signatures are for the store alone').toEqual([])
+  })
+
+  test.each([
+    'until=http://169.254.169.254',
+    'until=http%3A%2F%2Fa%3Ab%40127.0.0.1',
+    'until=file%3A%2F%2Fhost%2F..%2F..%2Fetc',
+    'until=warc%2Bfile%3A%2F%2Fhost%2Fetc',
+    'until=',
+    'until=gopher%3A%2F%2F127.0.0.1',
+    'until=http%3A%2F%2F127.0.0.1%2Fv1%2Fcontent%3Fref%3Dx',
+  ])('a reference with %s is none', async (until) => {
+    const text = ref.replace(/until=.*$/, until)
+    await expect(openContent(text, { s3 })).rejects.toMatchObject({ code: 'bad-reference' })
+  })
+})

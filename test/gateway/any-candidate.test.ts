@@ -11,9 +11,11 @@ import { endLeases, LedgerUnavailableError, linkTo, openLedger } from '@decorum/
 import {
   assignedId,
   CANDIDATES,
+  crawlField,
   ORDERS,
   type Order,
   type Outcome,
+  outcomesKey,
   partitionTags,
   queueOptions,
 } from '@decorum/protocol'
@@ -25,7 +27,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { anyCandidate } from './support/any-candidate.ts'
+import { anyCandidate, CRAWLS } from './support/any-candidate.ts'
 
 const COUNT = 100_000
 const PER_JOB = 1_000
@@ -62,8 +64,8 @@ async function startGateway(): Promise<void> {
   const admit = admitter(agents, '', gate, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
-  const fleet = () => ({ slots: SLOTS, fetchers: 1 })
-  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, fleet })
+  const fleet = () => ({ slots: SLOTS, fetchers: 1, pools: new Map() })
+  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, reserveMs: 30_000, fleet })
   await gatewayLedger.onWake(() => dispatch.wake())
   stops.push(async () => {
     await intake.close()
@@ -104,7 +106,7 @@ async function carryOut(order: Order): Promise<void> {
     if (permit.kind === 'granted') break
     await new Promise((resolve) => setTimeout(resolve, Math.ceil(permit.waitMs)))
   }
-  const { agent, origin, fence, delayMs, id, path, attempt, meta } = order
+  const { agent, origin, fence, delayMs, id, path, attempt, crawl, meta } = order
   if (order.kind === 'robots') {
     const [known] = await fetcherLedger.robotsStates(0, [origin])
     const now = Math.ceil(fetcherLedger.now()) + 1
@@ -119,6 +121,7 @@ async function carryOut(order: Order): Promise<void> {
     agent,
     at: 0,
     attempts: attempt,
+    ...crawlField(crawl),
     ...(meta === undefined ? {} : { meta }),
     kind: 'failed',
     reason: 'connect',
@@ -138,10 +141,16 @@ async function addJobs(texts: string[]): Promise<{ id: string; timestamp: number
   return jobs.map(({ id, timestamp }) => ({ id: String(id), timestamp }))
 }
 
+const STREAMS = CRAWLS.map((crawl) => outcomesKey(TAG, crawl))
+
 async function allOutcomes(): Promise<Outcome[]> {
+  return (await Promise.all(STREAMS.map(outcomesIn))).flat()
+}
+
+async function outcomesIn(stream: string): Promise<Outcome[]> {
   const all: Outcome[] = []
   for (let after = '-'; ; ) {
-    const page = await raw.xrange(`${TAG}:outcomes`, after, '+', 'COUNT', 5_000)
+    const page = await raw.xrange(stream, after, '+', 'COUNT', 5_000)
     if (page.length === 0) return all
     for (const [, fields] of page) all.push(JSON.parse(fields[1] as string) as Outcome)
     after = `(${page.at(-1)?.[0]}`
@@ -156,7 +165,8 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   startFetcher()
   await startGateway()
 
-  const written = () => raw.xlen(`${TAG}:outcomes`)
+  const written = async () =>
+    (await Promise.all(STREAMS.map((stream) => raw.xlen(stream)))).reduce((sum, n) => sum + n, 0)
   const view = () => gatewayLedger.viewPartition(0)
   // As long as more of them come, they are waited for.
   // Of calls that a busy Redis did not answer in time.

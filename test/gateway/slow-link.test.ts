@@ -42,10 +42,11 @@ test('a take that has no answer in time is tried again for fewer lanes, and all 
     orders,
     agents,
     gate: robotsGate(ledger, undefined),
+    reserveMs: 30_000,
     metrics: gatewayMetrics(),
     log: pino({ level: 'silent' }),
     maxAttempts: 5,
-    fleet: () => ({ slots: 1_000, fetchers: 1 }),
+    fleet: () => ({ slots: 1_000, fetchers: 1, pools: new Map() }),
   })
   onTestFinished(async () => {
     await dispatch.stop()

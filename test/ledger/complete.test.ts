@@ -331,7 +331,7 @@ test('the back-off has its own clock: it does not change the delay', async () =>
   expect(await bench.dueOf()).toBe(bench.clock.now + 1_234)
 })
 
-test('one lost connection says nothing; two in a row close the site for 5 s, then 10 s; an answer ends the row', async () => {
+test('one lost connection says nothing; two in a row close the site for 5 s, then 10 s; good answers halve the row', async () => {
   const bench = await emptyLedger(redis)
   const NO_ANSWER: SiteLoad = { kind: 'no-answer' }
   await bench.ledger.park(0, urls('a'))
@@ -342,8 +342,38 @@ test('one lost connection says nothing; two in a row close the site for 5 s, the
     expect(found?.ms).toBeLessThanOrEqual(expected * 1.1)
     bench.clock.pass(found!.ms)
   }
-  await exchange(bench, { kind: 'normal' })
+  for (let answers = 0; answers < 3; answers++) await exchange(bench, { kind: 'normal' }) // 4, 2, 1, 0
   expect(await exchange(bench, NO_ANSWER)).toBeUndefined()
+})
+
+test('turned away: the back-off by number in a row, up to a sixth of the longest; good answers bring it down', async () => {
+  const bench = await emptyLedger(redis)
+  const TURNED_AWAY: SiteLoad = { kind: 'turned-away' }
+  await bench.ledger.park(0, urls('a'))
+  const seconds = async (load: SiteLoad): Promise<number> => {
+    const found = await exchange(bench, load)
+    bench.clock.pass(found?.ms ?? 0)
+    return (found?.ms ?? 0) / 1_000
+  }
+  const near = (expected: number, found: number): void => {
+    expect(found).toBeGreaterThanOrEqual(expected)
+    expect(found).toBeLessThanOrEqual(expected * 1.1)
+  }
+  for (const expected of [0, 5, 10, 20, 40, 80, 160, 320, 600, 600]) near(expected, await seconds(TURNED_AWAY))
+  expect((await bench.ledger.viewOrigin(ORIGIN, [])).failures).toBe(10)
+  expect(await seconds({ kind: 'normal' })).toBe(0) // 5 in a row count as such
+  near(80, await seconds(TURNED_AWAY))
+  for (let answers = 0; answers < 3; answers++) await exchange(bench, { kind: 'normal' }) // 6, 3, 1, 0
+  near(0, await seconds(TURNED_AWAY))
+})
+
+test('a site that turns away every other request is not slowed down', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.park(0, urls('a'))
+  for (let n = 0; n < 10; n++) {
+    expect(await exchange(bench, { kind: 'turned-away' })).toBeUndefined()
+    await exchange(bench, { kind: 'normal' })
+  }
 })
 
 test('a 429 is an answer: it ends a row of lost connections', async () => {

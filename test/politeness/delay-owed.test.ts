@@ -56,6 +56,30 @@ test.for([
     { delayMs: 3_000, from: 'crawl-delay' },
     "3 s, the site's crawl-delay",
   ],
+  [
+    'a longer one of the policy of its site',
+    { delays: rules(3_000), policy: { site: '*.example', delayMs: 5_000 } },
+    { delayMs: 5_000, from: 'policy' },
+    '5 s, by the policy for *.example',
+  ],
+  [
+    'a shorter one of a policy without consent',
+    { delays: rules(3_000), policy: { site: '*.example', delayMs: 2_000 } },
+    { delayMs: 3_000, from: 'crawl-delay' },
+    "3 s, the site's crawl-delay",
+  ],
+  [
+    'what the site has consented to',
+    { delays: rules(10_000, 60), policy: { site: 'a.example', delayMs: 100, consent: 'ann wrote so' } },
+    { delayMs: 100, from: 'consent', clampedFrom: 60 },
+    '0.1 s, by the policy for a.example, with consent: ann wrote so (the site asks for 1 min)',
+  ],
+  [
+    'one by hand that is longer than the consent',
+    { override: byHand(2_000), policy: { site: 'a.example', delayMs: 100, consent: 'ann wrote so' } },
+    { delayMs: 2_000, from: 'operator' },
+    '2 s, set by hand: small host',
+  ],
 ] as const)('%s', ([, more, owed, sentence]) => {
   const view = origin(more)
   expect(delayOwed(view, agent)).toEqual(owed)

@@ -31,7 +31,7 @@ test('a URL is enough; everything else is kept as it was given', () => {
 test.for([
   [
     'colour',
-    'colour: there is no such member; there are url, id, agent, priority, expiresAt, meta, ' +
+    'colour: there is no such member; there are url, id, agent, crawl, priority, expiresAt, meta, ' +
       'method, headers, ifNoneMatch, ifModifiedSince, knownDigest, maxBytes, deadlineMs, accept, redirects',
   ],
   ['expriesAt', 'expriesAt: there is no such member; did you mean expiresAt?'],
@@ -60,7 +60,7 @@ test('whatever a stranger calls a member, its name is cut and cannot steer a ter
 test('a job of candidates has no other member: a default for all of them would be dropped silently', () => {
   expect(candidatesOf({ candidates: [good], priority: 'high' })).toEqual({
     reason: 'bad-job',
-    detail: 'priority: a job with candidates has no other member',
+    detail: 'priority: a job with candidates has no other member than crawl',
   })
 })
 

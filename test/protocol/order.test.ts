@@ -24,6 +24,7 @@ const order: Order = {
   id: 'i',
   attempt: 1,
   hops: 0,
+  crawl: 'default',
   priority: 'normal',
 }
 
@@ -47,7 +48,9 @@ test('any order that a gateway can write is read as it was meant', () => {
       notBefore: instant,
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }),
       attempt: fc.integer({ min: 1, max: 1_000 }),
+      maxAttempts: fc.integer({ min: 1, max: 100 }),
       hops: fc.nat(10),
+      crawl: fc.constantFrom('default', 'news', 'a-1'),
       priority: fc.constantFrom('high', 'normal'),
       expiresAt: instant,
       meta,
@@ -96,6 +99,7 @@ test('each order of a job is read by itself: one that cannot be read costs the o
         fence: order.fence,
         id: 'p',
         path: '/x?y',
+        crawl: 'default',
         attempt: 3,
         meta: { a: 1 },
       },

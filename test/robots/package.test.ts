@@ -12,14 +12,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { env, nodes, packAndInstall, repo, run } from './support/packed.ts'
 
 let folder: string
-let packed: string
 let installed: string
 let source: string
 
 beforeAll(() => {
   const all = packAndInstall(['robots'])
   folder = all.folder
-  packed = all.tarballs[0] as string
   source = all.sources[0] as string
   installed = join(all.user, 'node_modules/@decorum/robots')
 })
@@ -88,13 +86,6 @@ describe('the tarball', () => {
       (imports.get(from) ?? []).some((next) => next === to || (!seen.has(next) && reaches(next, to, seen.add(next))))
     expect(imports.size).toBeGreaterThan(20)
     expect([...imports.keys()].filter((name) => reaches(name, name))).toEqual([])
-  })
-  test('publint has nothing to say', () => {
-    expect(run('publint', ['--strict', packed], folder)).toContain('All good!')
-  })
-  test('are the types wrong? no', () => {
-    // It fails, and so throws, when there is a problem.
-    expect(run('attw', ['--profile', 'esm-only', packed], folder)).toContain('🟢')
   })
 })
 

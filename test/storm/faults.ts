@@ -57,7 +57,9 @@ export async function letLoose(
     for (;;) {
       await pause(about(rhythm.freezeMs))
       if (over()) return
-      const candidates = running(dice.next() < 0.75 ? 'fetcher' : 'gateway')
+      const candidates = running(
+        dice.pick<Worker['role']>(['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits']),
+      )
       if (candidates.length === 0) continue
       const { worker, supervised } = dice.pick(candidates)
       const whom = supervised && worker.role === 'fetcher' ? 'child' : 'family'

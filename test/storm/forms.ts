@@ -18,6 +18,7 @@ export const shortForm = (seed: number, ms = 90_000): StormOptions => ({
   },
   gateways: 3,
   fetchers: 5,
+  permits: 2,
   sites: 150,
   rate: 85,
   least: { outcomes: 6_000, kills: 60, freezes: 6 },

@@ -1,6 +1,6 @@
 /** The times of a fleet under fire, and the environment that says them to its processes. */
 import { agentsOf, type JudgeOptions } from '@decorum/audit'
-import { isSetting } from '@decorum/config'
+import { isSetting, loadAgents } from '@decorum/config'
 
 export type Times = {
   delayMs: number
@@ -45,14 +45,21 @@ export const DEFAULTS: Times = {
   fetchProcesses: 1,
 }
 
-const AGENT = { name: 'stormbot', userAgent: 'Mozilla/5.0 (compatible; stormbot/1.0; +https://example.com/bot)' }
+const agentOf = (name: string) => ({
+  name,
+  userAgent: `Mozilla/5.0 (compatible; ${name}/1.0; +https://example.com/bot)`,
+})
+/** The agent of permits' holders that lie. */
+export const LIAR = 'liarbot'
+const AGENTS = [agentOf('stormbot'), agentOf(LIAR)]
 /** Loopback open, and nothing of the user's own settings. */
 export function environment(redisUrl: string, times: Times, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !isSetting(name))
   return {
     ...Object.fromEntries(own),
     REDIS_URL: redisUrl,
-    DECORUM_AGENTS: JSON.stringify([AGENT]),
+    DECORUM_AGENTS: JSON.stringify(AGENTS),
+    PERMIT_MAX_MS: String(times.leaseMs * 3),
     DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
     DEFAULT_DELAY_MS: String(times.delayMs),
     MAX_DELAY_MS: String(times.capMs),
@@ -72,7 +79,16 @@ export function environment(redisUrl: string, times: Times, more: NodeJS.Process
 
 /** By what the auditor knows this fleet, and what it owes; every violation is kept. */
 export const judgedBy = (times: Times): JudgeOptions => ({
-  agents: agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: times.delayMs, maxDelayMs: times.capMs }),
+  agents: agentsOf({
+    agents: loadAgents({
+      agents: JSON.stringify(AGENTS),
+      defaultDelayMs: times.delayMs,
+      maxDelayMs: times.capMs,
+    }),
+    profile: 'decorum',
+    minDelayMs: times.delayMs,
+    maxDelayMs: times.capMs,
+  }),
   robotsRetryMs: times.robotsRetryMs,
   examples: 100_000,
 })

@@ -5,7 +5,7 @@ const share = (list: number[], part: number): number =>
   list[Math.min(list.length - 1, Math.floor(list.length * part))] ?? Number.NaN
 const s = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
-export function printVerdict({ facts, verdict, troubles, ms }: StormResult): string {
+export function printVerdict({ facts, verdict, holders, troubles, ms }: StormResult): string {
   const { faults, times, book } = facts
   const { report, extra, backMs, afterHoldMs } = verdict
   const count = (list: { role: string }[], role: string): number => list.filter((one) => one.role === role).length
@@ -15,7 +15,18 @@ export function printVerdict({ facts, verdict, troubles, ms }: StormResult): str
   const rows: [string, string][] = [
     ['length', s(ms)],
     ['requests heard by sites', `${report.requests} at ${report.origins} origins`],
-    ['kills', `${count(faults.kills, 'gateway')} gateways, ${count(faults.kills, 'fetcher')} fetchers`],
+    [
+      'kills',
+      `${count(faults.kills, 'gateway')} gateways, ${count(faults.kills, 'fetcher')} fetchers, ${count(faults.kills, 'permits')} permits processes`,
+    ],
+    [
+      'exchanges under permits',
+      Object.entries(holders.exchanges)
+        .map(([mode, n]) => `${mode} ${n}`)
+        .join(', '),
+    ],
+    ['permits that were gone, that could not be extended any more', `${holders.gone}, ${holders.ended}`],
+    ['in line for one lane: granted, before an earlier one', `${holders.inLine.granted}, ${holders.inLine.outOfOrder}`],
     [
       'freezes',
       `${count(faults.freezes, 'gateway')} gateways, ${count(faults.freezes, 'fetcher')} fetchers (${faults.freezes.filter(({ whom }) => whom === 'child').length} under a supervisor)`,

@@ -12,6 +12,7 @@ import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
 import { diceOf } from './dice.ts'
 import { type FaultLog, letLoose, type Rhythm, type Target } from './faults.ts'
+import { type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
 import { environment, type Times } from './manners.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
@@ -28,6 +29,7 @@ export type StormOptions = {
   rhythm: Rhythm
   gateways: number
   fetchers: number
+  permits: number
   sites: number
   /** candidates poured in per second */
   rate: number
@@ -36,7 +38,13 @@ export type StormOptions = {
   say?: (line: string) => void
 }
 
-export type StormResult = { facts: StormFacts; verdict: Verdict; troubles: Map<string, number>; ms: number }
+export type StormResult = {
+  facts: StormFacts
+  verdict: Verdict
+  holders: HolderFacts
+  troubles: Map<string, number>
+  ms: number
+}
 
 const SKEW = fileURLToPath(new URL('../faults/skew.mjs', import.meta.url))
 const HOUR = 3_600_000
@@ -77,11 +85,23 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, log, signal: end.signal })
     const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
     const pouring = pour(frontier, options, urlOf, end.signal)
+    const holding = holdPermits({
+      bases: () =>
+        targets.flatMap(({ worker }) =>
+          worker.role === 'permits' && worker.port > 0 ? [`http://127.0.0.1:${worker.port}`] : [],
+        ),
+      urlOf: (n) => `${new URL(urlOf(n * OF_ONE_SITE)).origin}/permit/${n}`,
+      lineUrl: (n) => `${new URL(places.url(web.origins, 0, 0)).origin}/line/${n}`,
+      times,
+      dice: diceOf(seed + 1),
+      signal: end.signal,
+    })
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
     await Promise.race([longEnough(options, log, frontier), raging, pouring]) // the others reject when something is wrong
     end.abort()
     await raging
     await pouring
+    const holders = await holding
     say('the storm is over')
     await calm(frontier, redis.url, calmMs)
     clearInterval(ticker)
@@ -102,7 +122,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       stored,
       breaksOff: places.breaksOff(web.origins),
     }
-    return { facts, verdict: judgeStorm(facts), troubles, ms: clock() - began }
+    return { facts, verdict: judgeStorm(facts), holders, troubles, ms: clock() - began }
   } finally {
     await book?.close()
     for (const { worker } of targets) worker.end()
@@ -145,7 +165,7 @@ function watchStalls(): { end(): number } {
 
 /** Some workers reach Redis by a link that can be hurt, some have clocks that are an hour off. */
 async function mobilise(
-  { gateways, fetchers, times }: StormOptions,
+  { gateways, fetchers, permits, times }: StormOptions,
   redis: { url: string; port: number },
   targets: Target[],
   onTrouble: (name: string, text: string) => void,
@@ -170,6 +190,7 @@ async function mobilise(
     targets.push({ worker, supervised: processes > 0, ...(link === undefined ? {} : { link }) })
   }
   for (let n = 1; n <= gateways; n++) await add('gateway', n, n === gateways, n === 2 ? HOUR : 0, 0)
+  for (let n = 1; n <= permits; n++) await add('permits', n, n === permits && n > 1, 0, 0)
   for (let n = 1; n <= fetchers; n++)
     // The last but one has no supervisor, whatever the others have: its guard is its own last look at its lease.
     await add(

@@ -6,7 +6,7 @@ import { type Evidence, judgeRecord, type Report, type RequestLine, type Violati
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
 import type { FaultLog } from './faults.ts'
-import { judgedBy, type Times } from './manners.ts'
+import { judgedBy, LIAR, type Times } from './manners.ts'
 
 export type StormFacts = {
   times: Times
@@ -105,6 +105,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     ({ origin }) => origin,
   )
   for (const violation of report.examples) {
+    if (violation.agent === LIAR) continue // it said that its exchange had ended, and was believed
     if (violation.offence === 'robots-too-often') {
       // An asker that died before it could tell: an extra request like any other.
       const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)

@@ -18,7 +18,7 @@ const LAST_WORDS = 20
 export type Death = { name: string; at: number; how: string /** by kill() of this class */; wanted: boolean }
 
 export type WorkerOptions = {
-  role: 'gateway' | 'fetcher'
+  role: 'gateway' | 'fetcher' | 'permits'
   name: string
   /** read at each start: what is deleted from it is gone with the next life */
   env: NodeJS.ProcessEnv
@@ -36,8 +36,10 @@ process.on('exit', () => {
 })
 
 export class Worker {
-  readonly role: 'gateway' | 'fetcher'
+  readonly role: WorkerOptions['role']
   readonly name: string
+  /** of its HTTP side, in its present life */
+  port = 0
   state: 'starting' | 'running' | 'frozen' | 'dead' = 'dead'
   readonly #options: WorkerOptions
   #child: ChildProcess | undefined
@@ -62,7 +64,10 @@ export class Worker {
     const words: string[] = []
     const ready = new Promise<void>((resolve, reject) => {
       const hear = (text: string): void => {
-        if (text.startsWith('{"started":')) resolve()
+        if (text.startsWith('{"started":')) {
+          this.port = (JSON.parse(text) as { started: { port: number } }).started.port
+          resolve()
+        }
         if (words.push(text) > LAST_WORDS) words.shift()
         if (isTrouble(text)) onTrouble?.(name, text)
       }

@@ -5,6 +5,7 @@
 export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf, type FleetAgents } from './agents.ts'
 export { type Audit, judgeRecord, openAudit } from './judge/audit.ts'
 export type { PaceGroups } from './judge/judge-groups.ts'
+export type { SitePolicies, SitePolicy } from './judge/judge-sites.ts'
 export type { JudgeOptions } from './judge/judged.ts'
 export { OFFENCES, type Offence } from './offences.ts'
 export { htmlReport } from './print/html.ts'

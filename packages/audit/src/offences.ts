@@ -37,6 +37,14 @@ export const OFFENCES = {
     promise: 'the delay of a pace group is kept',
     means: 'a request came while the pace group was taken',
   },
+  'outside-hours': {
+    promise: 'nothing outside the visiting hours of a site',
+    means: "a request began outside the visiting hours of the site's policy",
+  },
+  'over-budget': {
+    promise: 'no more requests a day than a site is given',
+    means: "a host had more requests in one day than the site's policy gives it",
+  },
   stopped: {
     promise: 'nothing while an emergency stop is in force',
     means: 'a request began more than a second after it had been stopped',

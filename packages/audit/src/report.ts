@@ -106,6 +106,8 @@ export type Report = {
   paceGroups?: number
   /** emergency stops that were judged; absent when none were given */
   stops?: number
+  /** policies of sites were judged; absent when none were given */
+  sitePolicies?: true
   statuses: Record<string, number>
   smallestSlackMs?: number
   tolerance: { delayMs: number; afterCutMs: number; ruleChangeMs: number }

@@ -98,6 +98,12 @@ export const reportSchema: Schema = {
       lanesLeftOut: whole,
       rules: listOf(rules),
     },
-    { paceGroups: whole, stops: whole, smallestSlackMs: number, timelines: listOf(timeline) },
+    {
+      paceGroups: whole,
+      stops: whole,
+      sitePolicies: { const: true },
+      smallestSlackMs: number,
+      timelines: listOf(timeline),
+    },
   ),
 }

@@ -46,6 +46,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       'a URL that cannot be fetched for so long ends as expired (default: 24 hours)',
       positive,
     )
+    .option('--name <crawl>', 'of the crawl in a fleet that others use as well (default: a new name)', crawlName)
     .option('--no-archive', 'write no WARC files')
     .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
     .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))
@@ -53,6 +54,11 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
     .option('--keep <dir>', "keep the origins' record there")
     .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
+
+  command('conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
+    .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
+    .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
+    .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
 
   command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
     .argument('<url>')
@@ -65,6 +71,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<file>', 'one URL, or one candidate as JSON, per line; - reads from standard input')
     .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
     .addOption(new Option('--priority <p>', 'before or behind others of the same site').choices(['high', 'normal']))
+    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
     .action(async (file, options) => done(await (await import('./commands/enqueue.ts')).enqueue(file, options)))
 
   command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
@@ -100,6 +107,49 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--reason <text>', 'why; recorded')
     .option('--by <name>', 'who; recorded (default: the user)')
     .action(async (group, options) => done(await (await import('./commands/readers.ts')).forgetReader(group, options)))
+
+  const crawls = command('crawls', 'the crawls that share this fleet: counts, weight, limits').enablePositionalOptions()
+  crawls.action(async (options) => done(await (await import('./commands/crawls.ts')).listCrawls(options)))
+  const crawlsCommand = (name: string, description: string): Command =>
+    crawls.command(name).description(description).option('--json', 'machine-readable output')
+  const changingCrawl = (name: string, description: string): Command =>
+    crawlsCommand(name, description)
+      .argument('<crawl>', 'its name', crawlName)
+      .option('--reason <text>', 'why; recorded')
+      .option('--by <name>', 'who; recorded (default: the user)')
+  crawlsCommand('list', 'the same as without a word').action(async (options) =>
+    done(await (await import('./commands/crawls.ts')).listCrawls(options)),
+  )
+  for (const [name, state, description] of [
+    ['pause', 'paused', 'its URLs wait until it is resumed'],
+    ['resume', 'running', 'it goes on within half a minute'],
+    ['cancel', 'cancelled', 'each of its stored URLs ends as refused: cancelled; for good'],
+  ] as const)
+    changingCrawl(name, description).action(async (crawl, options) =>
+      done(await (await import('./commands/crawls.ts')).setState(crawl, state, options)),
+    )
+  changingCrawl('weight', 'how many turns it has beside other crawls of the same site')
+    .argument('<weight>', '1 to 100; 1 is usual', whole(1, 100))
+    .action(async (crawl, weight, options) =>
+      done(await (await import('./commands/crawls.ts')).setWeight(crawl, weight, options)),
+    )
+  changingCrawl('set', 'sets its end, its limits and what its candidates are asked for with; none takes one away')
+    .option('--weight <n>', 'turns beside other crawls', whole(1, 100))
+    .option('--for <length>', 'it ends after so long: 90s, 30m, 1h, 7d', orNone(lengthOfTime))
+    .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
+    .option('--per-day <n>', 'URLs taken in on one day (UTC)', orNone(whole(1)))
+    .option('--per-host <n>', 'URLs taken in of one host', orNone(whole(1)))
+    .option('--bytes <n>', 'bytes of bodies in all', orNone(whole(1)))
+    .addOption(new Option('--redirects <what>', 'what becomes of redirects').choices(['follow', 'report', 'none']))
+    .addOption(new Option('--priority <p>', 'of candidates that name none').choices(['high', 'normal', 'none']))
+    .option('--accept <types>', 'media types that are read, separated by commas')
+    .option('--max-bytes <n>', 'bytes of one body', orNone(whole(1)))
+    .option('--deadline-ms <n>', 'of one request', orNone(whole(100)))
+    .option('--attempts <n>', 'requests for one URL; never more than MAX_ATTEMPTS', orNone(whole(1)))
+    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).setCrawl(crawl, options)))
+  crawlsCommand('forget', 'removes a crawl that holds no URLs and that nobody reads from the list')
+    .argument('<crawl>', 'its name', crawlName)
+    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).forgetCrawl(crawl, options)))
 
   command('origin', 'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop')
     .argument('<origin>', 'scheme://host[:port], or any URL of it')
@@ -180,6 +230,10 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (version, options) =>
       done(await (await import('./commands/config.ts')).configRollback(version, options)),
     )
+  configCommand(
+    'policies',
+    'the policies of sites in force; with --json those of all versions that are kept, for audit',
+  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
   configCommand('schema', 'the JSON Schema of the file, for editors').action(async () =>
     done((await import('./commands/config.ts')).configSchema()),
   )
@@ -244,6 +298,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
     .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'emergency stops of the fleet, as `decorum stop list --ended --json` prints them')
+    .option('--site-policies <file>', 'policies of sites, as `decorum config policies --json` prints them')
     .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
     .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
     .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')
@@ -291,6 +346,12 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
     return value
   }
 }
+
+/** What a setting is, or the word that takes it away. */
+const orNone =
+  <T>(read: (text: string) => T) =>
+  (text: string): T | 'none' =>
+    text === 'none' ? 'none' : read(text)
 
 function crawlName(text: string): string {
   const read = CrawlName.safeParse(text)

@@ -5,6 +5,7 @@ import type { RedisLink } from '@decorum/ledger'
 import {
   CANDIDATES,
   type Candidate,
+  crawlField,
   frontierJob,
   hostOf,
   JOB_NAMES,
@@ -28,7 +29,11 @@ const CALL_MS = 10_000
 const AGAIN_MS = 500
 
 /** What BullMQ is given: its data, and an id under which it takes the same job once. */
-type Job = { name: string; data: { candidates: unknown[] }; opts: { jobId: string; removeOnComplete: true } }
+type Job = {
+  name: string
+  data: { crawl?: string; candidates: unknown[] }
+  opts: { jobId: string; removeOnComplete: true }
+}
 type Batch = { tag: string; job: Job }
 
 export class Intake {
@@ -37,11 +42,14 @@ export class Intake {
   /** by the partition's tag */
   readonly #queues = new Map<string, Queue>()
   readonly #patienceMs: number
+  readonly #ofCrawl: { crawl?: string }
   readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
   #closed = false
 
-  constructor(redis: RedisLink, partitions: Partitions, patienceMs: number) {
+  /** @param crawl  of the candidates that name none */
+  constructor(redis: RedisLink, partitions: Partitions, patienceMs: number, crawl: string) {
+    this.#ofCrawl = crawlField(crawl)
     this.#redis = redis
     this.#partitions = partitions
     this.#patienceMs = patienceMs
@@ -107,7 +115,7 @@ export class Intake {
   #job(candidates: unknown[]): Job {
     return {
       name: JOB_NAMES.candidates,
-      data: { candidates },
+      data: { ...this.#ofCrawl, candidates },
       opts: { jobId: frontierJob(this.#run, ++this.#jobs), removeOnComplete: true },
     }
   }

@@ -60,10 +60,10 @@ export async function openWith(options: FrontierOptions, patience?: Patience): P
 function frontierOn(
   redis: RedisLink,
   partitions: Partitions,
-  { patienceMs = 0, content = {} }: FrontierOptions,
+  { crawl: own = DEFAULT_CRAWL, patienceMs = 0, content = {} }: FrontierOptions,
   patience: Patience | undefined,
 ): Frontier {
-  const intake = new Intake(redis, partitions, patienceMs)
+  const intake = new Intake(redis, partitions, patienceMs, own)
   const acks = new Acknowledger(redis)
   const closing = new AbortController()
   let closed: Promise<void> | undefined
@@ -183,7 +183,7 @@ function frontierOn(
     }
   }
 
-  async function acknowledge({ crawl = DEFAULT_CRAWL, group, consumer, ids }: AcknowledgeOptions): Promise<number> {
+  async function acknowledge({ crawl = own, group, consumer, ids }: AcknowledgeOptions): Promise<number> {
     let count = 0
     const byTag = Map.groupBy(
       ids.map((id) => readDeliveryId(id) ?? { tag: '', entry: '' }),
@@ -231,7 +231,7 @@ function frontierOn(
     },
     outcomes(options) {
       checkOutcomesOptions(options)
-      const { crawl = DEFAULT_CRAWL, group, consumer = newConsumer(), from = 'start', wait = true } = options
+      const { crawl = own, group, consumer = newConsumer(), from = 'start', wait = true } = options
       const { max = Number.POSITIVE_INFINITY, signal } = options
       const ended = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
       return outcomes({ crawl, group, consumer, from, wait, max }, ended)
@@ -240,7 +240,7 @@ function frontierOn(
       checkAcknowledgeOptions(options)
       return { count: await acknowledge(options) }
     },
-    async removeGroup(group, crawl = DEFAULT_CRAWL) {
+    async removeGroup(group, crawl = own) {
       checkGroup('removeGroup', group)
       checkCrawl('removeGroup', crawl)
       await removeGroup(group, crawl)

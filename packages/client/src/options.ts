@@ -9,7 +9,8 @@ import type { AcknowledgeOptions, FrontierOptions, OutcomesOptions } from './typ
 export function checkFrontierOptions(options: FrontierOptions): void {
   const where = 'openFrontier'
   need(isObject(options), where, 'its argument', options, 'an object such as { redis: process.env.REDIS_URL }')
-  const { redis, partitions, patienceMs, content } = options
+  const { redis, crawl, partitions, patienceMs, content } = options
+  checkCrawl(where, crawl)
   // A text is checked where addresses are read, and never repeated: it may hold a password.
   const isRedis = (typeof redis === 'string' && redis !== '') || isLink(redis)
   need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, or an ioredis instance')

@@ -14,6 +14,8 @@ export type Candidate = {
   id?: string | undefined
   /** product token of one of the fleet's agents; default: the first */
   agent?: string | undefined
+  /** whose URL it is, `[a-z0-9-]{1,64}`; ids are unique within a crawl. Default: that of `openFrontier`, or `default` */
+  crawl?: string | undefined
   priority?: 'high' | 'normal' | undefined
   /** ms since 1970 UTC */
   expiresAt?: number | undefined
@@ -29,6 +31,8 @@ true satisfies AllTold
 export type RedisInstance = { readonly options: object; duplicate(...args: never[]): unknown }
 
 export type FrontierOptions = {
+  /** of the candidates that name none, and of the outcomes that are read; default: `default` */
+  crawl?: string
   /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
   redis: string | RedisInstance
   /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
@@ -71,7 +75,7 @@ export type Frontier = {
 }
 
 export type OutcomesOptions = {
-  /** whose outcomes: those of candidates that named this crawl. Default: of those that named none */
+  /** whose outcomes: those of the candidates of this crawl. Default: that of `openFrontier` */
   crawl?: string
   /** who reads: each group sees every outcome once and continues where it stopped */
   group: string

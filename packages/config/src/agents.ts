@@ -21,6 +21,10 @@ const headerValue = z
   .min(1)
   .max(512)
   .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
+/** What workers of a pool ask for orders by. */
+export const PoolName = z
+  .string()
+  .regex(/^[a-z0-9-]{1,64}$/, 'the name of a pool is 1 to 64 small letters, digits and hyphens')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 const AdaptiveDelayEntry = z.strictObject({
@@ -56,6 +60,13 @@ const AgentEntry = z
     honourCrawlDelay: z.boolean().optional().meta({
       description: 'whether crawl-delay counts; default: as the profile has it (google and google-2022 ignore it)',
     }),
+    pool: PoolName.optional().meta({
+      description:
+        'its pages are fetched by the workers of this pool (docs/pools.md); absent: by the fetchers of the fleet',
+    }),
+    honourVisitTime: z.boolean().optional().meta({
+      description: 'whether pages wait for the `Visit-time` of robots.txt (UTC); default: false',
+    }),
     http2: z
       .boolean()
       .default(true)
@@ -88,6 +99,9 @@ export type Agent = {
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
+  /** whose workers fetch its pages; absent: the fetchers of the fleet */
+  pool?: string
+  honourVisitTime: boolean
   /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
   http2: boolean
   /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
@@ -119,8 +133,8 @@ export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)
     if (found === undefined) continue
-    const { minDelayMs, maxDelayMs, honourCrawlDelay, adaptiveDelay } = found
-    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay })
+    const { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, adaptiveDelay } = found
+    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime })
     if (adaptiveDelay === undefined) delete agent.adaptiveDelay
     else agent.adaptiveDelay = adaptiveDelay
   }
@@ -180,8 +194,10 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
       maxDelayMs,
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
+      honourVisitTime: entry.honourVisitTime ?? false,
       http2: entry.http2,
       hasContact: true,
+      ...(entry.pool === undefined ? {} : { pool: entry.pool }),
     }
   })
 }
@@ -235,6 +251,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     minDelayMs: defaultDelayMs,
     maxDelayMs,
     honourCrawlDelay: true,
+    honourVisitTime: false,
     http2: true,
     hasContact: Boolean(contact),
   }

@@ -36,11 +36,19 @@ export {
   paceGroupsJsonSchema,
   permitTokensJsonSchema,
   settingsJsonSchema,
+  sitePoliciesJsonSchema,
 } from './json-schema.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
 export { checkRelations } from './relations.ts'
 export { isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf, TABLE } from './settings.ts'
+export {
+  type Hours,
+  readHours,
+  readSitePolicies,
+  type SitePolicies,
+  type SitePolicy,
+} from './site-policies.ts'
 export { type StoreSettings, storeSettings } from './store.ts'
 export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

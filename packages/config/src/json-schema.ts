@@ -5,6 +5,7 @@ import { EgressFile } from './egress.ts'
 import { PaceGroupsFile } from './pace-groups.ts'
 import { PermitTokensFile } from './permit-tokens.ts'
 import { SETTINGS } from './settings.ts'
+import { SitePoliciesFile } from './site-policies.ts'
 import type { Setting } from './table/setting.ts'
 
 type Json = Record<string, unknown>
@@ -17,6 +18,8 @@ const print = (schema: z.ZodType, title: string): Json => ({
 export const agentsJsonSchema = (): Json => print(AgentsFile, 'Agents of a Decorum fleet (DECORUM_AGENTS)')
 export const egressJsonSchema = (): Json => print(EgressFile, 'How the requests of each agent leave a machine (EGRESS)')
 export const paceGroupsJsonSchema = (): Json => print(PaceGroupsFile, 'Pace groups of a Decorum fleet (PACE_GROUPS)')
+export const sitePoliciesJsonSchema = (): Json =>
+  print(SitePoliciesFile, 'Policies of a Decorum fleet for sites (SITE_POLICIES)')
 export const permitTokensJsonSchema = (): Json =>
   print(PermitTokensFile, 'Who may ask a Decorum fleet for permits (DECORUM_PERMIT_TOKENS)')
 

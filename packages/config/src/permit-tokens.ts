@@ -15,6 +15,11 @@ const Entry = z.strictObject({
     .meta({ description: 'sent as Authorization: Bearer …' }),
   agents: z.array(z.string()).min(1).optional().meta({ description: 'agents of DECORUM_AGENTS; absent: all' }),
   crawls: z.array(z.string()).min(1).optional().meta({ description: 'names of crawls; absent: any' }),
+  pools: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .meta({ description: 'pools whose orders it may take; absent: all, unless `crawls` is given' }),
   maxWaiting: z.int().min(1).optional().meta({ description: 'callers of this token that wait at once' }),
 })
 export const PermitTokensFile = z.array(Entry).min(1).max(1_000)

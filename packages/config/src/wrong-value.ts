@@ -59,7 +59,13 @@ function expected(issue: z.core.$ZodIssue): string {
   }
 }
 
-const NOUNS: Record<string, string> = { int: 'a whole number', array: 'a list', object: 'an object', string: 'a text' }
+const NOUNS: Record<string, string> = {
+  int: 'a whole number',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  string: 'a text',
+}
 const nounOf = (type: string): string => NOUNS[type] ?? `a ${type}`
 function bound(origin: string, limit: number | bigint, how: string): string {
   if (origin === 'string') return `${how} ${limit} characters are`

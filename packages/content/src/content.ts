@@ -37,8 +37,7 @@ export class Content {
   /** The body without its content coding, in memory as a whole. @throws ContentError */
   async bytes(): Promise<Uint8Array> {
     const record = await this.#record()
-    const { body } = record
-    const atOnce = Array.isArray(body) ? decodedAtOnce(body, this.#codings(), this.#maxBytes) : undefined
+    const atOnce = this.#atOnce(record)
     if (atOnce !== undefined) return atOnce
     const pieces: Uint8Array[] = []
     for await (const piece of this.#pieces(record)) pieces.push(piece)
@@ -86,8 +85,8 @@ export class Content {
         reader.write(decoder.decode(first, { stream: true }))
       else bytes = Number.NEGATIVE_INFINITY // not HTML
     }
-    const pieces = this.#pieces(record)
-    for await (const piece of pieces) {
+    const atOnce = this.#atOnce(record)
+    for await (const piece of atOnce === undefined ? this.#pieces(record) : [atOnce]) {
       if (decoder !== undefined) reader.write(decoder.decode(piece, { stream: true }))
       else {
         sample.push(piece)
@@ -112,6 +111,11 @@ export class Content {
 
   #codings(): string[] {
     return codingsOf(this.headers.get('content-encoding'))
+  }
+
+  /** A small body in one call, which takes a third of the time of a stream; undefined: it is not small. */
+  #atOnce({ body }: PageRecord): Uint8Array | undefined {
+    return Array.isArray(body) ? decodedAtOnce(body, this.#codings(), this.#maxBytes) : undefined
   }
 
   #pieces({ body, truncated }: PageRecord): AsyncGenerator<Uint8Array> {

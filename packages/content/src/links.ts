@@ -62,7 +62,7 @@ export class LinkReader {
     const url = href === undefined ? undefined : absolute(href, this.#base)
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || this.#found.size >= MAX_LINKS)
       return
-    url.hash = ''
+    if (url.hash !== '' || url.href.endsWith('#')) url.hash = ''
     this.#found.set(url.href, (this.#found.get(url.href) ?? true) && nofollow)
   }
 }

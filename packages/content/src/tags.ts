@@ -96,6 +96,10 @@ export class TagReader {
 }
 
 export function absolute(href: string, base: string): URL | undefined {
-  if (href.length > MAX_VALUE_CHARS || !URL.canParse(href, base)) return undefined
-  return new URL(href, base)
+  if (href.length > MAX_VALUE_CHARS) return undefined
+  try {
+    return new URL(href, base) // Node 20 has no URL.parse
+  } catch {
+    return undefined
+  }
 }

@@ -11,7 +11,7 @@ export const { version: VERSION } = JSON.parse(readFileSync(new URL('../package.
 /** Names of settings; more are cut, for the roll is read once a second. */
 const MOST_PENDING = 8
 
-export function aboutThisProcess(following: Following, more: Pick<About, 'keepsPages'> = {}): About {
+export function aboutThisProcess(following: Following, more: Pick<About, 'keepsPages' | 'pools'> = {}): About {
   const { version: config, pending } = following.now()
   const names = [...new Set(pending.map(({ setting }) => setting))].slice(0, MOST_PENDING)
   return { host: hostname(), pid: process.pid, version: VERSION, config, pending: names, ...more }

@@ -28,7 +28,7 @@ export const ARGS = {
   claim: ['lane', 'aheadMs', 'reserveMs'],
   complete: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
   resolve: [],
-  cancel: ['lane', 'list', 'url'],
+  cancel: ['lane', 'list'],
   record: [
     ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
     ...['domain', 'domainBytes', 'allBytes'],
@@ -36,6 +36,8 @@ export const ARGS = {
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
   'least-delays': ['version'],
+  policies: ['version', 'ask'],
+  crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'record'],
   stops: ['expected', 'version', 'everything', 'record'],
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],
@@ -81,7 +83,7 @@ function joined<const Name extends string>(...names: Name[]) {
 export const SINGLE = item('lane', 'url')
 export const GROUP = item('lane', 'form', 'urls')
 export const URL_ITEM = item('list', 'url', 'bucket', 'number', 'mark')
-export const OUTCOME_ITEM = item('json', 'kind', 'bucket', 'number', 'mark')
+export const OUTCOME_ITEM = item('json', 'kind', 'crawl', 'bucket', 'number', 'mark')
 export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')
 export const CONFIRM_ITEM = item('lane', 'fence', 'version')
 export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'asker')
@@ -90,9 +92,12 @@ export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs'
 /** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
+/** `json`, `kind` and `id` are an item of LEAVING. */
+export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
+export const POLICY_ITEM = item('site', 'policy')
 /** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note tells the back-off that followed */
 export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')

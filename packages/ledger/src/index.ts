@@ -13,15 +13,30 @@ export {
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
 export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
+export type { Crawl, CrawlBook } from './crawls/keeper.ts'
+export {
+  type Changing,
+  type CrawlChange,
+  CrawlError,
+  type CrawlLimits,
+  type CrawlRecord,
+  type CrawlSettings,
+  type CrawlState,
+  endingOf,
+  MOST_CRAWLS,
+  MOST_WEIGHT,
+  USUAL,
+} from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
 export type { Intake } from './intake-reads.ts'
-export { keysOf, LAYOUT_VERSION, outboxMark, PARTITIONS_KEY } from './layout.ts'
+export { keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, mastersOf, type RedisLink } from './link.ts'
 export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
+export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'
 export {
   type Consumer,
@@ -57,6 +72,7 @@ export type {
   Confirmation,
   Entry,
   ExtendAnswer,
+  ExtendedStop,
   GrantAnswer,
   GrantGate,
   GrantRequest,
@@ -86,10 +102,11 @@ export type {
   SecondaryRequest,
   ShutList,
   SiteLoad,
+  SitePolicyToTell,
   StartAnswer,
   StartRequest,
 } from './types.ts'
 export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
-export type { About, Member } from './verbs/fleet.ts'
+export type { About, Member, PoolDemand } from './verbs/fleet.ts'
 export type { Sample } from './verbs/sample.ts'

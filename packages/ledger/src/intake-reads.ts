@@ -9,12 +9,12 @@ import { answersOf } from './scripts.ts'
 export async function areStored(
   redis: RedisLink,
   keys: Keys,
-  ids: readonly string[],
+  ids: readonly { id: string; crawl?: string | undefined }[],
   callDeadlineMs: number,
 ): Promise<boolean[]> {
   const pipeline = redis.pipeline()
-  for (const id of ids) {
-    const { bucket, number } = idSlot(id)
+  for (const { id, crawl } of ids) {
+    const { bucket, number } = idSlot(id, crawl)
     pipeline.sismember(keys.ids(bucket), number)
   }
   return (await answersOf(pipeline, callDeadlineMs, 'areStored')).map((value) => value === 1)

@@ -3,13 +3,20 @@
  * `KEY.due` or `LEASE.fence` is replaced by what stands here when they are loaded (script-text.ts). lua/lib/keys.lua says what
  * each key holds.
  */
-import { CANDIDATES, type Gate, tagName } from '@decorum/protocol'
+import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol'
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
  * with every change that an earlier or later process would misread, and say in admin/migrations.ts what becomes of what is stored.
  */
-export const LAYOUT = { version: '3' } as const
+export const LAYOUT = {
+  version: '3',
+  /**
+   * Of a ledger that has, or has had, other crawls than the default one: a process that does not know crawls would pass their URLs over.
+   * It differs in nothing else, and a ledger with the default crawl alone stays as it is.
+   */
+  withCrawls: '4',
+} as const
 
 export const LAYOUT_VERSION = LAYOUT.version
 
@@ -31,6 +38,13 @@ export const KEY = {
   lanes: 'lanes',
   normal: 'q:',
   high: 'h:',
+  /** of a lane that holds URLs of another crawl than the default one: whose turn it is (lib/turns.lua) */
+  turns: 't:',
+  /** the names of the crawls, with the version of their records; followed by a name: what is known of it; and the lanes with its URLs */
+  crawls: 'crawls',
+  crawl: 'crawl:',
+  lanesOf: 'in:',
+  hostsOf: 'hosts:',
   origin: 'o:',
   changed: 'changed',
   ids: 'ids:',
@@ -42,8 +56,14 @@ export const KEY = {
   outbox: 'outbox',
   operations: 'operations',
   stops: 'stops',
+  policies: 'policies',
+  /** followed by a day, counted from 1970 */
+  requests: 'requests:',
+  closed: 'closed',
+  waking: 'waking',
   counts: 'counts',
   fleet: 'fleet',
+  pool: 'pool:',
   wake: 'wake',
   /** what an operator wants to see later: bounded, and each ends by itself (lib/notes.lua) */
   notes: 'n:',
@@ -85,6 +105,8 @@ export const EPOCH = {
   leastDelays: 'leastDelays',
   /** the emergency stops in force: lib/stops.lua */
   stops: 'stops',
+  /** the policies of sites: lib/site-policy.lua */
+  policies: 'policies',
   layout: 'layout',
   /** the latest upgrade from an earlier layout, `2>3` and the instant by Redis's clock, ms; and that layout while names of it are left */
   upgraded: 'upgraded',
@@ -96,6 +118,16 @@ export const EPOCH = {
  * run from before that was raised, and when it was raised (lib/least-delay.lua).
  */
 export const LEAST_DELAY = { pattern: ';(%S+) (%d+) (%d+) ([%d.]+)', format: ';%s %d %d %s' } as const
+
+/**
+ * In the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a day, each
+ * '-' where there is none, and the policy as JSON. `dropped` stands for all of that in a site that has a policy no longer.
+ */
+export const POLICY = {
+  pattern: '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$',
+  gone: 'gone',
+  dropped: 'gone - - - - {}',
+} as const
 
 /** In the hash `stops`: the field of the whole record, which no host can be called, and the end of a stop that has none. */
 export const STOPS = { record: ':record', never: 'never' } as const
@@ -132,6 +164,9 @@ export const FIELD = {
   overrideReason: 'overrideReason',
   /** the version at which a new robots fetch was asked for */
   refetchVersion: 'refetchVersion',
+  /** not stored: the views show them with the others. The policy of its site, behind the site; and the requests to its host today */
+  policy: 'policy',
+  requestsToday: 'requestsToday',
 } as const
 
 /** Fields of an entry of `operations`. */
@@ -168,9 +203,47 @@ export const KEPT = {
   shut: 10_000,
 } as const
 
-/** The lists of a lane. */
+/** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const
-export type List = (typeof LIST)[keyof typeof LIST]
+type Base = (typeof LIST)[keyof typeof LIST]
+export type List = Base | `${Base}@${string}`
+
+export const listOf = (priority: 'high' | 'normal' | undefined, crawl = DEFAULT_CRAWL): List => {
+  const base = priority === 'high' ? LIST.high : LIST.normal
+  return crawl === DEFAULT_CRAWL ? base : `${base}@${crawl}`
+}
+export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : DEFAULT_CRAWL)
+export const priorityOf = (list: List): 'high' | 'normal' => (list.startsWith(LIST.high) ? 'high' : 'normal')
+/** Both lists of a crawl, in the order in which they are fetched. */
+export const listsOf = (crawl: string): [List, List] => [listOf('high', crawl), listOf('normal', crawl)]
+
+/** What `hasHigh` says of the lists beside the one whose first URL stands in the record: there may be URLs of priority high, or of other crawls. */
+export const OTHERS = { high: '1', crawls: '2' } as const
+
+/** Its name among the turns of a lane. */
+export const CRAWLS = { default: DEFAULT_CRAWL } as const
+
+/** Fields of what is known of a crawl in one partition. Beside them: how many of its outcomes there were, by kind. */
+export const CRAWL = {
+  /** JSON: crawls/record.ts */
+  record: 'record',
+  version: 'version',
+  weight: 'weight',
+  /** '1': none of its URLs goes out */
+  held: 'held',
+  /** how many of its URLs this partition may hold, may take in today, and may take in of a host; absent: as many as come */
+  stored: 'stored',
+  perDay: 'perDay',
+  perHost: 'perHost',
+  /** the latest day, counted from 1970 UTC, on which URLs came in, and how many; counted while `perDay` is set */
+  day: 'day',
+  today: 'today',
+  /** of the bodies of its pages, on the wire */
+  bytes: 'bytes',
+  /** URLs that were stored, and that have left, since the beginning */
+  parked: 'parked',
+  left: 'left',
+} as const
 
 /** What a lease is for; of what leaves with a completion, `candidate` is a redirect's target. */
 export const KIND = {
@@ -187,9 +260,12 @@ export const GATE = {
   backOff: 'back-off',
   paused: 'paused',
   stopped: 'stopped',
+  visitingHours: 'visiting-hours',
+  budget: 'budget',
   laneBusy: 'lane-busy',
   paceGroup: 'pace-group',
   robotsInFlight: 'robots-in-flight',
+  crawlHeld: 'crawl-held',
 } as const satisfies Record<string, Gate>
 
 /** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
@@ -218,7 +294,7 @@ const MEMORY_NAMES = [
   'list',
   'ownDue', //   the lane's own due time, while a gate holds the lane longer; and which gate
   'heldBy',
-  'hasHigh', //  '1': it may have URLs of priority high
+  'hasHigh', //  OTHERS
 ] as const
 type MemoryName = (typeof MEMORY_NAMES)[number]
 
@@ -294,8 +370,11 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
+  policies: `${tag}:${KEY.policies}`,
+  closed: `${tag}:${KEY.closed}`,
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,
@@ -306,6 +385,10 @@ export const keysOf = (tag: string) => ({
 
   moved: `${tag}:${KEY.moved}`,
   list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
+  turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
+  crawls: `${tag}:${KEY.crawls}`,
+  crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
+  lanesOf: (crawl: string) => `${tag}:${KEY.lanesOf}${crawl}`,
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
   ids: (bucket: string) => `${tag}:${KEY.ids}${bucket}`,

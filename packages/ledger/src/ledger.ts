@@ -1,16 +1,29 @@
 /** `openLedger`: all that the fleet shares, one function per verb, and the partitions behind it. */
 import type { Candidate } from '@decorum/protocol'
-import { hostOf, MINUTE, outcomesKey, partitionOf } from '@decorum/protocol'
+import { DEFAULT_CRAWL, hostOf, MINUTE, outcomesKey, partitionOf } from '@decorum/protocol'
 import { dropPending } from './admin/drop-pending.ts'
 import { type FoundPending, findInJobs, findOutcome, findPending } from './admin/find-candidate.ts'
 import { listOperations } from './admin/operate.ts'
+import {
+  type Crawl,
+  type CrawlBook,
+  changeCrawl,
+  crawlBook,
+  forgetCrawl,
+  healCrawls,
+  limitCrawls,
+  listCrawls,
+  sweepCrawl,
+} from './crawls/keeper.ts'
+import { type Changing, type CrawlRecord, endingOf } from './crawls/record.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
 import { areStored, type Intake, intakeOf, waitingForIntake } from './intake-reads.ts'
 import { contentKey, EPOCH, KEPT, type Keys, keysOf, STOPS } from './layout.ts'
 import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
-import { oldestOutcome, trimOutcomes } from './outcomes.ts'
+import { crawlsIn, oldestOutcome, trimOutcomes } from './outcomes.ts'
+import { headOf, type PoolLists, poolLists } from './pools.ts'
 import { reachRedis } from './reach.ts'
 import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from './readers.ts'
 import { answersOf, defineVerbs, type Scripts, scriptsOf, withDeadline } from './scripts.ts'
@@ -46,6 +59,7 @@ import type {
   OperationRecord,
   OriginView,
   Outcome,
+  Parked,
   ParkItem,
   ParkMark,
   ParkResult,
@@ -59,6 +73,7 @@ import type {
   RobotsRecord,
   SecondaryRequest,
   ShutList,
+  SitePolicyToTell,
   StartAnswer,
   StartRequest,
   WantedCandidate,
@@ -96,10 +111,14 @@ export type Ledger = {
   acquire(request: SecondaryRequest): Promise<Entry>
   /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
   grant(request: GrantRequest): Promise<GrantAnswer>
-  /** the leases that one permit holds in one partition last so much longer from now on, all of them or none */
+  /** the leases that one permit, or one order of a pool, holds in one partition last so much longer from now on, all of them or none */
   extend(held: HeldLane[], leaseMs: number): Promise<ExtendAnswer>
   /** reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for */
   claim(lane: LaneRef): Promise<ClaimAnswer>
+  /** orders on their way to the workers of a pool */
+  pool(partition: number, name: string): PoolLists
+  /** the URL of a lane that is in flight, by the priority that its order tells */
+  headOf(lane: LaneRef, priority: Parked['priority']): Promise<Parked | undefined>
   complete(completion: Completion): Promise<CompleteResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
   record(robotsRecord: RobotsRecord): Promise<LearnResult>
@@ -118,8 +137,11 @@ export type Ledger = {
     list: ShutList,
     agents: string[],
   ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }>
-  /** lanes with URLs of one domain, from about a thousand that are looked at; the cursor '0' says that those were the last */
-  scanLanes(partition: number, scan: LaneScan): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }>
+  /** lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last */
+  scanLanes(
+    partition: number,
+    scan: LaneScan,
+  ): Promise<{ lanes: (LaneInOrigin & { place: string })[]; cursor: string; skip: number; looked: number }>
   /** what happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition */
   notesOf(origin: string): Promise<Note[]>
   /** the latest examples of outcomes with one of these reasons (`countedAs`), newest first: of each at most 10, kept for a day */
@@ -141,20 +163,24 @@ export type Ledger = {
    */
   findPending(lane: LaneRef, wanted: WantedCandidate, most?: number): Promise<FoundPending>
   /** whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others */
-  findInJobs(partition: number, wanted: { id?: string; url?: string }): Promise<{ found: boolean; complete: boolean }>
+  findInJobs(
+    partition: number,
+    wanted: { id?: string; url?: string; crawl?: string },
+  ): Promise<{ found: boolean; complete: boolean }>
   /** its outcome, if it is among the latest of a crawl in this partition */
   findOutcome(partition: number, crawl: string, wanted: { id?: string; url?: string }): Promise<Outcome | undefined>
   /** the partitions in which a candidate of this id is stored; ids that a gateway has assigned are not known there */
-  storedIn(id: string): Promise<number[]>
+  storedIn(id: string, crawl?: string): Promise<number[]>
   /** ends a pending URL with this outcome, in one step: one that is reserved too, but none whose request may have been sent */
   cancel(url: PendingUrl, outcome: Outcome): Promise<Cancelled>
   /** for each candidate, of which one pipeline asks, whether one of its id is stored: pending, or in flight */
-  areStored(candidates: readonly { origin: string; id: string }[]): Promise<boolean[]>
+  areStored(candidates: readonly { origin: string; id: string; crawl?: string }[]): Promise<boolean[]>
   /** jobs of candidates and targets of redirects that no gateway has stored in lanes yet, retired partitions included */
   waitingForIntake(): Promise<number>
   /** candidates born from redirects, oldest first; those behind an id when one is given */
   outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]>
   clearOutbox(partition: number, ids: string[]): Promise<void>
+  /** of the default crawl, and of some others in turn, so that all are trimmed in time */
   trimOutcomes(partition: number): Promise<void>
   /** the groups that read a crawl's outcomes, those with most to read first; of the partitions that answer */
   readers(crawl: string): Promise<Reader[]>
@@ -162,6 +188,24 @@ export type Ledger = {
   unread(crawl: string): Promise<number[]>
   /** forgets a group and writes that down; a partition that does not answer makes it throw, and asking again is safe */
   forgetReader(forgetting: Forgetting): Promise<Forgotten>
+  /** the crawls with their counts, the default one first; of the partitions that answer */
+  crawls(names?: readonly string[]): Promise<Crawl[]>
+  /**
+   * Sets weight, pause, end, limits or settings of a crawl, or cancels it.
+   * @returns the record, and how many partitions did not answer: they are told when they do
+   * @throws  CrawlError when that cannot be done: nothing was changed
+   */
+  changeCrawl(changing: Changing): Promise<{ record: CrawlRecord; unreached: number }>
+  /** forgets a crawl that holds no URLs and that no group reads */
+  forgetCrawl(name: string): Promise<'forgotten' | 'stored' | 'read' | 'absent'>
+  /** the records of crawls as a gateway keeps them; `look` brings them up to date */
+  readonly crawlBook: CrawlBook
+  /** tells a partition what it does not know yet of crawls */
+  healCrawls(partition: number): Promise<void>
+  /** ends crawls whose end has come, and shares limits among the partitions */
+  limitCrawls(): Promise<void>
+  /** ends some URLs of the crawls that are over; @returns how many */
+  sweepCrawls(partition: number): Promise<number>
   /** says that this process is alive (call once a second; lifeMs 0: goodbye) and hears who else is */
   announce(member: Member, lifeMs?: number): Promise<Member[]>
   /** leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer */
@@ -183,6 +227,8 @@ export type Ledger = {
    * partition knows it. An older version changes nothing.
    */
   setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void>
+  /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
+  setSitePolicies(version: number, policies: readonly SitePolicyToTell[]): Promise<void>
   /**
    * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
    * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
@@ -208,6 +254,8 @@ export type Ledger = {
 const CONNECTION: LinkOptions = { away: 'fail', lazyConnect: true }
 
 const MEMBER_LIFE_MS = 5_000
+/** Crawls whose outcomes are trimmed by one call, beside the default one. */
+const TRIMMED_AT_ONCE = 50
 
 /** Whoever asked is told; notes only listen. */
 const ignored = (): void => {}
@@ -288,6 +336,9 @@ async function compose(
     })),
     wall,
   )
+  const crawlPlaces = { redis, places: active, all: partitions.map(({ keys }) => keys), callDeadlineMs }
+  const book = crawlBook(crawlPlaces)
+  const trimmedTo = new Map<number, number>()
   // Virtual time belongs to the test, which writes what it wants to see itself.
   const notes = isVirtual ? undefined : notesOf(place, (partition, items) => of(partition).verbs.note(items))
   const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
@@ -335,6 +386,8 @@ async function compose(
     grant: (request) => of(place(request.origin)).verbs.grant(request),
     extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
     claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
+    pool: (partition, name) => poolLists(redis, of(partition).keys, name, { lifeMs: verbs.reserveMs, callDeadlineMs }),
+    headOf: (lane, priority) => headOf(redis, of(place(lane.origin)).keys, lane, priority, callDeadlineMs),
     complete(completion) {
       const ended = of(place(completion.origin)).verbs.complete(completion)
       ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
@@ -398,17 +451,17 @@ async function compose(
     findInJobs: (partition, wanted) => timed(findInJobs(redis, of(partition).keys, wanted), 'findInJobs'),
     findOutcome: (partition, crawl, wanted) =>
       timed(findOutcome(redis, of(partition).keys, crawl, wanted), 'findOutcome'),
-    async storedIn(id) {
+    async storedIn(id, crawl = DEFAULT_CRAWL) {
       const found = await thatAnswer(
         active.map(async ({ keys }, partition) => {
-          const [isStored] = await areStored(redis, keys, [id], callDeadlineMs)
+          const [isStored] = await areStored(redis, keys, [{ id, crawl }], callDeadlineMs)
           return isStored === true ? partition : -1
         }),
       )
       return found.filter((partition) => partition >= 0)
     },
     async cancel(url, outcome) {
-      const result = await of(place(url.origin)).verbs.cancel(url, outcome)
+      const [result = 'absent'] = await of(place(url.origin)).verbs.cancel(url, [{ entry: url.entry, outcome }])
       if (result === 'cancelled') notes?.outcome(outcome, url.origin)
       return result
     },
@@ -416,7 +469,7 @@ async function compose(
       const byPartition = Map.groupBy(candidates.keys(), (at) => place(candidates[at]?.origin ?? ''))
       const found: boolean[] = []
       for (const [partition, places] of byPartition) {
-        const ids = places.map((at) => candidates[at]?.id ?? '')
+        const ids = places.map((at) => candidates[at] ?? { id: '' })
         const stored = await areStored(redis, of(partition).keys, ids, callDeadlineMs)
         for (const [n, at] of places.entries()) found[at] = stored[n] === true
       }
@@ -436,7 +489,30 @@ async function compose(
     },
     clearOutbox: async (partition, ids) =>
       void (ids.length > 0 && (await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox'))),
-    trimOutcomes: (partition) => timed(trimOutcomes(redis, of(partition).keys), 'trimOutcomes'),
+    async trimOutcomes(partition) {
+      const { keys } = of(partition)
+      await timed(trimOutcomes(redis, keys), 'trimOutcomes')
+      const crawls = (await timed(crawlsIn(redis, [keys.tag]), 'trimOutcomes')).sort()
+      const from = trimmedTo.get(partition) ?? 0
+      for (const crawl of crawls.slice(from, from + TRIMMED_AT_ONCE))
+        await timed(trimOutcomes(redis, keys, crawl), 'trimOutcomes')
+      trimmedTo.set(partition, from + TRIMMED_AT_ONCE < crawls.length ? from + TRIMMED_AT_ONCE : 0)
+    },
+    crawls: (names) => listCrawls(crawlPlaces, names),
+    changeCrawl: (changing) => changeCrawl(crawlPlaces, changing, wall),
+    forgetCrawl: (name) => forgetCrawl(crawlPlaces, name),
+    crawlBook: book,
+    healCrawls: (partition) => healCrawls(crawlPlaces, partition, book),
+    limitCrawls: () => limitCrawls(crawlPlaces, book, wall()),
+    async sweepCrawls(partition) {
+      let ended = 0
+      for (const name of book.names()) {
+        const record = book.recordOf(name)
+        if (endingOf(record) !== undefined)
+          ended += await sweepCrawl(crawlPlaces, of(partition), name, record, wall(partition))
+      }
+      return ended
+    },
     readers: (crawl) => timed(readersOf(redis, [...tags, ...retired], crawl), 'readers'),
     unread: (crawl) => thatAnswer(tags.map((tag) => timed(redis.xlen(outcomesKey(tag, crawl)), 'unread'))),
     forgetReader: (forgetting) => timed(forgetReader(redis, [...tags, ...retired], forgetting), 'forgetReader'),
@@ -471,6 +547,9 @@ async function compose(
     },
     async setLeastDelays(version, leastDelays) {
       await Promise.all(active.map((partition) => partition.verbs['least-delays'](version, leastDelays)))
+    },
+    async setSitePolicies(version, policies) {
+      await Promise.all(active.map(({ verbs: partition }) => partition.policies(version, policies)))
     },
     stop: (stopping) => stops.change((record, at) => withStops(record, stopping, at)),
     lift: (lifting) => stops.change((record, at) => withoutStops(record, lifting, at)),

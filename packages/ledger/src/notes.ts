@@ -32,10 +32,10 @@ export type Note = { at: number } & (
       rule?: string
       line?: number
     }
-  /** the origin asked for less, or did not answer; what it came to */
+  /** the origin asked for less, turned a request away, or did not answer; what it came to */
   | {
       what: 'back-off'
-      cause: 'asked-for-less' | 'no-answer'
+      cause: 'asked-for-less' | 'turned-away' | 'no-answer'
       agent: string
       retryAfterMs?: number
       until?: number
@@ -51,7 +51,12 @@ export type Note = { at: number } & (
 export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
-  backOff(origin: string, agent: string, cause: 'asked-for-less' | 'no-answer', retryAfterMs: number | undefined): void
+  backOff(
+    origin: string,
+    agent: string,
+    cause: 'asked-for-less' | 'turned-away' | 'no-answer',
+    retryAfterMs: number | undefined,
+  ): void
   robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
   close(): void
 }

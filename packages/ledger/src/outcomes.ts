@@ -1,10 +1,15 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
-import { type Keys, keysOf } from './layout.ts'
+import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { KEY, type Keys, keysOf } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { ALLOWED_WHEN_FULL } from './script-text.ts'
 
 /** A Redis that has reached its maxmemory would refuse the plain command even where the group exists, but only readers can make room. */
 const MAKE_GROUP = `${ALLOWED_WHEN_FULL}
+if ARGV[3] ~= '' then
+  local tag = string.match(KEYS[1], '^{.-}:')
+  redis.call('HSETNX', tag .. '${KEY.crawls}', ARGV[3], '0')
+end
 return redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM')`
 
 /**
@@ -22,7 +27,7 @@ export async function makeGroup(
     from === 'start' || (await Promise.all(streams.map((stream) => hasGroup(redis, stream, group)))).some(Boolean)
   const made = streams.map(async (stream) => {
     try {
-      await redis.eval(MAKE_GROUP, 1, stream, group, started ? '0' : '$')
+      await redis.eval(MAKE_GROUP, 1, stream, group, started ? '0' : '$', crawlOfStream(stream))
     } catch (error) {
       if (!String(error).includes('BUSYGROUP')) throw error
     }
@@ -35,9 +40,20 @@ export async function makeGroup(
  * just now would miss outcomes that the other readers acknowledged and trimming dropped.
  */
 export async function carryGroups(redis: RedisLink, before: readonly string[], tags: readonly string[]): Promise<void> {
-  const groups = await Promise.all(before.map((tag) => groupsOf(redis, keysOf(tag).outcomes)))
-  const streams = tags.map((tag) => keysOf(tag).outcomes)
-  for (const name of new Set(groups.flat().map((group) => group.name))) await makeGroup(redis, streams, name, 'start')
+  for (const crawl of [DEFAULT_CRAWL, ...(await crawlsIn(redis, before))]) {
+    const groups = await Promise.all(before.map((tag) => groupsOf(redis, outcomesKey(tag, crawl))))
+    const streams = tags.map((tag) => outcomesKey(tag, crawl))
+    for (const name of new Set(groups.flat().map((group) => group.name))) await makeGroup(redis, streams, name, 'start')
+  }
+}
+
+/** The crawl of a stream, '' for the default one. */
+const crawlOfStream = (stream: string): string => /:outcomes:([a-z0-9-]+)$/.exec(stream)?.[1] ?? ''
+
+/** The crawls that these partitions know beside the default one. */
+export async function crawlsIn(redis: RedisLink, tags: readonly string[]): Promise<string[]> {
+  const names = await Promise.all(tags.map((tag) => redis.hkeys(keysOf(tag).crawls)))
+  return [...new Set(names.flat())].filter((name) => name !== DEFAULT_CRAWL)
 }
 
 async function hasGroup(redis: RedisLink, stream: string, group: string): Promise<boolean> {
@@ -45,11 +61,17 @@ async function hasGroup(redis: RedisLink, stream: string, group: string): Promis
 }
 
 /**
- * Instant of the oldest entry that is still stored at any of these streams, by Redis's clock, ms; undefined: there is none.
+ * Instant of the oldest entry that is still stored at any stream of these partitions, by Redis's clock, ms; undefined: there is none.
  * @throws what Redis throws for any of them: nothing is known of a stream that does not answer
  */
 export async function oldestOutcome(redis: RedisLink, tags: readonly string[]): Promise<number | undefined> {
-  const first = await Promise.all(tags.map((tag) => redis.xrange(keysOf(tag).outcomes, '-', '+', 'COUNT', 1)))
+  const streams = await Promise.all(
+    tags.map(async (tag) => {
+      const crawls = [DEFAULT_CRAWL, ...(await crawlsIn(redis, [tag]))]
+      return crawls.map((crawl) => outcomesKey(tag, crawl))
+    }),
+  )
+  const first = await Promise.all(streams.flat().map((stream) => redis.xrange(stream, '-', '+', 'COUNT', 1)))
   const instants = first.flat().map(([id]) => Number.parseInt(id, 10))
   return instants.length === 0 ? undefined : Math.min(...instants)
 }
@@ -59,17 +81,18 @@ export async function oldestOutcome(redis: RedisLink, tags: readonly string[]): 
  * Without a group nothing was read, so nothing is dropped. Groups only ever move on, so what one command saw still holds for the
  * next; a group that is made in between begins with what is still stored.
  */
-export async function trimOutcomes(redis: RedisLink, keys: Keys): Promise<void> {
-  const groups = await groupsOf(redis, keys.outcomes)
+export async function trimOutcomes(redis: RedisLink, { tag }: Keys, crawl = DEFAULT_CRAWL): Promise<void> {
+  const stream = outcomesKey(tag, crawl)
+  const groups = await groupsOf(redis, stream)
   if (groups.length === 0) return
   const unread: string[] = []
   for (const { name, delivered, pending } of groups) {
-    unread.push(pending > 0 ? await oldestPending(redis, keys, name, delivered) : after(delivered))
+    unread.push(pending > 0 ? await oldestPending(redis, stream, name, delivered) : after(delivered))
   }
   const oldest = unread.reduce(earlier)
   // By whole nodes first, a bounded number of them; then to the entry: a limit on unread outcomes may be a small number
-  const gone = await redis.xtrim(keys.outcomes, 'MINID', '~', oldest)
-  if (gone < NODES_BOUND) await redis.xtrim(keys.outcomes, 'MINID', '=', oldest)
+  const gone = await redis.xtrim(stream, 'MINID', '~', oldest)
+  if (gone < NODES_BOUND) await redis.xtrim(stream, 'MINID', '=', oldest)
 }
 
 /** Redis drops about 100 nodes of 100 entries per approximate call; with fewer gone, less than a node is left to drop. */
@@ -92,8 +115,8 @@ async function groupsOf(redis: RedisLink, stream: string): Promise<Group[]> {
   })
 }
 
-async function oldestPending(redis: RedisLink, keys: Keys, group: string, delivered: string): Promise<string> {
-  const summary = (await redis.xpending(keys.outcomes, group)) as [number, string | null, string | null, unknown]
+async function oldestPending(redis: RedisLink, stream: string, group: string, delivered: string): Promise<string> {
+  const summary = (await redis.xpending(stream, group)) as [number, string | null, string | null, unknown]
   return summary[1] ?? after(delivered)
 }
 

@@ -13,6 +13,8 @@ export type Parked = {
   expiresAt: Instant
   hops: number
   priority: 'high' | 'normal'
+  /** absent: of the crawl `default` */
+  crawl?: string
   meta?: Record<string, unknown>
   /** how the request is to be made; absent: as usual */
   request?: RequestShape
@@ -165,7 +167,16 @@ export type GrantRequest = LaneRef & {
   /** whose request it is for, without '|': it keeps its place in line */
   by: LaneRef
 }
-export type GrantGate = 'startup-hold' | 'stopped' | 'paused' | 'back-off' | 'lane-busy' | 'delay' | 'pace-group'
+export type GrantGate =
+  | 'startup-hold'
+  | 'stopped'
+  | 'visiting-hours'
+  | 'budget'
+  | 'paused'
+  | 'back-off'
+  | 'lane-busy'
+  | 'delay'
+  | 'pace-group'
 export type GrantAnswer =
   | {
       kind: 'granted'
@@ -186,10 +197,9 @@ export type GrantAnswer =
   /** refetch: an operator wants robots.txt asked for again first */
   | { kind: 'blocked' | 'rules-changed' | 'refetch' }
 
+export type ExtendedStop = 'stopped' | 'visiting-hours' | 'blocked' | 'paused' | 'back-off'
 /** stop: the leases last longer, but the origin or an operator wants no more requests */
-export type ExtendAnswer =
-  | { kind: 'stale' }
-  | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+export type ExtendAnswer = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 export type ClaimAnswer =
   | { kind: 'claimed'; fence: number; notBefore: Instant; version: number }
@@ -199,6 +209,7 @@ export type ClaimAnswer =
 export type SiteLoad =
   | { kind: 'normal' }
   | { kind: 'asked-for-less' /** as the answer said, ms */; retryAfterMs?: number } // 429, 503: closes the origin's lanes
+  | { kind: 'turned-away' } // 403: several in a row do so for a while that grows
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
@@ -293,17 +304,42 @@ export type LaneView = LaneRef & {
   head?: Parked
 }
 
+/** The policy of a site, as the scripts need it. Sites are named as SITE_POLICIES names them. */
+export type SitePolicyToTell = {
+  site: string
+  delayMs?: number | undefined
+  /** the delay counts also where agent or robots.txt ask for more */
+  hasConsent: boolean
+  /** minutes of the UTC day; over midnight where `from` is after `to` */
+  hours?: { from: number; to: number } | undefined
+  requestsPerDay?: number | undefined
+  /** what the views show of it */
+  shown: Omit<SitePolicyView, 'site' | 'requestsToday'>
+}
+export type SitePolicyView = {
+  site: string
+  delayMs?: number | undefined
+  consent?: string | undefined
+  hours?: string | undefined
+  requestsPerDay?: number | undefined
+  requestsToday?: number
+}
+
 export type OriginView = {
   origin: string
   version: number
   state: RobotsState
   /** back-off of the origin: until when, how many incidents in a row */
   backOff?: { until: Instant; incidents: number }
+  /** requests that were turned away or got no answer, in a row; a good answer halves it. Absent: 0 */
+  failures?: number
   paused?: { until: Instant; reason: string }
   blocked?: { until: Instant; reason: string }
   /** delay set by an operator */
   override?: { delayMs: number; until: Instant; reason: string }
   delays: { agent: string; delayMs: number; clampedFrom?: number }[]
+  /** the policy of its site that the ledger goes by; and the requests to its host today, where there is a budget */
+  policy?: SitePolicyView
   lanes: LaneView[]
   now: Instant
 }
@@ -333,6 +369,8 @@ export const INDEXED_GATES = [
   'back-off',
   'paused',
   'stopped',
+  'visiting-hours',
+  'budget',
   'robots-unreachable',
   'unknown-agent',
   'blocked',
@@ -367,7 +405,12 @@ export type PartitionView = {
 }
 
 /** By what a candidate is looked for in a lane: one of them, or both. */
-export type WantedCandidate = { path?: string; id?: string }
+export type WantedCandidate = {
+  path?: string
+  id?: string
+  /** among whose URLs; default: those of the crawl `default` */
+  crawl?: string
+}
 /** A URL that was found in its lane, as its list holds it, and how many of its lane come before it. */
 export type PendingUrl = LaneRef & { list: List; entry: string; place: number; parked: Parked }
 /** in-flight: its request may have been sent, so its outcome is that of the request. absent: it is not there any more */

@@ -8,6 +8,8 @@ import { scanLanes, viewShut } from './admin/view-names.ts'
 import { viewOrigin } from './admin/view-origin.ts'
 import { viewPartition } from './admin/view-partition.ts'
 import type { Verb } from './calls.ts'
+import type { CrawlRecord } from './crawls/record.ts'
+import type { List } from './layout.ts'
 import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
@@ -22,13 +24,13 @@ import type {
   Outcome,
   ParkItem,
   ParkMark,
-  PendingUrl,
   ReserveRequest,
   Resolution,
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
   ShutList,
+  SitePolicyToTell,
   StartRequest,
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
@@ -37,12 +39,14 @@ import { cancel } from './verbs/cancel.ts'
 import { claim } from './verbs/claim.ts'
 import { complete } from './verbs/complete.ts'
 import { confirm } from './verbs/confirm.ts'
+import { crawl } from './verbs/crawl.ts'
 import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { park } from './verbs/park.ts'
+import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
@@ -65,12 +69,15 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     claim: (lane: LaneRef) => claim(scripts, settings, lane),
     complete: batched((completions: Completion[]) => complete(scripts, settings, completions), MAX_ITEMS / 2),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
-    cancel: (url: PendingUrl, outcome: Outcome) => cancel(scripts, url, outcome),
+    cancel: (list: LaneRef & { list: List }, urls: readonly { entry: string; outcome: Outcome }[]) =>
+      cancel(scripts, list, urls),
     record: (robotsRecord: RobotsRecord) => record(scripts, settings, robotsRecord),
     endRobotsFetch: (end: RobotsFetchEnd) => endRobotsFetch(scripts, settings, end),
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
     'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
+    policies: (version: number, sites: readonly SitePolicyToTell[]) => policies(scripts, version, sites),
+    crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
     'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),

@@ -1,10 +1,14 @@
 /** The delay of a lane as the ledger knows it, and what decided it. Pages, commands and the API all ask here. */
 import type { AdaptiveDelay, Agent } from '@decorum/config'
+import type { PolicyOfSite } from './site-policy.ts'
 
 export type DelayOwed = {
   delayMs: number
-  /** floor: the agent's own · crawl-delay: the site's · cap: the site asked for more · operator: set by hand */
-  from: 'floor' | 'crawl-delay' | 'cap' | 'operator'
+  /**
+   * floor: the agent's own · crawl-delay: the site's · cap: the site asked for more · operator: set by hand · policy: of the site ·
+   * consent: the same, where the site has consented to it
+   */
+  from: 'floor' | 'crawl-delay' | 'cap' | 'operator' | 'policy' | 'consent'
   /** the site's crawl-delay, seconds, when the cap cut it */
   clampedFrom?: number
   /** after a slow answer the delay is longer: factor × what the answer took, within [floorMs, capMs] */
@@ -15,25 +19,31 @@ export type DelayOwed = {
 export type KnownDelays = {
   delays: readonly { agent: string; delayMs: number; clampedFrom?: number }[]
   override?: { delayMs: number; reason: string }
+  policy?: PolicyOfSite
   state: { answer?: unknown }
 }
 
 /**
- * What was recorded from the rules in force; without rules it is the agent's own least delay. A delay that an operator has
- * set counts where it is longer.
+ * What was recorded from the rules in force; without rules it is the agent's own least delay. A delay of the site's policy and one that
+ * an operator has set count where they are longer. What the site has consented to takes the place of all but the operator's.
  */
 export function delayOwed(
-  { delays, override }: Pick<KnownDelays, 'delays' | 'override'>,
+  { delays, override, policy }: Pick<KnownDelays, 'delays' | 'override' | 'policy'>,
   agent: Pick<Agent, 'key' | 'minDelayMs' | 'adaptiveDelay'>,
 ): DelayOwed {
   const recorded = delays.find((delay) => delay.agent === agent.key)
-  const delayMs = recorded?.delayMs ?? agent.minDelayMs
+  const clamped = recorded?.clampedFrom === undefined ? {} : { clampedFrom: recorded.clampedFrom }
+  const byHandMs = override?.delayMs ?? 0
+  if (policy?.delayMs !== undefined && policy.consent !== undefined)
+    return policy.delayMs >= byHandMs
+      ? { delayMs: policy.delayMs, from: 'consent', ...clamped }
+      : { delayMs: byHandMs, from: 'operator', ...clamped }
   const adaptive = agent.adaptiveDelay === undefined ? {} : { adaptive: agent.adaptiveDelay }
-  const clamped = recorded?.clampedFrom === undefined ? adaptive : { clampedFrom: recorded.clampedFrom, ...adaptive }
-  if (override !== undefined && override.delayMs > delayMs) {
-    return { delayMs: override.delayMs, from: 'operator', ...clamped }
-  }
-  if (recorded?.clampedFrom !== undefined) return { delayMs, from: 'cap', ...clamped }
+  const delayMs = recorded?.delayMs ?? agent.minDelayMs
+  const byPolicyMs = policy?.delayMs ?? 0
+  if (byHandMs > Math.max(delayMs, byPolicyMs)) return { delayMs: byHandMs, from: 'operator', ...clamped, ...adaptive }
+  if (byPolicyMs > delayMs) return { delayMs: byPolicyMs, from: 'policy', ...clamped, ...adaptive }
+  if (recorded?.clampedFrom !== undefined) return { delayMs, from: 'cap', ...clamped, ...adaptive }
   return { delayMs, from: delayMs > agent.minDelayMs ? 'crawl-delay' : 'floor', ...adaptive }
 }
 
@@ -49,7 +59,7 @@ export function delaySentence(delay: DelayOwed, known: KnownDelays, length: (ms:
 
 function fixedSentence(
   { delayMs, from, clampedFrom }: DelayOwed,
-  { override, state }: KnownDelays,
+  { override, policy, state }: KnownDelays,
   length: (ms: number) => string,
 ): string {
   const site = clampedFrom === undefined ? '' : `the site asks for ${length(clampedFrom * 1_000)}`
@@ -58,6 +68,10 @@ function fixedSentence(
       const reason = override?.reason ?? ''
       return `${length(delayMs)}, set by hand${reason === '' ? '' : `: ${reason}`}${site === '' ? '' : ` (${site})`}`
     }
+    case 'policy':
+      return `${length(delayMs)}, by the policy for ${policy?.site}${site === '' ? '' : ` (${site})`}`
+    case 'consent':
+      return `${length(delayMs)}, by the policy for ${policy?.site}, with consent: ${policy?.consent}${site === '' ? '' : ` (${site})`}`
     case 'cap':
       return `${length(delayMs)}, clamped: ${site}`
     case 'crawl-delay':

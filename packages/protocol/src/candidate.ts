@@ -1,6 +1,7 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { CRAWL_NAME, CrawlName } from './crawl.ts'
 import { hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { nearestName } from './nearest-name.ts'
@@ -54,6 +55,8 @@ export const Candidate = z.strictObject({
   url: z.string(),
   id: z.string().min(1).max(MAX_ID_CHARS).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   agent: z.string().max(64).refine(isWellFormed, NOT_WELL_FORMED).optional(),
+  /** whose URL it is: its outcome comes in that crawl's stream, and its id is unique within it. Absent: the crawl `default` */
+  crawl: CrawlName.optional(),
   priority: z.enum(['high', 'normal']).optional(),
   expiresAt: z.number(INSTANT).min(0, INSTANT).max(LAST_INSTANT, INSTANT).optional(),
   meta: jsonObject.optional(),
@@ -66,7 +69,15 @@ export type Candidate = z.infer<typeof Candidate>
 export type CandidateRefusal = { reason: InvalidReason; detail?: string }
 export type ReadCandidate =
   | { ok: true; candidate: Candidate; at: CrawlUrl }
-  | { ok: false; refusal: CandidateRefusal; id?: string; url: string; agent?: string; meta?: Record<string, unknown> }
+  | {
+      ok: false
+      refusal: CandidateRefusal
+      id?: string
+      url: string
+      agent?: string
+      crawl?: string
+      meta?: Record<string, unknown>
+    }
 
 /**
  * One candidate out of a stranger's JSON. Never throws: what cannot be used says why, with whatever of id and
@@ -116,13 +127,15 @@ const quotable = (name: string): string => printable(name.slice(0, 64).toWellFor
 
 function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
   const given: Record<string, unknown> = typeof data === 'object' && data !== null ? { ...data } : {}
-  const { id, url, agent, meta, hops } = given
+  const { id, url, agent, crawl, meta, hops } = given
+  const named = CrawlName.safeParse(crawl)
   return {
     ok: false,
     refusal,
     url: typeof url === 'string' ? url : '',
     ...(Candidate.shape.id.safeParse(id).success && typeof id === 'string' && !isReserved(id, hops) ? { id } : {}),
     ...(Candidate.shape.agent.safeParse(agent).success && typeof agent === 'string' ? { agent } : {}),
+    ...(named.success ? { crawl: named.data } : {}),
     ...(isRecord(meta) && isSmall(meta) && lostInJson(meta) === undefined ? { meta } : {}),
   }
 }
@@ -136,16 +149,24 @@ function isSmall(value: object): boolean {
   }
 }
 
-/** The members of one job: a single candidate, or `{ candidates: [ … ] }`. Unreadable jobs yield one refusal. */
+/** The crawl of those candidates of a job that name none. */
+export function crawlOfJob(data: unknown): string | undefined {
+  const named = isRecord(data) && 'candidates' in data ? CrawlName.safeParse(data.crawl) : undefined
+  return named?.success ? named.data : undefined
+}
+
+/** The members of one job: a single candidate, or `{ candidates: [ … ] }`, perhaps with `crawl`. Unreadable jobs yield one refusal. */
 export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     return { reason: 'bad-job', detail: 'a job carries one candidate or { candidates: [ … ] }' }
   }
   if ('candidates' in data) {
     const list = data.candidates
-    const other = Object.keys(data).find((name) => name !== 'candidates')
+    const other = Object.keys(data).find((name) => name !== 'candidates' && name !== 'crawl')
     if (other !== undefined)
-      return { reason: 'bad-job', detail: `${quotable(other)}: a job with candidates has no other member` }
+      return { reason: 'bad-job', detail: `${quotable(other)}: a job with candidates has no other member than crawl` }
+    if ('crawl' in data && !CrawlName.safeParse(data.crawl).success)
+      return { reason: 'bad-job', detail: `crawl: ${CRAWL_NAME}` }
     if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BATCH) {
       return { reason: 'bad-job', detail: `candidates: an array of 1 to ${MAX_BATCH}` }
     }

@@ -4,9 +4,12 @@ import { z } from 'zod'
 /** Of a candidate that names none. */
 export const DEFAULT_CRAWL = 'default'
 
-export const CrawlName = z
-  .string()
-  .regex(/^[a-z0-9-]{1,64}$/, 'a crawl is named with 1 to 64 lower-case letters, digits and hyphens')
+export const CRAWL_NAME = 'a crawl is named with 1 to 64 lower-case letters, digits and hyphens'
+export const CrawlName = z.string(CRAWL_NAME).regex(/^[a-z0-9-]{1,64}$/, CRAWL_NAME)
+
+/** What of a crawl's name stands in a candidate's, an order's or an outcome's record: nothing of the default crawl. */
+export const crawlField = (crawl: string | undefined): { crawl?: string } =>
+  crawl === undefined || crawl === DEFAULT_CRAWL ? {} : { crawl }
 
 /** @param tag  of the partition, with its braces */
 export const outcomesKey = (tag: string, crawl: string): string =>

@@ -3,11 +3,13 @@
  * it (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins,
  * partitions, queues, the address of Redis.
  */
+export { base32 } from './base32.ts'
 export {
   assignedId,
   Candidate,
   type CandidateRefusal,
   candidatesOf,
+  crawlOfJob,
   frontierJob,
   isAssigned,
   isFrontierJob,
@@ -17,7 +19,7 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
-export { CrawlName, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
+export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
 export { hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
@@ -71,6 +73,16 @@ export {
   REFUSED_REASONS,
   type RefusedReason,
 } from './reasons.ts'
+export {
+  candidateOf,
+  isRedirect,
+  meaningOf,
+  PAGE_MAX_HOPS,
+  type RedirectedOrder,
+  single,
+  type Target,
+  targetOf,
+} from './redirect.ts'
 export {
   type RedisAddress,
   RedisAddressError,

@@ -1,5 +1,6 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 import { z } from 'zod'
+import { CrawlName, DEFAULT_CRAWL } from './crawl.ts'
 import { isRecord, jsonObject } from './json.ts'
 import { OrderedShape } from './request-fields.ts'
 
@@ -23,9 +24,13 @@ const Order = z.object({
   notBefore: z.number().default(0),
   /** the candidate at the head of the lane; for kind robots it only waits */
   id: z.string(),
+  /** whose candidate it is */
+  crawl: CrawlName.default(DEFAULT_CRAWL),
   /** 1 for the first try */
   attempt: z.number().int().default(1),
   hops: z.number().int().default(0),
+  /** requests for its candidate, where its crawl wants fewer than MAX_ATTEMPTS */
+  maxAttempts: z.number().int().min(1).optional(),
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
   meta: jsonObject.optional(),
@@ -38,6 +43,7 @@ export type WrittenOrder = z.input<typeof Order>
 
 const Lane = Order.pick({ agent: true, origin: true, fence: true, id: true }).extend({
   path: z.string().catch(''),
+  crawl: CrawlName.catch(DEFAULT_CRAWL),
   attempt: z.number().int().min(1).catch(1),
   meta: Order.shape.meta.catch(undefined),
 })
@@ -72,10 +78,12 @@ export function writtenOrder(order: Order, now: number): WrittenOrder {
   const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta, request } = order
   const written: WrittenOrder = { agent, origin, path, fence, version, delayMs, id }
   if (order.kind !== 'page') written.kind = order.kind
+  if (order.crawl !== DEFAULT_CRAWL) written.crawl = order.crawl
   if (order.notBefore > now) written.notBefore = order.notBefore
   if (order.attempt !== 1) written.attempt = order.attempt
   if (order.hops !== 0) written.hops = order.hops
   if (order.priority !== 'normal') written.priority = order.priority
+  if (order.maxAttempts !== undefined) written.maxAttempts = order.maxAttempts
   if (expiresAt !== undefined) written.expiresAt = expiresAt
   if (meta !== undefined) written.meta = meta
   if (request !== undefined) written.request = request

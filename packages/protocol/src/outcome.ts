@@ -1,5 +1,6 @@
 /** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
 
+import { DEFAULT_CRAWL } from './crawl.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 
 export type RuleRef = { rule: string; line: number; group: string[] }
@@ -79,15 +80,21 @@ export type Outcome = OutcomeBody & {
   at: number
   /** requests made for this candidate */
   attempts: number
+  /** absent: of the crawl `default` */
+  crawl?: string
   meta?: Record<string, unknown>
 }
 
 /** Whose outcome it is: the candidate, and when it ended after how many requests. */
-export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta'> & { meta?: Outcome['meta'] | undefined }
+export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta' | 'crawl'> & {
+  crawl?: string | undefined
+  meta?: Outcome['meta'] | undefined
+}
 
 /** The outcome of one candidate. `body` is given up: the fields are added to it. */
-export function outcomeOf({ id, url, agent, at, attempts, meta }: OutcomeAbout, body: OutcomeBody): Outcome {
+export function outcomeOf({ id, url, agent, at, attempts, crawl, meta }: OutcomeAbout, body: OutcomeBody): Outcome {
   const outcome: Outcome = Object.assign(body, { id, url, agent, at, attempts })
+  if (crawl !== undefined && crawl !== DEFAULT_CRAWL) outcome.crawl = crawl
   if (meta !== undefined) outcome.meta = meta
   return outcome
 }

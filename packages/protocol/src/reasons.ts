@@ -30,7 +30,7 @@ export const FAILURES = explained({
     todo: 'Enqueue it again later; raise FETCH_DEADLINE_MS and LEASE_MS if many honest sites are that slow.',
   },
   reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
-  protocol: { means: 'What came back is not HTTP/1.1.', todo: 'Drop it; look at `detail`.' },
+  protocol: { means: 'What came back is neither HTTP/1.1 nor HTTP/2.', todo: 'Drop it; look at `detail`.' },
   'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
   'bad-redirect': {
     means: 'A redirect without a target that could be fetched.',
@@ -68,7 +68,7 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again with a later `expiresAt`.',
   },
   'back-off': {
-    means: 'The site had asked for less (429, 503), or kept failing.',
+    means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
   },
   'lane-busy': {
@@ -80,9 +80,26 @@ export const HOLDING_GATES = explained({
     means: 'An emergency stop was in force for everything, or for its host, domain or address.',
     todo: 'Enqueue it again once the stop has been lifted (`decorum stop list`).',
   },
+  'visiting-hours': {
+    means:
+      'The site is visited at certain hours of the day only: its policy says so, or its robots.txt (`Visit-time`).',
+    todo: 'Enqueue it again with a later `expiresAt`; the origin page shows the hours.',
+  },
+  budget: {
+    means: "The requests that the site's policy gives its host for one day were spent.",
+    todo: 'Enqueue it again with a later `expiresAt`, or give the site a larger budget (SITE_POLICIES).',
+  },
   'pace-group': {
     means: 'Other lanes of its pace group came first.',
     todo: 'As with `lane-busy`, for all hosts of the group.',
+  },
+  pool: {
+    means: 'No worker of the pool that its agent names asked for orders, or all of them were busy.',
+    todo: 'Start workers of that pool (docs/pools.md), then enqueue it again.',
+  },
+  'crawl-held': {
+    means: 'Its crawl was paused, or nobody read the outcomes of its crawl.',
+    todo: 'Resume the crawl or read its outcomes (`decorum crawls`), then enqueue it again.',
   },
   'unknown-agent': {
     means: 'The process that was to handle the lane has no agent of that name.',
@@ -102,6 +119,26 @@ export const REFUSALS = explained({
     means: 'LANE_LIMIT URLs are pending in its lane already.',
     todo: 'Keep it in the frontier until outcomes of this origin have come.',
   },
+  'crawl-full': {
+    means: 'Its crawl holds as many URLs as its limit `stored` allows.',
+    todo: 'Keep it in the frontier until outcomes of this crawl have come, or raise the limit.',
+  },
+  'crawl-per-day': {
+    means: 'Its crawl has taken in as many URLs today (UTC) as its limit `pagesPerDay` allows.',
+    todo: 'Enqueue it again tomorrow, or raise the limit.',
+  },
+  'crawl-per-host': {
+    means: 'Its crawl has taken in as many URLs of this host as its limit `pagesPerHost` allows.',
+    todo: 'Drop it, or raise the limit.',
+  },
+  'crawl-bytes': {
+    means: 'Its crawl has fetched as many bytes as its limit `bytes` allows.',
+    todo: 'Raise the limit and resume the crawl, then enqueue it again.',
+  },
+  'crawl-ended': {
+    means: 'The end that was set for its crawl has come.',
+    todo: 'Nothing: it was meant so. A later end and `decorum crawls resume` open the crawl again.',
+  },
   'blocked-by-operator': { means: 'An operator has blocked the origin.', todo: 'Unblock it, or drop the URL.' },
   'no-contact': {
     means: 'The agent names no contact, and the address is not in DECORUM_ALLOW_ADDRESSES.',
@@ -112,7 +149,7 @@ export const REFUSALS = explained({
     todo: 'Nothing: it was meant so.',
   },
   cancelled: {
-    means: 'It was cancelled before its request was sent.',
+    means: 'It, or its crawl, was cancelled before its request was sent.',
     todo: 'Nothing: it was meant so.',
   },
 })
@@ -166,7 +203,8 @@ export const INVALID_REASONS = namesOf(INVALIDS)
 /** What can become of a candidate, in the order of docs/spec/design.md §5. */
 export const KINDS = explained({
   fetched: {
-    means: 'An HTTP answer was received, whatever its status except 429 and 503.',
+    means:
+      'An HTTP answer was received, whatever its status except 429 and 503. Several 403 in a row slow the origin down.',
     todo: 'Read `status` and `headers`; where pages are kept, `archive.ref` leads to the page (docs/content.md).',
   },
   redirected: {

@@ -55,7 +55,7 @@ export function preferences(robots: RobotsTxt, url: string | URL, agent: Agent):
 }
 
 /** The records that stand in the agent's group, whichever of its blocks. */
-function recordsOf(robots: RobotsTxt, agent: Agent): OtherRecord[] {
+export function recordsOf(robots: RobotsTxt, agent: Agent): OtherRecord[] {
   const { token } = robots.explain('/', agent)
   if (token === undefined) return []
   const isOurs = (name: string): boolean =>

@@ -3,8 +3,8 @@
  * bounded; what was not looked at is said.
  */
 import type { Ledger, OriginView, PartitionView, PendingUrl } from '@decorum/ledger'
-import { LOOKED_AT, OUTCOMES_LOOKED_AT } from '@decorum/ledger'
-import { type CrawlUrl, type Outcome, outcomeOf } from '@decorum/protocol'
+import { LOOKED_AT, listOf, OUTCOMES_LOOKED_AT } from '@decorum/ledger'
+import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
 import { count, some } from './words.ts'
 
@@ -47,7 +47,7 @@ export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Pr
   const { id, at, crawl } = which
   const partitions = at === undefined ? [...ledger.tags.keys()] : [ledger.partitionOf(at.origin)]
   const wanted = { ...(id === undefined ? {} : { id }), ...(at === undefined ? {} : { url: at.origin + at.path }) }
-  const storedIn = id === undefined ? [] : await ledger.storedIn(id)
+  const storedIn = id === undefined ? [] : await ledger.storedIn(id, crawl)
   if (id !== undefined && storedIn.length > 0)
     return { found: [storedSomewhere(id, which, lanes.notKnown)], notKnown: '' }
   const ended = await Promise.all(partitions.map((partition) => ledger.findOutcome(partition, crawl, wanted)))
@@ -55,7 +55,9 @@ export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Pr
   if (outcome !== undefined) return { found: [endedStatus(outcome)], notKnown: '' }
   // By its id alone: a URL is written there as the frontier wrote it
   const jobs =
-    id === undefined ? [] : await Promise.all(partitions.map((partition) => ledger.findInJobs(partition, { id })))
+    id === undefined
+      ? []
+      : await Promise.all(partitions.map((partition) => ledger.findInJobs(partition, { id, crawl })))
   if (id !== undefined && jobs.some(({ found }) => found))
     return {
       found: [{ state: 'not-taken-in', id, sentence: 'in a job that no gateway has taken in yet' }],
@@ -72,10 +74,10 @@ export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Pr
 }
 
 async function lookInLanes(ledger: Ledger, which: WhichCandidate): Promise<Looked> {
-  const { id, at } = which
-  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : lookAtHeads(ledger, id)
+  const { id, at, crawl } = which
+  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : lookAtHeads(ledger, id, crawl)
   const partition = ledger.partitionOf(at.origin)
-  const wanted = { path: at.path, ...(id === undefined ? {} : { id }) }
+  const wanted = { path: at.path, crawl, ...(id === undefined ? {} : { id }) }
   const looks = await Promise.all(which.agents.map((agent) => ledger.findPending({ agent, origin: at.origin }, wanted)))
   const found = looks.flatMap((look) => look.found)
   const notKnown = looks.every(({ complete }) => complete)
@@ -90,7 +92,7 @@ async function lookInLanes(ledger: Ledger, which: WhichCandidate): Promise<Looke
 }
 
 /** The lane of an id is not known: those in which something happens now or next. */
-async function lookAtHeads(ledger: Ledger, id: string): Promise<Looked> {
+async function lookAtHeads(ledger: Ledger, id: string, crawl: string): Promise<Looked> {
   const notKnown = 'lanes that are not due next, because its URL was not given'
   for (const partition of ledger.tags.keys()) {
     const lists = await Promise.all(
@@ -98,11 +100,11 @@ async function lookAtHeads(ledger: Ledger, id: string): Promise<Looked> {
         ledger.viewLanes(partition, { order, limit: LANES_LOOKED_AT }),
       ),
     )
-    const at = lists.flat().find(({ lane }) => lane.head?.id === id)
+    const at = lists.flat().find(({ lane: { head } }) => head?.id === id && (head.crawl ?? DEFAULT_CRAWL) === crawl)
     if (at?.lane.head === undefined) continue
     const { lane, origin } = at
     const part = await ledger.viewPartition(partition)
-    const list = at.lane.head.priority === 'high' ? 'h' : 'q'
+    const list = listOf(at.lane.head.priority, crawl)
     const head: PendingUrl = { agent: lane.agent, origin: lane.origin, list, entry: '', place: 0, parked: at.lane.head }
     return { found: [pendingStatus(head, origin, part)], notKnown: '' }
   }
@@ -115,7 +117,7 @@ function pendingStatus(
   part: PartitionView,
 ): CandidateStatus {
   const lane = view.lanes.find((one) => one.agent === agent)
-  const isHead = lane?.head?.id === parked.id
+  const isHead = lane?.head?.id === parked.id && lane.head.crawl === parked.crawl
   const { id, path, priority, expiresAt } = parked
   const about = { id, url: origin + path, agent, priority, expiresAt }
   if (lane === undefined) return { ...about, state: 'pending', sentence: 'in its lane' }
@@ -162,8 +164,8 @@ export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { 
   for (let look = 0; look < LOOKS; look++) {
     const one = await findOne(ledger, which)
     if (one === undefined) continue
-    const { id, path, meta } = one.parked
-    const about = { id, url: one.origin + path, agent: one.agent, at: Date.now(), attempts: 0, meta }
+    const { id, path, crawl, meta } = one.parked
+    const about = { id, url: one.origin + path, agent: one.agent, at: Date.now(), attempts: 0, crawl, meta }
     const outcome = outcomeOf(about, { kind: 'refused', reason: 'cancelled' })
     const answer = await ledger.cancel(one, outcome)
     if (answer === 'cancelled') return { kind: answer, outcome }
@@ -175,11 +177,12 @@ export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { 
 
 async function findOne(
   ledger: Ledger,
-  { id, at, agents }: WhichCandidate & { id: string },
+  { id, at, agents, crawl }: WhichCandidate & { id: string },
 ): Promise<PendingUrl | undefined> {
-  const lanes = at === undefined ? await lanesOf(ledger, id) : agents.map((agent) => ({ agent, origin: at.origin }))
+  const lanes =
+    at === undefined ? await lanesOf(ledger, id, crawl) : agents.map((agent) => ({ agent, origin: at.origin }))
   for (const lane of lanes) {
-    const wanted = { id, ...(at === undefined ? {} : { path: at.path }) }
+    const wanted = { id, crawl, ...(at === undefined ? {} : { path: at.path }) }
     const { found } = await ledger.findPending(lane, wanted, WHOLE_LANE)
     if (found[0] !== undefined) return found[0]
   }
@@ -187,8 +190,8 @@ async function findOne(
 }
 
 /** The lane of an id whose URL is not known, if it is next there. */
-async function lanesOf(ledger: Ledger, id: string): Promise<{ agent: string; origin: string }[]> {
-  const { found } = await lookAtHeads(ledger, id)
+async function lanesOf(ledger: Ledger, id: string, crawl: string): Promise<{ agent: string; origin: string }[]> {
+  const { found } = await lookAtHeads(ledger, id, crawl)
   return found.flatMap(({ agent, url }) =>
     agent === undefined || url === undefined ? [] : [{ agent, origin: new URL(url).origin }],
   )

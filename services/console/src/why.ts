@@ -3,7 +3,7 @@
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
 import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
-import { count, length } from './words.ts'
+import { count, length, some } from './words.ts'
 
 export const WAIT_STATES = [
   'in flight',
@@ -14,6 +14,8 @@ export const WAIT_STATES = [
   'back-off',
   'paused',
   'stopped',
+  'visiting hours',
+  'budget',
   'blocked',
   'startup-hold',
   'idle',
@@ -46,7 +48,7 @@ export function whyItWaits(
     const sentence = 'all is held: leases from before the restart of Redis may still be out'
     return { state: 'startup-hold', sentence, until: part.holdUntil }
   }
-  const { blocked, paused, backOff } = origin
+  const { blocked, paused, backOff, failures = 0 } = origin
   if (blocked !== undefined) {
     const sentence = `blocked by the operator: ${blocked.reason}; its URLs end as refused`
     return { state: 'blocked', sentence, ...byItself(blocked.until) }
@@ -56,7 +58,10 @@ export function whyItWaits(
   }
   if (backOff !== undefined) {
     const times = backOff.incidents > 1 ? `, ${count(backOff.incidents)} times in a row` : ''
-    const sentence = `backing off: the site asked for less or did not answer${times}`
+    const sentence =
+      failures > 1
+        ? `backing off: ${count(failures)} requests were turned away (403) or got no answer`
+        : `backing off: the site asked for less or did not answer${times}`
     return { state: 'back-off', sentence, until: backOff.until }
   }
   const due = lane.due ?? now
@@ -66,7 +71,7 @@ export function whyItWaits(
       : { state: 'idle', sentence: 'no URL waits' }
   }
   if (due <= now) return isDue(now - due)
-  return { ...(lane.heldBy === undefined ? delayed(lane, origin) : held(lane.heldBy)), until: due }
+  return { ...(lane.heldBy === undefined ? delayed(lane, origin) : held(lane.heldBy, origin)), until: due }
 }
 
 /** When a lane may be visited, in a word or two for a narrow column. */
@@ -79,7 +84,7 @@ export function opensIn(lane: LaneView, why: Why, now: Instant): string {
 
 const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {} : { until })
 
-function held(gate: Gate): Why {
+function held(gate: Gate, { policy }: OriginView): Why {
   switch (gate) {
     case 'robots-unreachable':
       return { state: 'robots', sentence: 'waits: its robots.txt cannot be had, and will be asked for again' }
@@ -91,10 +96,18 @@ function held(gate: Gate): Why {
       return { state: 'paused', sentence: 'paused by the operator' }
     case 'stopped':
       return { state: 'stopped', sentence: 'stopped by the operator: an emergency stop is in force' }
+    case 'visiting-hours':
+      return { state: 'visiting hours', sentence: waitsForHours(policy) }
+    case 'budget':
+      return { state: 'budget', sentence: waitsForBudget(policy) }
     case 'lane-busy':
       return { state: 'delay', sentence: 'waits for its turn' }
     case 'pace-group':
       return { state: 'delay', sentence: 'waits for its turn in its pace group' }
+    case 'pool':
+      return { state: 'due', sentence: 'waits for a worker of its pool to ask for orders' }
+    case 'crawl-held':
+      return { state: 'paused', sentence: 'its crawl is paused, or nobody reads the outcomes of its crawl' }
     case 'unknown-agent':
       return {
         state: 'startup-hold',
@@ -110,6 +123,16 @@ function held(gate: Gate): Why {
   }
 }
 
+function waitsForHours(policy: OriginView['policy']): string {
+  if (policy?.hours === undefined) return 'waits for the visiting hours of its robots.txt'
+  return `waits for the visiting hours of the policy for ${policy.site}: ${policy.hours} UTC`
+}
+function waitsForBudget(policy: OriginView['policy']): string {
+  const budget = policy?.requestsPerDay
+  if (policy === undefined || budget === undefined) return 'waits for tomorrow (UTC): its requests for today were spent'
+  return `waits for tomorrow (UTC): the policy for ${policy.site} has ${some(budget, 'request')} a day`
+}
+
 function isDue(lateMs: number): Why {
   if (lateMs > LATE_MS) return { state: 'late', sentence: `due for ${length(lateMs)}, and no fetcher took it` }
   return { state: 'due', sentence: 'goes out with the next free slot' }
@@ -117,6 +140,12 @@ function isDue(lateMs: number): Why {
 
 function delayed(lane: LaneView, origin: OriginView): Why {
   const owed = origin.delays.find((delay) => delay.agent === lane.agent)
+  const { policy } = origin
+  if (policy?.delayMs !== undefined && (policy.consent !== undefined || policy.delayMs > (owed?.delayMs ?? 0))) {
+    const consent = policy.consent === undefined ? '' : `, with consent: ${policy.consent}`
+    const sentence = `waits for its delay of ${length(policy.delayMs)} to end (policy for ${policy.site}${consent})`
+    return { state: 'delay', sentence }
+  }
   if (owed === undefined) return { state: 'delay', sentence: 'waits for its delay to end' }
   const clamped = owed.clampedFrom === undefined ? '' : ` (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
   return { state: 'delay', sentence: `waits for its delay of ${length(owed.delayMs)}${clamped} to end` }

@@ -44,8 +44,6 @@ export const FRAMES_COUNTED_EVERY_MS = 100
 export const ROBOTS_WIRE_MAX_BYTES = 1024 * 1024
 /** robots.txt: redirects that are followed (RFC 9309 §2.3.1.2: at least five). */
 export const ROBOTS_MAX_REDIRECTS = 5
-/** Redirects of a page, each a request of its own (docs/spec/design.md §5). */
-export const PAGE_MAX_HOPS = 10
 
 /** Bytes of a body that stay in memory; the rest goes to a temporary file. 100 slots: 12.5 MiB. */
 export const SPOOL_MEMORY_BYTES = 128 * 1024

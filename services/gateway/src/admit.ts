@@ -2,9 +2,11 @@
 
 import type { RobotsGate } from '@decorum/admission'
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
-import type { ParkItem } from '@decorum/ledger'
+import { type CrawlBook, endingOf, MOST_CRAWLS, type ParkItem, USUAL } from '@decorum/ledger'
 import {
+  crawlField,
   DAY,
+  DEFAULT_CRAWL,
   hostOf,
   MAX_ID_CHARS,
   type OutcomeAbout,
@@ -21,13 +23,20 @@ const DEFAULT_LIFE_MS = DAY
 /**
  * @param data   one candidate, not checked yet
  * @param id     its id when it has none of its own
+ * @param crawl  its crawl when it names none
  * @returns      what is stored, and the origin whose partition stores it (undefined: the partition of the queue it came from)
  */
-export type Admit = (data: unknown, id: string) => { origin: string | undefined; item: ParkItem }
+export type Admit = (data: unknown, id: string, crawl?: string) => { origin: string | undefined; item: ParkItem }
 
-export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGate, now: () => number): Admit {
+export function admitter(
+  agents: Agents,
+  allowAddresses: string,
+  gate: RobotsGate,
+  now: () => number,
+  crawls: Pick<CrawlBook, 'recordOf' | 'mayName'> = { recordOf: () => USUAL, mayName: () => true },
+): Admit {
   const mayGoTo = contactRule(allowAddresses)
-  return (data, assignedId) => {
+  return (data, assignedId, ownCrawl) => {
     const read = readCandidate(data)
     if (!read.ok) {
       const { reason, detail } = read.refusal
@@ -35,6 +44,7 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
         id: read.id ?? assignedId,
         url: printableUrl(read.url),
         agent: read.agent ?? agents.default.name,
+        crawl: read.crawl ?? ownCrawl,
         meta: read.meta,
       }
       return {
@@ -43,9 +53,16 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
       }
     }
     const { candidate, at } = read
+    const crawl = candidate.crawl ?? ownCrawl
     const id = (candidate.id ?? assignedId).slice(0, MAX_ID_CHARS)
     const agent = agents.find(candidate.agent)
-    const base = { id, url: at.origin + at.path, agent: agent?.name ?? candidate.agent ?? '', meta: candidate.meta }
+    const base = {
+      id,
+      url: at.origin + at.path,
+      agent: agent?.name ?? candidate.agent ?? '',
+      crawl,
+      meta: candidate.meta,
+    }
     if (agent === undefined) {
       const names = agents.list.map(({ name }) => name).join(', ')
       return {
@@ -53,11 +70,23 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
         item: known(base, { kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` }),
       }
     }
+    if (!crawls.mayName(crawl ?? DEFAULT_CRAWL)) {
+      // In the stream of the default crawl: a crawl that may not be made has none.
+      const detail = `crawl: ${MOST_CRAWLS} crawls are known already; forget some ('decorum crawls forget')`
+      return {
+        origin: at.origin,
+        item: known({ ...base, crawl: undefined }, { kind: 'invalid', reason: 'bad-candidate', detail }),
+      }
+    }
+    const record = crawls.recordOf(crawl ?? DEFAULT_CRAWL)
+    const ending = endingOf(record)
+    if (ending !== undefined) return { origin: at.origin, item: known(base, { kind: 'refused', reason: ending }) }
     if (!mayGoTo(agent, at.origin))
       return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
     const refusal = gate.atIntake(agent, at.origin, at.path)
     if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
-    const request = shapeOf(candidate)
+    const { priority, attempts: _, ...usual } = record.settings ?? {}
+    const request = shapeOf({ ...usual, ...candidate })
     return {
       origin: at.origin,
       item: {
@@ -67,7 +96,8 @@ export function admitter(agents: Agents, allowAddresses: string, gate: RobotsGat
           path: at.path,
           expiresAt: candidate.expiresAt ?? now() + DEFAULT_LIFE_MS,
           hops: candidate.hops ?? 0,
-          priority: candidate.priority ?? 'normal',
+          priority: candidate.priority ?? priority ?? 'normal',
+          ...crawlField(crawl),
           ...(candidate.meta === undefined ? {} : { meta: candidate.meta }),
           ...(request === undefined ? {} : { request }),
         },

@@ -7,6 +7,7 @@ import {
   assignedId,
   CANDIDATES,
   candidatesOf,
+  crawlOfJob,
   isFrontierJob,
   outcomeOf,
   queueOptions,
@@ -119,14 +120,15 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   const queue = tagName(tag)
   const idOf = (index: number): string => assignedId(queue, { id: jobId, timestamp: job.timestamp }, index)
   const members = candidatesOf(job.data)
+  const crawl = crawlOfJob(job.data)
   if (!Array.isArray(members)) {
-    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0 }
+    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0, crawl }
     const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }
   const byTarget = new Map<number, ParkItem[]>()
   for (const [index, member] of members.entries()) {
-    const { origin, item } = admit(member, idOf(index))
+    const { origin, item } = admit(member, idOf(index), crawl)
     const target = origin === undefined ? partition : ledger.partitionOf(origin)
     const list = byTarget.get(target)
     if (list === undefined) byTarget.set(target, [item])

@@ -1,5 +1,5 @@
 /** What a gateway is told by its environment, read once. The settings themselves are in @decorum/config. */
-import { agentsOf, checkRelations, readSettings, schemaOf } from '@decorum/config'
+import { agentsOf, checkRelations, readingSettings, readSettings, readSitePolicies, schemaOf } from '@decorum/config'
 
 const Settings = schemaOf('gateway')
 
@@ -7,7 +7,11 @@ export type GatewayConfig = ReturnType<typeof readConfig>
 
 /** @throws SettingsError with a message for the person who set them */
 export function readConfig(env: Record<string, string | undefined>) {
-  const settings = readSettings(Settings, env)
+  const { SITE_POLICIES, ...settings } = readSettings(Settings, env)
   checkRelations(settings)
-  return { ...settings, agents: agentsOf(settings) }
+  return {
+    ...settings,
+    agents: agentsOf(settings),
+    sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),
+  }
 }

@@ -6,9 +6,20 @@
 import { disallowed } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
-import { type Delay, effectiveDelay } from '@decorum/politeness'
-import { type FailureReason, type Gate, type Order, type Outcome, type OutcomeBody, outcomeOf } from '@decorum/protocol'
+import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
+import {
+  DEFAULT_CRAWL,
+  type FailureReason,
+  type Gate,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  outcomeOf,
+} from '@decorum/protocol'
 import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
+
+/** From the start of a lease to the first byte of its request. */
+const CONNECTING_MS = 2_000
 
 export type Decision = { resolution: Resolution; order?: Order }
 
@@ -17,6 +28,10 @@ export type DecideWith = {
   /** the rules in force; undefined: there are none */
   rules: RobotsTxt | undefined
   maxAttempts: number
+  /** how long a reservation lasts: an order is started within it, ms */
+  reserveMs: number
+  /** of a crawl that wants fewer than that */
+  attemptsOf?(crawl: string): number | undefined
   /** wall clock, for the `at` of outcomes */
   wallNow(): number
 }
@@ -30,10 +45,12 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
 
   for (const [index, head] of lane.heads.entries()) {
     const attempts = index === 0 ? lane.tries : 0
+    const wanted = given.attemptsOf?.(head.crawl ?? DEFAULT_CRAWL)
     const expires = head.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
-      const { id, path, meta } = head
-      dropped.push(outcomeOf({ id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, meta }, body))
+      const { id, path, crawl, meta } = head
+      const about = { id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, crawl, meta }
+      dropped.push(outcomeOf(about, body))
     }
     const make = (kind: Order['kind'], path: string, delay: Delay): Decision => ({
       ...leave({ kind: 'keep' }),
@@ -50,7 +67,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         attempt: attempts + 1,
         hops: head.hops,
         expiresAt: head.expiresAt,
+        ...(wanted === undefined ? {} : { maxAttempts: wanted }),
         priority: head.priority,
+        crawl: head.crawl ?? DEFAULT_CRAWL,
         ...(head.meta === undefined ? {} : { meta: head.meta }),
         ...(head.request === undefined || kind === 'robots' ? {} : { request: head.request }),
       },
@@ -60,7 +79,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       drop({ kind: 'expired', reason: lane.heldBy ?? 'lane-busy' })
       continue
     }
-    if (attempts >= given.maxAttempts) {
+    if (attempts >= Math.min(wanted ?? given.maxAttempts, given.maxAttempts)) {
       drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not come back with an answer` })
       continue
     }
@@ -87,11 +106,14 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
       case 'ask':
         return make('robots', '/robots.txt', delay)
-      case 'allowed':
+      case 'allowed': {
+        const opens = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
+        if (opens > now) return leave({ kind: 'defer', until: Math.min(opens, expires), why: 'visiting-hours' })
         // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', delay)
           : make('page', head.path, delay)
+      }
       default:
         return verdict satisfies never
     }
@@ -117,9 +139,9 @@ export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decisi
   const { agent, origin, fence, heads, now } = lane
   const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
   const expired = waiting < 0 ? heads : heads.slice(0, waiting)
-  const dropped = expired.map(({ id, path, meta }, index) => {
+  const dropped = expired.map(({ id, path, crawl, meta }, index) => {
     const attempts = index === 0 ? lane.tries : 0
-    const about = { id, url: origin + path, agent, at: wallNow(), attempts, meta }
+    const about = { id, url: origin + path, agent, at: wallNow(), attempts, crawl, meta }
     return outcomeOf(about, { kind: 'expired', reason: 'unknown-agent' })
   })
   const head = heads[expired.length]

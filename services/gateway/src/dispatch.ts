@@ -5,7 +5,7 @@
 
 import type { RobotsGate } from '@decorum/admission'
 import type { Agents } from '@decorum/config'
-import { type Ledger, MAX_ITEMS, type ReservedLane, type ReserveResult } from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, type PoolDemand, type ReservedLane, type ReserveResult } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
 import { crashPoint } from '@decorum/runtime'
 import type { Queue } from 'bullmq'
@@ -13,6 +13,7 @@ import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
 /** Lanes that are due this soon are reserved already: their orders reach a slot by the due time. */
@@ -31,6 +32,8 @@ const PEEK_DEEP = 50
 /** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
 const SHRINK = 4
 
+export type FleetSize = { slots: number; fetchers: number; pools: ReadonlyMap<string, PoolDemand> }
+
 export type DispatchOptions = {
   ledger: Ledger
   partition: number
@@ -40,8 +43,12 @@ export type DispatchOptions = {
   metrics: GatewayMetrics
   log: Logger
   maxAttempts: number
-  /** the fetch slots of the fleet, and the number of fetchers that share them */
-  fleet: () => { slots: number; fetchers: number }
+  /** how long a reservation lasts, ms */
+  reserveMs: number
+  /** of a crawl that wants fewer */
+  attemptsOf?: (crawl: string) => number | undefined
+  /** the fetch slots of the fleet, the number of fetchers that share them, and what the workers of each pool ask for */
+  fleet: () => FleetSize
 }
 
 export type Dispatch = { wake(): void; stop(): Promise<void> }
@@ -49,6 +56,7 @@ export type Dispatch = { wake(): void; stop(): Promise<void> }
 export function startDispatch(options: DispatchOptions): Dispatch {
   const { ledger, partition, log, metrics, fleet } = options
   const bell = alarm()
+  const pools = openPools({ ledger, partition, agents: options.agents, demand: () => fleet().pools })
   let running = true
   let troubled = false
   let peek = PEEK
@@ -71,9 +79,11 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   let sending: Promise<Error | undefined> = Promise.resolve(undefined)
 
   const round = async (): Promise<number> => {
-    const { slots } = fleet()
+    const { slots, pools: demand } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is there
-    const inFlightLimit = shareOf(slots * 2, partition, ledger.inFlight())
+    let most = slots * 2
+    for (const { wanted, held } of demand.values()) most += wanted + held
+    const inFlightLimit = shareOf(most, partition, ledger.inFlight())
     const reserved = await reserve(inFlightLimit)
     if (reserved.kind === 'wait') {
       metrics.waits.inc({ why: reserved.why })
@@ -86,9 +96,9 @@ export function startDispatch(options: DispatchOptions): Dispatch {
         : Math.max(ROUND_MS, reserved.waitMs - AHEAD_MS + ROUND_MS)
     }
     crashPoint('reserve.after')
-    const { orders, left } = await decideAll(options, reserved.lanes)
+    const { orders, left } = await decideAll(options, pools, reserved.lanes)
     const failed = await sending
-    sending = addOrders(options, orders).then(
+    sending = addOrders(options, pools, orders).then(
       () => undefined,
       (error: Error) => error,
     )
@@ -125,9 +135,14 @@ export function startDispatch(options: DispatchOptions): Dispatch {
 }
 
 /** @returns the orders, and whether URLs `left` their lanes without a request: then the next round follows at once */
-async function decideAll(options: DispatchOptions, lanes: ReservedLane[]): Promise<{ orders: Order[]; left: boolean }> {
+async function decideAll(
+  options: DispatchOptions,
+  pools: Pools,
+  lanes: ReservedLane[],
+): Promise<{ orders: Order[]; left: boolean }> {
   const { ledger, partition, metrics } = options
-  const decisions = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
+  const decided = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
+  const decisions = await pools.admit(decided, lanes)
   const resolved = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
   // URLs have to leave their lane before an order for the one behind them is sent.
   const stale = await resolveAll(ledger, partition, resolved)
@@ -137,7 +152,10 @@ async function decideAll(options: DispatchOptions, lanes: ReservedLane[]): Promi
   return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: ReservedLane): Promise<Decision> {
+async function decideLane(
+  { agents, gate, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
+  lane: ReservedLane,
+): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
@@ -150,6 +168,8 @@ async function decideLane({ agents, gate, maxAttempts }: DispatchOptions, lane: 
     judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
+    reserveMs,
+    ...(attemptsOf === undefined ? {} : { attemptsOf }),
     wallNow: Date.now,
   })
 }
@@ -178,9 +198,11 @@ async function resolveAll(ledger: Ledger, partition: number, decisions: Decision
 /** Sends the orders in jobs of up to MAX_ORDERS_PER_JOB, and smaller ones when there are few, so that every fetcher gets some. */
 async function addOrders(
   { orders: queue, ledger, partition, metrics, fleet }: DispatchOptions,
-  orders: Order[],
+  pools: Pools,
+  all: Order[],
 ): Promise<void> {
-  if (orders.length === 0) return
+  if (all.length === 0) return
+  const orders = await pools.offer(all)
   const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))
   const size = Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share))
   const now = ledger.now(partition)
@@ -190,9 +212,9 @@ async function addOrders(
     jobs.push({ name: JOB_NAMES.orders, data: { orders: some }, opts: JOB_OPTIONS })
   }
   crashPoint('orders.before-add')
-  await queue.addBulk(jobs)
+  if (jobs.length > 0) await queue.addBulk(jobs)
   crashPoint('orders.after-add')
-  for (const { kind } of orders) metrics.orders.inc({ kind })
+  for (const { kind } of all) metrics.orders.inc({ kind })
 }
 
 /** Only the lease decides about another try, and finished jobs are not kept. */

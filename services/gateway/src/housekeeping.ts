@@ -55,12 +55,22 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [reap(options, partition), emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
+    if (tick % TICKS_PER_SECOND === 0) works.push(ledger.healCrawls(partition))
+    if (tick % TICKS_PER_SECOND === 0 || isSweeping.has(partition)) works.push(sweepCrawls(partition))
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
+  }
+  const isSweeping = new Set<number>()
+  /** URLs of crawls that are over: again at the next tick where there were some. */
+  const sweepCrawls = async (partition: number): Promise<void> => {
+    const ended = await ledger.sweepCrawls(partition)
+    if (ended === 0) isSweeping.delete(partition)
+    else isSweeping.add(partition)
   }
   await announce(options)
   const loops = [
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await announce(options))), {}),
+    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await lookAtCrawls(ledger))), {}),
     loop(async (tick) => void (tick % READERS_TICKS === 0 && (await forgetReaders(options))), {}),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
   ]
@@ -79,6 +89,11 @@ const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
   slots: 0,
   ...(about === undefined ? {} : { about: about() }),
 })
+
+async function lookAtCrawls(ledger: Ledger): Promise<void> {
+  await ledger.crawlBook.look()
+  await ledger.limitCrawls()
+}
 
 async function announce(options: HousekeepingOptions): Promise<void> {
   options.onFleet(await options.ledger.announce(memberOf(options)))
@@ -101,7 +116,9 @@ export async function forgetReaders({
   forgetReadersAfterMs: ms = 0,
 }: Pick<HousekeepingOptions, 'ledger' | 'log' | 'forgetReadersAfterMs'>): Promise<void> {
   if (ms === 0) return
-  for (const { crawl, group, oldest, idleMs = ms } of await ledger.readers(DEFAULT_CRAWL)) {
+  const crawls = new Set([DEFAULT_CRAWL, ...ledger.crawlBook.names()])
+  const readers = await Promise.all([...crawls].map((name) => ledger.readers(name)))
+  for (const { crawl, group, oldest, idleMs = ms } of readers.flat()) {
     if (oldest === undefined || oldest.ageMs < ms || idleMs < ms) continue
     const reason = `nobody has read for ${Math.round(ms / 60_000)} minutes (FORGET_READERS_AFTER_MS)`
     const forgetting = { crawl, group, by: 'fleet', reason, silentForMs: ms, unreadForMs: ms }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { robotsGate } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, tellSitePolicies } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import {
@@ -17,9 +17,10 @@ import { Queue } from 'bullmq'
 import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'
-import { startDispatch } from './dispatch.ts'
+import { type FleetSize, startDispatch } from './dispatch.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
+import { demandOf } from './pools.ts'
 
 /**
  * @throws SettingsError for wrong settings, and for those that contradict the fleet's configuration · LedgerUnavailableError when
@@ -55,9 +56,13 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall())
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook)
 
-  let fleet = { slots: 0, fetchers: 0 }
+  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.told // before anything is granted here
+  await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
+
+  let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {
     const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it
     const dispatch = startDispatch({
@@ -71,6 +76,8 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       get maxAttempts() {
         return config.MAX_ATTEMPTS
       },
+      reserveMs: config.RESERVE_MS,
+      attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
       fleet: () => fleet,
     })
     return { orders, ...dispatch }
@@ -82,6 +89,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     apply(next, document) {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
+      sitePolicies.tell(document.version, next.sitePolicies)
       gate.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
@@ -108,7 +116,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       const fetchers = members.filter(({ role }) => role === 'fetcher')
       const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
       if (slots !== fleet.slots) for (const dispatch of dispatches) dispatch.wake()
-      fleet = { slots, fetchers: fetchers.length }
+      fleet = { slots, fetchers: fetchers.length, pools: demandOf(members) }
     },
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())
@@ -136,6 +144,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     async stop() {
       following.stop()
       leastDelays.stop()
+      sitePolicies.stop()
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()

@@ -31,7 +31,7 @@ export type AttemptTools = {
 }
 
 /** A stopped address is looked at again after so long; a caller is told sooner. */
-const STOPPED_WAIT_MS = 2_000
+export const STOPPED_WAIT_MS = 2_000
 /** Rules may change while they are judged; a lane where they always do is asked for again. */
 const MOST_TRIES = 4
 
@@ -45,6 +45,8 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
     if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
     if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
     if (judgement.kind === 'wait') return waitFor(judgement, ledger.now(ledger.partitionOf(origin)))
+    if (judgement.kind === 'allowed' && judged.closedMs > 0)
+      return { kind: 'wait', waitMs: judged.closedMs, gate: 'visiting-hours' }
     const isDue = judgement.kind === 'ask' || (judgement.refresh && judged.state.question === undefined)
     if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) return askFirst(wish, judged, tools)
     const answer = await grant(wish, judged, leaseMs, tools)
@@ -129,12 +131,12 @@ async function grant(
 }
 
 /** Pace groups beyond the host: all of them, or none and how long to wait. */
-async function acquireAbove(
+export async function acquireAbove(
   agent: Agent,
   origin: string,
   delayMs: number,
   by: LaneRef,
-  { ledger, groups, addressOf }: AttemptTools,
+  { ledger, groups, addressOf }: Pick<AttemptTools, 'ledger' | 'groups' | 'addressOf'>,
 ): Promise<{ clocks: Clock[] } | { waitMs: number }> {
   if (groups.hostsAlone) return { clocks: [] }
   const address = groups.needsAddress ? await addressOf(hostOf(origin)) : undefined
@@ -173,7 +175,7 @@ export async function giveBack(
   return told.flat().includes('stale') ? 'stale' : 'completed'
 }
 /** A lease that cannot be given back ends by itself. */
-const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
+export const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
   lanes.length === 0 ? Promise.resolve() : giveBack(ledger, lanes, 'release').catch(() => undefined)
 
 function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {

@@ -10,7 +10,9 @@ import {
   readingSettings,
   readPermitTokens,
   readSettings,
+  readSitePolicies,
   type SettingsOf,
+  type SitePolicies,
   schemaOf,
   wrongSettings,
 } from '@decorum/config'
@@ -21,8 +23,9 @@ const Settings = schemaOf('permits')
 /** Whoever asks; the token itself is compared in access.ts. */
 export type Token = Omit<PermitToken, 'token'>
 
-export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'DECORUM_PERMIT_TOKENS'> & {
+export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'SITE_POLICIES' | 'DECORUM_PERMIT_TOKENS'> & {
   agents: Agents
+  sitePolicies: SitePolicies
   paceGroups: PaceGroups
   guard: AddressGuard
   /** undefined: loopback alone is answered */
@@ -31,7 +34,7 @@ export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'DECORUM
 
 /** @throws SettingsError naming each wrong variable and what is expected */
 export function readConfig(env: Record<string, string | undefined>): PermitsConfig {
-  const { PACE_GROUPS, DECORUM_PERMIT_TOKENS, ...settings } = readSettings(Settings, env)
+  const { PACE_GROUPS, SITE_POLICIES, DECORUM_PERMIT_TOKENS, ...settings } = readSettings(Settings, env)
   checkRelations(settings)
   const tokens =
     DECORUM_PERMIT_TOKENS === undefined ? undefined : readingSettings(() => readPermitTokens(DECORUM_PERMIT_TOKENS))
@@ -51,6 +54,7 @@ export function readConfig(env: Record<string, string | undefined>): PermitsConf
     agents,
     tokens,
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
+    sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),
     paceGroups: readingSettings(() => loadPaceGroups(PACE_GROUPS)),
   }
 }

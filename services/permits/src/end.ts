@@ -1,7 +1,5 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
-import type { Agents } from '@decorum/config'
-import type { CompleteResult, Completion, Ledger, SiteLoad } from '@decorum/ledger'
-import { delayAfter } from '@decorum/politeness'
+import type { CompleteResult, Completion, ExtendedStop, Ledger, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
 import { giveBack } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
@@ -15,52 +13,50 @@ export type Said = {
   tookMs?: number | undefined
 }
 
-/** What the answer says about the load of its origin. 429, 503 and failures in a row lead to a back-off, as with the fleet's fetchers. */
+/** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
 export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
   if (status === 429 || status === 503) {
     const retryAfterMs = parseRetryAfter(retryAfter, wall)
     return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
+  if (status === 403) return { kind: 'turned-away' }
   return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
 }
 
 const FINE: SiteLoad = { kind: 'normal' }
 
-/** @returns whether it was still held, and the delay that its lane keeps from now on */
-export async function complete(
-  { agent, origin, fence, delayMs, grantedAt, clocks }: Permit,
-  said: Said,
+/**
+ * Ends what a permit holds. The delay starts when the completion arrives: an earlier end is not believed.
+ * @param end  what it says about the site; of an order of a pool also what becomes of its URL
+ */
+export async function completeLeases(
+  { agent, origin, fence, clocks }: Permit,
+  delayMs: number,
+  end: Pick<Completion, 'load' | 'outcome' | 'candidate' | 'secondary'>,
   ledger: Ledger,
-  agents: Agents,
-): Promise<{ told: CompleteResult; delayMs: number }> {
-  const partition = ledger.partitionOf(origin)
-  const load = loadOf(said, ledger.wall(partition))
-  const heldMs = Math.max(0, ledger.now(partition) - grantedAt)
-  const known = agents.find(agent)
-  const owedMs = known === undefined ? delayMs : delayAfter(known, delayMs, Math.min(said.tookMs ?? heldMs, heldMs))
-  // The delay starts when the completion arrives: an earlier end is not believed.
-  const end = (lane: { agent: string; origin: string; fence: number }, more: Pick<Completion, 'delayMs' | 'load'>) =>
-    ledger.complete({ ...lane, ...more, elapsedMs: 0, secondary: true })
+): Promise<CompleteResult> {
   const [told] = await Promise.all([
-    end({ agent, origin, fence }, { delayMs: owedMs, load }),
+    ledger.complete({ agent, origin, fence, delayMs, elapsedMs: 0, ...end }),
     ...clocks.map(({ ofSite, delayMs: own, ...clock }) =>
-      end(
-        { agent: clock.agent, origin: clock.origin, fence: clock.fence },
-        {
-          delayMs: ofSite ? Math.max(own, owedMs) : own,
-          load: ofSite && load.kind === 'asked-for-less' ? load : FINE,
-        },
-      ),
+      ledger.complete({
+        agent: clock.agent,
+        origin: clock.origin,
+        fence: clock.fence,
+        delayMs: ofSite ? Math.max(own, delayMs) : own,
+        load: ofSite && end.load.kind === 'asked-for-less' ? end.load : FINE,
+        elapsedMs: 0,
+        secondary: true,
+      }),
     ),
   ])
-  return { told, delayMs: owedMs }
+  return told
 }
 
 /** The holder says that nothing was sent. That cannot be checked, so the delay is owed all the same. */
 export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
 
-export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: 'stopped' | 'blocked' | 'paused' | 'back-off' }
+export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 /** All that it holds lasts so much longer from now on. */
 export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {

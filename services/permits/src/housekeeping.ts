@@ -6,7 +6,12 @@ import type { Logger } from 'pino'
 
 const EVERY_MS = 1_000
 
-export type Housekeeping = { fetchers(): number; stop(): Promise<void> }
+export type Housekeeping = {
+  fetchers(): number
+  /** this process says now, and not in a second, what its workers want */
+  announce(): void
+  stop(): Promise<void>
+}
 
 export async function startHousekeeping(ledger: Ledger, log: Logger, about: () => About): Promise<Housekeeping> {
   const id = randomUUID()
@@ -41,6 +46,7 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   const done = loop()
   return {
     fetchers: () => fetchers,
+    announce: () => void ledger.announce(member()).catch(() => undefined),
     async stop() {
       running = false
       stopped.resolve()

@@ -3,12 +3,20 @@
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, VERSION } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  type Joined,
+  startJoined,
+  tellLeastDelays,
+  tellSitePolicies,
+  VERSION,
+} from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
 import { Permits } from './permits.ts'
 import { robotsOrders } from './robots-orders.ts'
@@ -19,12 +27,15 @@ const CONNECT_MS = 2_000
 
 /**
  * Starts the service. It listens on loopback unless HOST says otherwise.
+ * @param pagesBy  keeps what workers of pools hand over; absent: nothing is kept
  * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when the port is taken or Redis is away
  */
-export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
-  startJoined('permits', env, readConfig, start)
+export const main = (
+  env: Record<string, string | undefined> = process.env,
+  pagesBy?: OpenPages,
+): Promise<RunningService> => startJoined('permits', env, readConfig, (joined) => start(joined, pagesBy))
 
-async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
+async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefined): Promise<RunningService> {
   const { config } = joined
   const { agents } = config
   const log = roleLog(config.LOG_LEVEL)
@@ -48,7 +59,9 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
   const robots = robotsOrders(ledger, redis)
   const key = sharedKey(redis)
   await key()
+  const pages = await openPages(config, pagesBy, log)
   const permits = new Permits({
+    pages,
     config,
     ledger,
     robots,
@@ -56,22 +69,33 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     fetchers: () => housekeeping.fetchers(),
   })
   const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.told // before anything is granted here
   const following = joined.follow({
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next, document) {
       takeOverDelays(agents, next.agents)
       leastDelays.tell(document.version)
+      sitePolicies.tell(document.version, next.sitePolicies)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
+      config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
+      config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
+      config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
     },
   })
-  const housekeeping = await startHousekeeping(ledger, log, () => aboutThisProcess(following))
+  const housekeeping = await startHousekeeping(ledger, log, () => {
+    const pools = permits.pools.demand()
+    return aboutThisProcess(following, pools === undefined ? {} : { pools })
+  })
+  permits.pools.onDemand = () => housekeeping.announce()
   processMetrics(registry, VERSION, () => following.now().version)
   const count = countersOf(registry, permits)
   const server = buildServer({
     permits,
+    pageMaxBytes: config.PAGE_MAX_BYTES,
     tokens: config.tokens,
     registry,
     count,
@@ -83,8 +107,10 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
     await server.close()
     following.stop()
     leastDelays.stop()
+    sitePolicies.stop()
     await housekeeping.stop()
     await robots.close()
+    await pages.close()
     redis.disconnect()
     await ledger.close()
   }
@@ -103,7 +129,7 @@ async function start(joined: Joined<PermitsConfig>): Promise<RunningService> {
 function countersOf(registry: Registry, permits: Permits): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
-    help: 'Answers by kind: granted, wait, completed, unused, extended, or the type of a problem',
+    help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
     labelNames: ['kind'],
     registers: [registry],
   })

@@ -13,6 +13,9 @@ type Operation = {
   answers: Record<number, [description: string, schema?: z.ZodType, type?: string]>
 }
 
+/** PAGE_MAX_BYTES as it is unless somebody changes it. */
+const MOST_BYTES = 10 * 1024 * 1024
+
 const problem = (what: string): [string, z.ZodType, string] => [what, schema.ProblemAnswer, 'application/problem+json']
 const common = {
   400: problem('cannot be read'),
@@ -65,8 +68,37 @@ const PATHS: Record<string, Record<string, Operation>> = {
       id: 'completePermit',
       summary: 'The exchange is over, to its last byte or its failure: the delay starts now',
       path: schema.PermitPath,
-      body: schema.CompletionBody,
+      body: z.union([schema.CompletionBody, schema.orderCompletionBody(MOST_BYTES)]),
       answers: { 200: ['completed; also when it had been', schema.EndedAnswer], ...ofPermit, ...common },
+    },
+  },
+  '/v1/permits/{permit}/requests': {
+    post: {
+      id: 'nextRequest',
+      summary: 'One more request of the same origin under the permit of an order, when its delay is over',
+      path: schema.PermitPath,
+      body: schema.RequestBody,
+      answers: {
+        201: ['it may go', schema.RequestAnswer],
+        403: problem('robots.txt forbids it'),
+        409: problem('no more requests now'),
+        ...ofPermit,
+        ...common,
+      },
+    },
+  },
+  '/v1/pools/{pool}/orders': {
+    post: {
+      id: 'takeOrders',
+      summary: 'Stored URLs for a worker of this pool, each with its permit; none when none came within waitMs',
+      path: schema.PoolPath,
+      query: schema.PoolQuery,
+      answers: {
+        200: ['the orders', schema.OrdersAnswer],
+        403: problem('this token is not for the pool'),
+        404: problem('no agent names this pool'),
+        ...common,
+      },
     },
   },
   '/v1/robots': {

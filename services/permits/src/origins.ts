@@ -3,15 +3,24 @@
 import { type RobotsGate, type RulesInForce, robotsGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { effectiveDelay } from '@decorum/politeness'
+import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import type { Judgement, RobotsState } from '@decorum/robots'
 
 /** A grant checks the version in the ledger; a refusal may rest on rules that are this old. */
 const TRUST_MS = 5_000
+/** From the judgement to the first byte of the request, at most. */
+const SENT_WITHIN_MS = 5_000
 const MOST_ORIGINS = 50_000
 
 export type Known = { version: number; state: RobotsState; at: number }
-export type Judged = { judgement: Judgement; delayMs: number; version: number; state: RobotsState }
+export type Judged = {
+  judgement: Judgement
+  delayMs: number
+  version: number
+  state: RobotsState
+  /** until the `Visit-time` of its robots.txt begins, for agents that keep to it; 0: now, or at any time */
+  closedMs: number
+}
 
 export class Origins {
   readonly #ledger: Ledger
@@ -44,7 +53,10 @@ export class Origins {
     const found = this.gate.rules(agent, origin, state, now)
     const rules: RulesInForce = found instanceof Promise ? await found : found
     const judgement = this.gate.judge(agent, origin, path, state, rules, now)
-    return { judgement, delayMs: effectiveDelay(agent, rules === 'lost' ? undefined : rules).delayMs, version, state }
+    const inForce = rules === 'lost' ? undefined : rules
+    const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))
+    const closedMs = visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall
+    return { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state, closedMs }
   }
 
   async #load(origin: string): Promise<Known> {

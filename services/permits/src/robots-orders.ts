@@ -1,5 +1,5 @@
 /** The robots fetch that permits wait for: an order to the fleet's fetchers, under a claimed lane. */
-import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { type GrantGate, type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from 'bullmq'
 
@@ -7,7 +7,7 @@ export type AskedRobots =
   /** ask for the lane again after this */
   {
     waitMs: number
-    gate: 'robots-in-flight' | 'lane-busy' | 'delay' | 'back-off' | 'paused' | 'stopped' | 'startup-hold' | 'pace-group'
+    gate: GrantGate | 'robots-in-flight'
   }
 
 /** How often a caller looks whether a robots fetch has ended. */

@@ -27,6 +27,73 @@ export const CompletionBody = z.strictObject({
   tookMs: z.number().min(0).max(86_400_000).optional(),
   bytes: z.int().min(0).optional(),
 })
+const header = z.tuple([z.string().min(1).max(256), z.string().max(65_536)])
+const archive = z.strictObject({
+  file: z.string().min(1).max(1_024),
+  offset: z.int().min(0),
+  length: z.int().min(0),
+  ref: z.string().max(2_048).optional(),
+})
+/** @param mostBytes  of a body: PAGE_MAX_BYTES */
+export const orderCompletionBody = (mostBytes: number) =>
+  CompletionBody.extend({
+    headers: z.array(header).max(512).optional().describe('of the answer, as received, in order'),
+    reason: z
+      .enum(['dns', 'connect', 'tls', 'timeout', 'reset', 'protocol', 'blocked-address', 'blocked-port'])
+      .optional()
+      .describe('why no answer could be had; the last two end the URL at once, the others after MAX_ATTEMPTS'),
+    body: z
+      .base64()
+      .max(Math.ceil(mostBytes / 3) * 4, `at most ${mostBytes} bytes: cut it, and say truncated`)
+      .transform((text) => Buffer.from(text, 'base64'))
+      .optional()
+      .describe('of the answer, or of the page as rendered, without content coding'),
+    digest: z
+      .string()
+      .regex(/^sha1:[A-Z2-7]{32}$/, 'sha1: and 32 characters of base32 are needed')
+      .optional()
+      .describe('of a body that is not sent'),
+    truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]).default(false),
+    archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
+    address: z.string().max(64).default('').describe('IP address of the site'),
+    load: z
+      .strictObject({ status: z.literal([429, 503]), retryAfter: z.string().max(256).optional() })
+      .optional()
+      .describe('a further request under this order was answered with that'),
+  })
+export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
+
+export const PoolPath = z.object({ pool: z.string().min(1).max(64) })
+export const PoolQuery = z.object({
+  max: z.coerce.number().int().min(1).max(100).default(1).describe('orders at once, each of another lane'),
+  waitMs: z.coerce.number().int().min(0).max(60_000).default(0).describe('how long to wait for the first one, ms'),
+})
+const OrderAnswer = z.object({
+  permit: z.string().describe('completed, extended and given back like any permit'),
+  id: z.string().describe('of the candidate'),
+  url: z.string(),
+  agent: z.string(),
+  method: z.enum(['GET', 'HEAD']),
+  headers: z.array(z.tuple([z.string(), z.string()])).describe('to be sent; others belong to the connection'),
+  sendWithinMs: z.number(),
+  leaseMs: z.number(),
+  delayMs: z.number(),
+  attempt: z.number().describe('1 for the first try'),
+  maxBytes: z.number().describe('of the body'),
+  deadlineMs: z.number().optional().describe('for the whole exchange, as the frontier wants it'),
+  accept: z.array(z.string()).optional().describe('media types that are wanted'),
+  meta: z.record(z.string(), z.unknown()).optional(),
+})
+export type OrderGiven = z.output<typeof OrderAnswer>
+export const OrdersAnswer = z.object({ orders: z.array(OrderAnswer).describe('none: none came within waitMs') })
+export const RequestBody = z.strictObject({ url })
+export const RequestAnswer = z.object({
+  permit: z.string(),
+  url: z.string(),
+  sendWithinMs: z.number(),
+  leaseMs: z.number(),
+})
+
 export const RobotsQuery = z.object({ url, agent: z.string().max(64).optional() })
 export const PermitPath = z.object({ permit: z.string().min(1).max(4_096) })
 export const KeyHeader = z.string().min(1).max(255)
@@ -34,6 +101,8 @@ export const KeyHeader = z.string().min(1).max(255)
 const gate = z.enum([
   'startup-hold',
   'stopped',
+  'visiting-hours',
+  'budget',
   'paused',
   'back-off',
   'lane-busy',
@@ -85,8 +154,9 @@ export const HeldAnswer = z.object({
   agent: z.string(),
   origin: z.string(),
   leaseMs: z.number().optional().describe('from now on'),
+  sendWithinMs: z.number().optional().describe('of an order: its request may leave within so many ms'),
   stop: z
-    .enum(['stopped', 'paused', 'blocked', 'back-off', 'startup-hold'])
+    .enum(['stopped', 'visiting-hours', 'paused', 'blocked', 'back-off', 'startup-hold', 'rules-changed'])
     .optional()
     .describe('end the exchange: an operator or the site wants no more now'),
 })

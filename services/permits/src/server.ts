@@ -10,24 +10,39 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { z } from 'zod'
 import { holderOf } from './access.ts'
+import type { Asked } from './ask.ts'
 import type { Token } from './config.ts'
 import { Keys } from './idempotency.ts'
 import { openApi } from './openapi.ts'
-import type { Asked, Permits } from './permits.ts'
+import type { Permits } from './permits.ts'
 import { Problem } from './problem.ts'
-import { AskBody, CompletionBody, ExtendBody, KeyHeader, PermitPath, RobotsQuery } from './schemas.ts'
+import { readBody } from './read-body.ts'
+import {
+  AskBody,
+  ExtendBody,
+  KeyHeader,
+  type OrderGiven,
+  PermitPath,
+  PoolPath,
+  PoolQuery,
+  RequestBody,
+  RobotsQuery,
+} from './schemas.ts'
 import { type Caller, GoneError } from './waiting.ts'
 
 /** A hundred URLs of 8 KB each. */
 const BODY_MAX_BYTES = 1024 * 1024
+/** Around a body in base64: headers and the rest of a completion. */
+const COMPLETION_BYTES = BODY_MAX_BYTES
 /** Longer than a caller may wait, and than common clients keep an idle connection. */
 const KEEP_ALIVE_MS = 72_000
 const HEADERS_WITHIN_MS = 10_000
 
 export type ServerParts = {
   permits: Permits
+  /** of the body of an order */
+  pageMaxBytes: number
   tokens: PermitToken[] | undefined
   registry: Registry
   count: (what: string) => void
@@ -36,7 +51,9 @@ export type ServerParts = {
   version: string
 }
 
-export function buildServer({ permits, tokens, registry, count, isReady, log, version }: ServerParts): FastifyInstance {
+export function buildServer(parts: ServerParts): FastifyInstance {
+  const { permits, tokens, registry, count, isReady, log, version, pageMaxBytes } = parts
+  const completionMaxBytes = COMPLETION_BYTES + Math.ceil(pageMaxBytes / 3) * 4
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
@@ -85,14 +102,10 @@ export function buildServer({ permits, tokens, registry, count, isReady, log, ve
 
   server.post('/v1/permits', async (request, reply) => {
     const token = by(request)
-    const asked = read(AskBody, request.body ?? {})
+    const asked = readBody(AskBody, request.body)
     const given = request.headers['idempotency-key']
-    const key = given === undefined ? undefined : read(KeyHeader, given)
-    const caller: Caller = { isGone: false }
-    reply.raw.once('close', () => {
-      caller.isGone = true
-      caller.onGone?.()
-    })
+    const key = given === undefined ? undefined : readBody(KeyHeader, given)
+    const caller = callerOf(reply)
     const ask = () => permits.ask(asked, token, caller)
     const answer =
       key === undefined
@@ -110,11 +123,11 @@ export function buildServer({ permits, tokens, registry, count, isReady, log, ve
     return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
   })
 
-  const idOf = (request: FastifyRequest): string => read(PermitPath, request.params).permit
+  const idOf = (request: FastifyRequest): string => readBody(PermitPath, request.params).permit
   server.get('/v1/permits/:permit', async (request) => permits.view(idOf(request), by(request)))
   server.patch('/v1/permits/:permit', async (request) => {
     const token = by(request)
-    const { leaseMs } = read(ExtendBody, request.body ?? {})
+    const { leaseMs } = readBody(ExtendBody, request.body)
     count('extended')
     return permits.extend(idOf(request), leaseMs, token)
   })
@@ -124,15 +137,33 @@ export function buildServer({ permits, tokens, registry, count, isReady, log, ve
     count(ended)
     return { permit, ended }
   })
-  server.post('/v1/permits/:permit/completion', async (request) => {
+  server.post('/v1/permits/:permit/completion', { bodyLimit: completionMaxBytes }, async (request) => {
     const [permit, token] = [idOf(request), by(request)]
-    const ended = await permits.complete(permit, read(CompletionBody, request.body ?? {}), token)
+    const ended = await permits.complete(permit, request.body, token)
     count(ended)
     return { permit, ended }
   })
+  server.post('/v1/permits/:permit/requests', async (request, reply) => {
+    const [permit, token] = [idOf(request), by(request)]
+    const answer = await permits.next(permit, readBody(RequestBody, request.body).url, token)
+    count('next')
+    return reply.code(201).send(answer)
+  })
+  server.post('/v1/pools/:pool/orders', async (request, reply) => {
+    const token = by(request)
+    const { max, waitMs } = readBody(PoolQuery, request.query)
+    const { pool } = readBody(PoolPath, request.params)
+    const orders: OrderGiven[] = await permits.pools.ask(pool, max, waitMs, token, callerOf(reply))
+    for (const _ of orders) count('order')
+    if (reply.raw.destroyed) {
+      await permits.pools.giveBackUnheard(orders)
+      return reply
+    }
+    return { orders }
+  })
   server.get('/v1/robots', async (request, reply) => {
     const token = by(request)
-    const { url, agent } = read(RobotsQuery, request.query)
+    const { url, agent } = readBody(RobotsQuery, request.query)
     const answer = await permits.robots(url, agent, token)
     const seconds = Math.floor(answer.maxAgeMs / 1_000)
     reply.header('cache-control', seconds > 0 ? `private, max-age=${seconds}` : 'no-store')
@@ -154,11 +185,11 @@ function tell(reply: FastifyReply, problem: Problem): FastifyReply {
   return reply.code(problem.status).type(PROBLEM).send(problem.toJSON())
 }
 
-/** @throws Problem that names the first thing wrong */
-function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
-  const parsed = schema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const where = issue?.path.join('.') ?? ''
-  throw new Problem('bad-request', `${where === '' ? '' : `${where}: `}${issue?.message ?? 'cannot be read'}`)
+function callerOf({ raw }: FastifyReply): Caller {
+  const caller: Caller = { isGone: false }
+  raw.once('close', () => {
+    caller.isGone = true
+    caller.onGone?.()
+  })
+  return caller
 }

@@ -1,7 +1,7 @@
 /** Polite records are never convicted; one violation put into a polite record is found, of each kind. */
 import { agentsOf, judgeRecord, type Offence, type Report, type RequestLine } from '@decorum/audit'
 import { loadAgents } from '@decorum/config'
-import { loadPaceGroups } from '@decorum/politeness'
+import { loadPaceGroups, type PolicyVersion, policyHistory } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { type PoliteRecord, politeAgent, politeRecord } from '../polite-record.ts'
 import { type Dice, diceOf } from '../random-record.ts'
@@ -15,7 +15,11 @@ const DAY = 86_400_000
 /** Two agents of one fleet, so that one can be rude to what the other has under way. */
 function judge(
   { requests, bodies, profile, delayMs }: PoliteRecord,
-  { paceGroups, stoppedAt }: { paceGroups?: string | undefined; stoppedAt: number },
+  {
+    paceGroups,
+    stoppedAt,
+    policies,
+  }: { paceGroups?: string | undefined; stoppedAt: number; policies?: PolicyVersion[] },
 ): Report {
   const file = [0, 1].map((n) => ({ name: `politebot-${'abc'[n]}`, userAgent: politeAgent(n), profile }))
   const agents = loadAgents({ agents: JSON.stringify(file), defaultDelayMs: delayMs, maxDelayMs: 10_000 })
@@ -24,9 +28,19 @@ function judge(
     {
       agents: agentsOf({ agents, profile, minDelayMs: delayMs, maxDelayMs: 10_000 }),
       stops: [{ name: '*', at: stoppedAt }],
+      ...(policies === undefined ? {} : { sitePolicies: policyHistory(policies) }),
       ...(paceGroups === undefined ? {} : { paceGroups: loadPaceGroups(paceGroups) }),
     },
   )
+}
+
+/** From the end of the record on: a minute of visits twelve hours away, and two requests a day. */
+function policiesAfter({ requests }: PoliteRecord): PolicyVersion[] {
+  const at = endOf(requests)
+  const away = new Date(at + DAY / 2).toISOString()
+  const hours = `${away.slice(11, 16)}-${new Date(at + DAY / 2 + 60_000).toISOString().slice(11, 16)}`
+  const hosts = [...new Set(requests.map(({ origin }) => new URL(origin).hostname))]
+  return [{ at, policies: Object.fromEntries(hosts.map((host) => [host, { hours, requestsPerDay: 2 }])) }]
 }
 
 test(`${RECORDS} polite records: no violation, nothing unjudged`, () => {
@@ -127,6 +141,19 @@ const SEEDS: Record<Offence, (record: PoliteRecord, dice: Dice) => boolean> = {
     requests.push({ ...page, origin, path: '/robots.txt', start: page.end + 100, end: page.end + 105, status: 404 })
     return true
   },
+  'outside-hours': ({ requests }) => {
+    const page = last(requests, isPage)!
+    const start = endOf(requests) + 60_000
+    requests.push({ ...page, path: '/page-rude', start, end: start + 1, status: 200, cut: false })
+    return true
+  },
+  'over-budget': ({ requests }) => {
+    const page = last(requests, isPage)!
+    const first = endOf(requests) + 60_000
+    for (const start of [first, first + 20_000, first + 40_000])
+      requests.push({ ...page, path: '/page-rude', start, end: start + 1, status: 200, cut: false })
+    return Math.floor((first - 1_000) / DAY) === Math.floor((first + 39_000) / DAY)
+  },
   stopped: ({ requests }) => {
     const page = last(requests, isPage)!
     const start = endOf(requests) + 1_001
@@ -141,9 +168,15 @@ test.each(Object.keys(SEEDS) as Offence[])('put into a polite record, %s is foun
     const dice = diceOf(seed + n)
     const record = politeRecord(dice)
     const stoppedAt = endOf(record.requests) + (offence === 'stopped' ? 0 : 2 * DAY)
+    const policies = policiesAfter(record)
     if (!last(record.requests, isPage) || !SEEDS[offence](record, dice)) continue
     seeded++
-    const report = judge(record, { stoppedAt, paceGroups: offence === 'pace-group' ? '{}' : undefined })
+    const ofSites = offence === 'outside-hours' || offence === 'over-budget' ? { policies } : {}
+    const report = judge(record, {
+      stoppedAt,
+      paceGroups: offence === 'pace-group' ? '{}' : undefined,
+      ...ofSites,
+    })
     expect(report.violations[offence], `SEED=${seed + n}: ${JSON.stringify(found(report))}`).toBeGreaterThan(0)
   }
   expect(seeded).toBeGreaterThan(100)

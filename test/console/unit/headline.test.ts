@@ -24,14 +24,14 @@ function at(
   away = 0,
   readers: Reader[] = [],
 ) {
-  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, intake: NONE }
+  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, crawls: [], intake: NONE }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false }
 
 /** The same with candidates that no gateway has taken in. */
 function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
-  const look: Look = { kind: 'seen', at: now, partitions, away: 0, lanes: [], members, readers: [], intake }
+  const look: Look = { kind: 'seen', at: now, partitions, away: 0, lanes: [], members, readers: [], crawls: [], intake }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), undefined, 1_000_000, takenIn)
 }
 

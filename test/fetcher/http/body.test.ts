@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { Body, base32, DiscardedBodyError, sha1 } from '@decorum/fetcher/testing'
+import { Body, DiscardedBodyError, sha1 } from '@decorum/fetcher/testing'
+import { base32 } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const joined = async (body: Body): Promise<Buffer> => {

@@ -140,7 +140,7 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
   let slowest = 0
   await Promise.all(
     Array.from({ length: LANES }, async (_, lane) => {
-      const agent = { ...polite, hasContact: false, key: `lane-${lane}` }
+      const agent = { ...polite, honourVisitTime: false, hasContact: false, key: `lane-${lane}` }
       while (left-- > 0) {
         const start = lived
         let what: string

@@ -2,8 +2,11 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { openContent } from '@decorum/client'
 import { completeMembers, openS3, type S3Options, type Sink } from '@decorum/fetcher/testing'
 import { expect, onTestFinished, test } from 'vitest'
@@ -105,6 +108,30 @@ test.each<[string, TestStore['door']]>([
   expect(await stored(store)).toEqual(kept.map(({ url }) => url).sort())
 })
 
+test('a store that says it has a file and has another length of it: the file stays, and is sent again', async () => {
+  const folder = await newFolder()
+  let puts = 0
+  const liar = createServer((request, response) => {
+    request.resume()
+    if (request.method === 'PUT') puts += 1
+    response.writeHead(200, request.method === 'HEAD' ? { 'content-length': '1' } : {}).end()
+  })
+  liar.listen(0, '127.0.0.1')
+  await once(liar, 'listening')
+  onTestFinished(() => void liar.close())
+  const settings = { endpoint: `http://127.0.0.1:${(liar.address() as AddressInfo).port}`, region: 'us-east-1' }
+  const access = { ...settings, bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
+  const said: string[] = []
+  const telling = { info: () => undefined, warn: (fields: object) => void said.push(inspect(fields)) }
+  const options = { settings: access, fileBytes: 2_000, maxBytes: 1_000_000, log: telling, lookEveryMs: 20 }
+  const sink = await openS3(folder, agentsOf(), options)
+  onTestFinished(() => sink.close())
+  for (let n = 0; n < 3; n++) await keep(sink, page(n))
+  await expect.poll(() => puts).toBeGreaterThan(1)
+  expect((await names(folder)).some((name) => name.endsWith('.warc.gz'))).toBe(true)
+  expect(said.join()).toMatch(/1 bytes of \d+ are in the store/)
+})
+
 test('a folder that is full asks for a pause until the store has taken some of it', async () => {
   const store = await testStore()
   const sink = await sinkTo(store, await newFolder(), { maxBytes: 8_000 })
@@ -124,7 +151,7 @@ test('a folder that is full asks for a pause until the store has taken some of i
 })
 
 /**
- * DECORUM_S3_MINUTES: writers are killed for so long, and the store is slow, full, away and cut off in turns. Otherwise: four writers
+ * DECORUM_S3_MINUTES (with --testTimeout=3600000): writers are killed for so long, and the store is slow, full, away and cut off in turns. Otherwise: four writers
  * and a slow store.
  */
 const MINUTES = Number(process.env.DECORUM_S3_MINUTES ?? 0)
@@ -179,6 +206,7 @@ test('writers killed while they write and upload: the next one brings all that w
   await sink.close()
   // A page whose record was written whole, and whose reference was not told any more, may be there as well
   const all = await stored(store)
+  console.info(`${killed} writers killed, ${urls.length} records told, ${all.length} in the store`)
   expect(new Set(all).size, 'none is there twice').toBe(all.length)
   const there = new Set(all)
   expect(
@@ -191,9 +219,13 @@ test('writers killed while they write and upload: the next one brings all that w
   // Each file has its index, and each line of it leads to its record
   const lines: string[] = []
   for (const name of (await store.names()).filter((one) => one.endsWith('.cdxj')))
-    lines.push(...(await store.bytes(name)).toString().trim().split('\n'))
+    lines.push(
+      ...(await store.bytes(name))
+        .toString()
+        .split('\n')
+        .filter((line) => line !== ''),
+    )
   expect(lines.map((line) => (JSON.parse(line.slice(line.indexOf('{'))) as { url: string }).url).sort()).toEqual(all)
-  console.info(`${killed} writers killed, ${urls.length} records told, ${all.length} in the store`)
 })
 
 test('a writer that was given the process id of the one before it, as in containers, takes over its unfinished file', async () => {

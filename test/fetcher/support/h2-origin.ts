@@ -35,7 +35,7 @@ export type H2Origin = {
 }
 export type H2Answering = (request: Http2ServerRequest, response: Http2ServerResponse, nth: number) => void
 
-/** @param options.lateMs  of the handshake: bytes of a connection are passed on so late */
+/** @param options.holdConnections  called per connection; its bytes are passed on once the test says so */
 export async function h2Origin(
   answer: H2Answering,
   options: { allowHTTP1?: boolean; host?: string; holdConnections?: (go: () => void, socket: Socket) => void } = {},
@@ -58,9 +58,11 @@ export async function h2Origin(
     const one: H2Asked = { path, method, version, headers, at: performance.now() }
     asked.push(one)
     most = Math.max(most, ++open)
+    response.on('finish', () => {
+      one.endedAt = performance.now()
+    })
     response.on('close', () => {
       open -= 1
-      one.endedAt = performance.now()
     })
     response.on('error', () => {})
     request.on('error', () => {})

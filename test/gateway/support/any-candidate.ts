@@ -8,6 +8,8 @@ import fc from 'fast-check'
 export type Written = (index: number) => string
 
 const HOSTS = 400
+/** That candidates name; the first is of those that name none. */
+export const CRAWLS = ['default', 'news', 'a-1'] as const
 const text = (value: unknown): string => JSON.stringify(value)
 
 const oddNumber = fc.constantFrom(
@@ -134,6 +136,12 @@ const nearlyRight = fc
     priority: maybe(2, mostly(fc.constantFrom('"high"', '"normal"'), fc.constantFrom('"urgent"', 'null'))),
     expiresAt: maybe(2, instant),
     meta: maybe(2, meta),
+    crawl: seldom(
+      mostly(
+        fc.constantFrom(...CRAWLS.map(text)),
+        fc.oneof(fc.constantFrom('"News"', '""', text('x'.repeat(65))), oddValue),
+      ),
+    ),
     method: seldom(mostly(fc.constantFrom('"GET"', '"HEAD"'), oddValue)),
     headers: seldom(mostly(fc.constantFrom('{"accept-language":"de"}', '{}'), fc.oneof(meta, oddValue))),
     maxBytes: seldom(mostly(fc.constantFrom('1', '1e6'), oddNumber)),

@@ -55,10 +55,10 @@ const CONSTANT = new Set(
    ZADD ZCARD ZCOUNT ZMSCORE ZPOPMIN ZREM ZSCORE`.split(/\s+/),
 )
 
-/** Small by their nature: what is in work at once, who is alive, the partitions. */
-const SMALL = /:(active|stalled|fleet)$|^decorum:partitions$|^\{decorum:partitions\}:retired$/
-/** Hashes of one origin, of one job, of counters by name. */
-const SMALL_HASH = /:o:|:(candidates|orders):[^:]+$|:counts$/
+/** Small by their nature: what is in work at once, who is alive, the crawls and those of one lane, the partitions. */
+const SMALL = /:(active|stalled|fleet|crawls)$|:t:|^decorum:partitions$|^\{decorum:partitions\}:retired$/
+/** Hashes of one origin, of one crawl, of one job, of counters by name. */
+const SMALL_HASH = /:o:|:crawl:|:(candidates|orders):[^:]+$|:counts$/
 
 /** @returns why the cost of a command may grow, undefined when it cannot */
 export function complaintAbout(name: string, args: string[]): string | undefined {

@@ -40,12 +40,13 @@ const silent = (
   at = NOW - 1_000,
 ) => step(state, { kind: 'unanswered', reason, jitter: 0 }, at)
 
-const decided = (taken: ReservedLane, robotsTxt = '') => {
+const decided = (taken: ReservedLane, robotsTxt = '', asked = agent) => {
   const rules = parseRobots(robotsTxt)
-  return decide(taken, agent, {
+  return decide(taken, asked, {
     judge: (path) => judge({ ...taken.robots.state, rules }, taken.origin + path, agent.name, policies.decorum, NOW),
     rules,
     maxAttempts: 5,
+    reserveMs: 30_000,
     wallNow: () => NOW,
   })
 }
@@ -59,6 +60,39 @@ test('a cold origin: the first order is its robots.txt, the URL keeps its place'
 test('an allowed head becomes a page order with the delay that the rules owe', () => {
   const { order } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 2.5')
   expect(order).toMatchObject({ kind: 'page', path: '/a', delayMs: 2_500, attempt: 1 })
+})
+
+/** It is 8:00 UTC. */
+test.each([
+  ['0600-0845', 0],
+  ['0600 0845', 0],
+  ['0801-0900', 60_000],
+  ['2200-0600', 14 * 3_600_000],
+  ['2200-0801', 0],
+  ['0600-0800', 22 * 3_600_000],
+  ['0800-0801, please', 0],
+  ['0800-0800', 0],
+  ['0000-2400', 0],
+])('Visit-time: %s holds pages for %i ms, where the agent keeps to it', (value, waitMs) => {
+  const robotsTxt = `user-agent: *\nvisit-time: ${value}`
+  const expiresAt = NOW + 48 * 3_600_000
+  const taken = lane(served(unknownOrigin, 200), { heads: [head('/a', { expiresAt })] })
+  expect(decided(taken, robotsTxt).order).toMatchObject({ kind: 'page' })
+  const { order, resolution } = decided(taken, robotsTxt, { ...agent, honourVisitTime: true })
+  if (waitMs === 0) expect(order).toMatchObject({ kind: 'page' })
+  else expect(resolution.next).toEqual({ kind: 'defer', until: NOW + waitMs, why: 'visiting-hours' })
+})
+
+test('Visit-time: nothing is ordered that might be started after its end, and any of several hours will do', () => {
+  const robotsTxt = 'user-agent: *\nvisit-time: 0600-0801\nvisit-time: 1000-1100'
+  const keeps = { ...agent, honourVisitTime: true }
+  const at = (ms: number) => {
+    const now = NOW + ms
+    const heads = [head('/a', { expiresAt: NOW + 48 * 3_600_000 })]
+    return decided(lane(served(unknownOrigin, 200), { now, wallAt: now, heads }), robotsTxt, keeps)
+  }
+  expect(at(27_000).order).toMatchObject({ kind: 'page' })
+  expect(at(28_000).resolution.next).toMatchObject({ kind: 'defer', until: NOW + 2 * 3_600_000 })
 })
 
 test('a page is asked for as its candidate wants it, its robots.txt is not', () => {

@@ -6,6 +6,7 @@ import {
   caller,
   clockOf,
   DELAYS,
+  type Dice,
   forgetOldest,
   holderOf,
   IDS,
@@ -40,22 +41,28 @@ export const park: Act = async (play, dice) => {
   for (let count = dice(3); count >= 0; count--) {
     const [lane, id, own] = [dice.pick(LANES), dice.pick(IDS), dice(7) === 6 ? `m${dice(2)}` : undefined]
     if (dice(8) === 7) {
-      real.push({ outcome: outcomeOf(id, 'invalid'), ...optional('mark', own) })
-      items.push({ outcome: 'invalid', id, ...optional('mark', own) })
+      const crawl = crawlDrawn(play, dice)
+      real.push({ outcome: outcomeOf(id, 'invalid', crawl), ...optional('mark', own) })
+      items.push({ outcome: 'invalid', id, crawl, ...optional('mark', own) })
       continue
     }
-    const list = dice(4) === 3 ? 'h' : 'q'
+    const base = dice(4) === 3 ? 'h' : 'q'
     const expiresAt = dice(4) === 3 ? Math.round(play.world.clock.now) + dice(3) * 30_000 : 9_000_000_000_000
-    const priority = list === 'h' ? 'high' : 'normal'
+    const priority = base === 'h' ? 'high' : 'normal'
+    const crawl = crawlDrawn(play, dice)
+    const list = rules.listIn(base, crawl)
     real.push({
       lane: readLaneName(lane),
-      parked: { id, path: '/', expiresAt, hops: 0, priority },
+      parked: { id, path: '/', expiresAt, hops: 0, priority, ...(crawl === 'default' ? {} : { crawl }) },
       ...optional('mark', own),
     })
     items.push({ lane, list, id, expiresAt, ...optional('mark', own) })
   }
   same('park', await process.verbs.park(real, mark), rules.park(play.model, call, items, mark))
 }
+
+/** Drawn only where several are played: other runs stay what they were. */
+const crawlDrawn = (play: Play, dice: Dice): string => (play.crawls ? dice.pick(rules.CRAWLS) : 'default')
 
 export const reserve: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
@@ -80,7 +87,7 @@ export const reserve: Act = async (play, dice) => {
       fence: one.fence,
       notBefore: one.notBefore,
       tries: one.tries,
-      list: one.heads[0]?.priority === 'high' ? 'h' : 'q',
+      list: rules.listIn(one.heads[0]?.priority === 'high' ? 'h' : 'q', one.heads[0]?.crawl ?? 'default'),
       heads: one.heads.map(({ id }) => id),
       why: one.heldBy,
       closedUntil: one.closedUntil,
@@ -90,9 +97,10 @@ export const reserve: Act = async (play, dice) => {
     }
   })
   same('reserve', { lanes, more: real.more }, expected)
-  for (const { lane, fence, version, heads } of lanes) {
+  for (const { lane, fence, version, heads, list } of lanes) {
     play.site.fence(lane, fence)
-    play.holders.push({ lane, fence, version, heads, kind: 'page', state: 'taken' })
+    const crawl = rules.crawlOf(list)
+    play.holders.push({ lane, fence, version, heads, crawl, kind: 'page', state: 'taken' })
   }
   forgetOldest(play)
 }
@@ -233,7 +241,15 @@ export const complete: Act = async (play, dice) => {
     const entered = holder.kind === 'hop' || holder.kind === 'clock' || holder.isClaimed === true
     const [id] = holder.heads
     const stays = entered || id === undefined || dice(3) === 2
-    const load = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'no-answer'] as const)
+    const load = dice.pick([
+      'normal',
+      'normal',
+      'normal',
+      'asked-for-less',
+      'turned-away',
+      'no-answer',
+      'no-answer',
+    ] as const)
     return {
       lane: holder.lane,
       fence: holder.fence,
@@ -254,7 +270,9 @@ export const complete: Act = async (play, dice) => {
         delayMs,
         elapsedMs,
         load: load === 'asked-for-less' ? { kind: load, ...optional('retryAfterMs', retryAfterMs) } : { kind: load },
-        ...(outcome === undefined ? {} : { outcome: outcomeOf(holders[index]?.heads[0] ?? '', outcome) }),
+        ...(outcome === undefined
+          ? {}
+          : { outcome: outcomeOf(holders[index]?.heads[0] ?? '', outcome, holders[index]?.crawl) }),
         ...(entered ? { secondary: true as const } : {}),
         ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
       }
@@ -296,7 +314,7 @@ export const resolve: Act = async (play, dice) => {
     words.map(({ lane, fence, dropped, next }, index) => ({
       ...readLaneName(lane),
       fence,
-      dropped: dropped.map((kind, at) => outcomeOf(holders[index]?.heads[at] ?? '', kind)),
+      dropped: dropped.map((kind, at) => outcomeOf(holders[index]?.heads[at] ?? '', kind, holders[index]?.crawl)),
       next: next as { kind: 'keep' },
     })),
   )

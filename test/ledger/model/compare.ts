@@ -46,7 +46,8 @@ export const view: Act = async (play, dice) => {
 
 /** All that is stored against all that the model holds, and what must hold whatever the model says. */
 export async function check(play: Play): Promise<void> {
-  const real = await play.world.inspect(LANES, IDS)
+  const crawls = play.crawls ? rules.CRAWLS : (['default'] as const)
+  const real = await play.world.inspect(LANES, IDS, crawls)
   const { lanes, ids, outcomes, outbox } = play.model
   const sorted = (entries: [string, number][]): [string, number][] =>
     entries.sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
@@ -65,21 +66,25 @@ export async function check(play: Play): Promise<void> {
   same('visits', real.visits, leases(true))
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
+  for (const crawl of crawls.slice(1))
+    same(`outcomes of ${crawl}`, real.others[crawl], play.model.others.get(crawl) ?? [])
   const due = new Set(real.due.map(([name]) => name))
   const inFlight = new Set([...real.inFlight, ...real.visits].map(([name]) => name))
   const stored: string[] = []
   for (const name of LANES) {
-    const both = (['h', 'q'] as const).map((list) =>
-      (real.lists[`${list} ${name}`] ?? []).map((entry) => entry.split(' ')[3] ?? ''),
-    )
+    const lists = crawls.flatMap((crawl) => [rules.listIn('h', crawl), rules.listIn('q', crawl)])
+    const all = lists.map((list) => (real.lists[`${list} ${name}`] ?? []).map((entry) => entry.split(' ')[3] ?? ''))
+    const lane = lanes.get(name)
     same(
       `URLs of ${name}`,
-      both,
-      (['h', 'q'] as const).map((list) => (lanes.get(name)?.[list] ?? []).map(({ id }) => id)),
+      all,
+      lists.map((list) => (lane === undefined ? [] : rules.urlsIn(lane, list).map(({ id }) => id))),
     )
-    stored.push(...both.flat().filter((id) => !isAssigned(id)))
+    if (play.crawls) same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+    for (const [at, list] of lists.entries())
+      stored.push(...(all[at] ?? []).filter((id) => !isAssigned(id)).map((id) => rules.idIn(rules.crawlOf(list), id)))
     if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)
-    if (both.flat().length > 0 && !due.has(name) && !inFlight.has(name))
+    if (all.flat().length > 0 && !due.has(name) && !inFlight.has(name))
       throw new DifferenceError(`${name} has work and is nowhere`)
   }
   same('each stored id is in one list, once', stored.sort(), real.ids.sort())

@@ -69,7 +69,7 @@ export const crash: Act = async (play, dice) => {
  */
 export const forget: Act = async (play, dice) => {
   await play.world.forgetAll()
-  play.model = rules.emptyModel()
+  play.model = rules.emptyModel(play.crawls)
   const alone = dice(2) === 1
   play.site.lost(alone)
   forward(play)
@@ -111,4 +111,5 @@ export const drain: Act = async (play) => {
   await play.world.drain()
   play.model.outcomes = []
   play.model.outbox = []
+  play.model.others.clear()
 }

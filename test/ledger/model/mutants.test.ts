@@ -68,7 +68,8 @@ test.each(MUTANTS)('caught: $name', async (mutant) => {
   defineMutant(connection, mutant)
   const run = known[mutant.name]
   const replayed = WRITE || !run ? undefined : await runThatCatches(connection, { steps: 0, ...run })
-  const caught = replayed ?? (await runThatCatches(connection, { steps: MOST_STEPS, seed: SEED }))
+  const { crawls } = mutant
+  const caught = replayed ?? (await runThatCatches(connection, { steps: MOST_STEPS, seed: SEED, crawls }))
   expect(caught, `survived ${MOST_STEPS} steps`).toBeDefined()
   if (caught) caughtBy.set(mutant.name, caught)
 })

@@ -5,7 +5,13 @@
 import { defineVerbs, readPart, scriptText, VERBS } from '@decorum/ledger/testing'
 import type { Redis } from 'ioredis'
 
-export type Mutant = { name: string; rule: string; put: string }
+export type Mutant = {
+  name: string
+  rule: string
+  put: string
+  /** looked for in runs with several crawls */
+  crawls: boolean
+}
 
 const RULE = /--\[\[rule:([\w-]+)\]\]([\s\S]*?)--\[\[end\]\]/g
 
@@ -13,7 +19,7 @@ const RULE = /--\[\[rule:([\w-]+)\]\]([\s\S]*?)--\[\[end\]\]/g
  * Teaches a connection the verbs, with one rule broken.
  * @throws  Error when the rule is not marked exactly once: a mutant that changes nothing proves nothing
  */
-export function defineMutant(redis: Redis, { name, rule, put }: Mutant): void {
+export function defineMutant(redis: Redis, { name, rule, put }: Omit<Mutant, 'crawls'>): void {
   const changed = new Set<string>()
   const read = (file: string): string =>
     readPart(file).replace(RULE, (marked: string, found: string) => {
@@ -185,6 +191,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['every agent escalates the same incident', 'one-escalation-per-incident', 'true'],
   ['jitter shortens', 'jitter-lengthens', '1 - tonumber(jitter) / 10'],
   ['a shorter Retry-After shortens', 'a-back-off-is-never-shortened', '0'],
+  ['a good answer forgets all failures', 'good-answers-halve-the-failures', '0'],
   ['incidents are never forgotten', 'incidents-are-forgotten', 'incidents + 1'],
   // URLs
   ['the wrong list loses its head', 'the-head-leaves-its-own-list', 'false'],
@@ -233,4 +240,27 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a stop ends by the time of the ledger', 'a-stop-ends-by-the-clock-of-redis', '0'],
   ['stops do not wait for the clock', 'stops-wait-for-the-clock', 'false'],
 ]
-export const MUTANTS: Mutant[] = BUGS.map(([name, rule, put]) => ({ name, rule, put }))
+/** The same for rules that need several crawls. */
+const BUGS_OF_CRAWLS: typeof BUGS = [
+  // turns
+  ['a turn costs nothing', 'crawls-take-turns', 'tonumber(found[i + 1])'],
+  ['all weigh the same', 'a-heavier-crawl-has-more-turns', '1'],
+  ['a newcomer comes first', 'a-newcomer-waits-for-its-turn', '0'],
+  ['the default crawl is forgotten when another one comes', 'the-default-crawl-takes-turns', 'false'],
+  ['a crawl keeps its turn without URLs', 'a-crawl-without-urls-has-no-turn', 'true'],
+  ['URLs of priority high wait behind the others of their crawl', 'high-urls-of-a-crawl-come-first', 'false'],
+  ['a lane with URLs of other crawls alone is forgotten', 'urls-of-other-crawls-are-work', 'false'],
+  ['outcomes of all crawls come in one stream', 'an-outcome-goes-to-its-crawl', 'false'],
+  // pause, limits
+  ['a paused crawl goes on', 'a-held-crawl-is-passed-over', 'false'],
+  ['a crawl goes on although nobody reads', 'a-crawl-with-a-full-stream-is-held', 'false'],
+  ['a paused crawl saves up its turns', 'a-held-crawl-saves-no-turns', 'tonumber(found[i + 1])'],
+  ['a crawl has no limits', 'a-crawl-has-limits', 'false'],
+  ['an older record replaces a later one', 'a-later-record-replaces-an-earlier-one', 'false'],
+  // cancel
+  ['what is in flight is cancelled', 'what-is-in-flight-is-not-cancelled', 'false'],
+  ['a reservation outlives the URLs that are cancelled', 'a-cancel-ends-the-reservation', 'false'],
+]
+const mutantsOf = (bugs: typeof BUGS, crawls: boolean): Mutant[] =>
+  bugs.map(([name, rule, put]) => ({ name, rule, put, crawls }))
+export const MUTANTS: Mutant[] = [...mutantsOf(BUGS, false), ...mutantsOf(BUGS_OF_CRAWLS, true)]

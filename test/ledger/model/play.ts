@@ -18,6 +18,7 @@ export type Holder = {
   fence: number
   version: number
   heads: string[]
+  crawl?: string
   kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
   /** its URL is a robots.txt; `over`: its exchange has ended */
   asks?: boolean
@@ -30,6 +31,8 @@ export type Holder = {
 }
 
 export type Play = {
+  /** several crawls are played */
+  crawls: boolean
   model: rules.Model
   world: World
   site: Site
@@ -47,9 +50,19 @@ export class DifferenceError extends Error {
   override readonly name = 'DifferenceError'
 }
 
-export function startPlay(world: World): Play {
+export function startPlay(world: World, crawls: boolean): Play {
   const known = { steady: { known: '' }, other: { known: '' } }
-  return { model: rules.emptyModel(), world, site: openSite(), holders: [], questions: [], known, latest: 0, steps: 0 }
+  return {
+    crawls,
+    model: rules.emptyModel(crawls),
+    world,
+    site: openSite(),
+    holders: [],
+    questions: [],
+    known,
+    latest: 0,
+    steps: 0,
+  }
 }
 
 /** Draws choices out of one number, so that a smaller number means a simpler step. */
@@ -81,7 +94,13 @@ export function caller(play: Play, dice: Dice): { process: Process; call: rules.
   return { process, call: { caller: play.known[name], time: clock.now, most: process.most(), run: 0 } }
 }
 
-export const outcomeOf = (id: string, kind: string): Outcome => ({ id, kind }) as unknown as Outcome
+export const outcomeOf = (id: string, kind: string, crawl = 'default'): Outcome =>
+  ({
+    id,
+    kind,
+    ...(kind === 'fetched' ? { bytes: 1 } : {}),
+    ...(crawl === 'default' ? {} : { crawl }),
+  }) as unknown as Outcome
 /** Lengths of time are answered with three decimals. */
 export const rounded = (ms: number | undefined): number | undefined =>
   ms === undefined ? undefined : Number(ms.toFixed(3))

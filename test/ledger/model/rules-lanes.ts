@@ -3,26 +3,33 @@ import { isAssigned } from '@decorum/protocol'
 import { everythingStopped, stoppedUntil } from './rules-stops.ts'
 import {
   type Call,
+  crawlOf,
   giveBack,
+  idIn,
   isVisit,
   type Lane,
   type List,
   laneOf,
+  listIn,
   type Model,
   ms,
+  nextIn,
   open,
   originAt,
   originOf,
   SETTINGS,
+  streamOf,
+  turnsOf,
+  urlsIn,
 } from './state.ts'
 
-const { reserveMs, laneLimit, outcomesLimit } = SETTINGS
+const { reserveMs, laneLimit } = SETTINGS
 
 // --- park --------------------------------------------------------------------------------------------------------
 
 export type Item =
   | { lane: string; list: List; id: string; expiresAt: number; mark?: string }
-  | { outcome: string; id: string; mark?: string }
+  | { outcome: string; id: string; crawl?: string; mark?: string }
 export type Mark = { job: string; token: string; chunk: number } | { key: string } | undefined
 
 export function park(
@@ -41,22 +48,30 @@ export function park(
     m.marks.add(name)
     return first
   }
-  const groups = new Map<string, Item[]>()
-  for (const item of items) if ('lane' in item) groups.set(item.lane, [...(groups.get(item.lane) ?? []), item])
-  // Beyond the limit of a lane: what came first stays
+  // Beyond the limit of a crawl in a lane, or of the crawl: what came first stays
   const refused = new Set<Item>()
-  for (const [name, group] of groups) {
+  const coming = new Map<string, number>()
+  for (const group of groupsOf(items)) {
+    const [{ lane: name, list }] = group as [Parkable]
+    const crawl = crawlOf(list)
     const lane = m.lanes.get(name)
-    const room = Math.max(0, laneLimit - (lane === undefined ? 0 : lane.q.length + lane.h.length))
+    const here =
+      lane === undefined ? 0 : urlsIn(lane, listIn('q', crawl)).length + urlsIn(lane, listIn('h', crawl)).length
+    const before = coming.get(crawl) ?? 0
+    const free = (m.crawls.get(crawl)?.stored ?? Number.POSITIVE_INFINITY) - storedOf(m, crawl) - before
+    const room = Math.max(0, Math.min(laneLimit - here, free))
+    coming.set(crawl, before + Math.min(group.length, room))
     for (const item of group.slice(room)) refused.add(item)
   }
-  for (const [name, group] of groups) {
+  for (const group of groupsOf(items.filter((item) => !refused.has(item)))) {
     for (const item of group) {
-      if (refused.has(item) || !('lane' in item)) continue
-      if (fresh(item.mark) && !m.ids.has(item.id)) {
-        const lane = laneOf(m, name)
-        if (!isAssigned(item.id)) m.ids.add(item.id)
-        lane[item.list].push({ id: item.id, expiresAt: item.expiresAt })
+      const crawl = crawlOf(item.list)
+      const id = idIn(crawl, item.id)
+      if (fresh(item.mark) && !m.ids.has(id)) {
+        const lane = laneOf(m, item.lane)
+        if (!isAssigned(item.id)) m.ids.add(id)
+        takeTurns(m, lane, crawl)
+        urlsIn(lane, item.list).push({ id: item.id, expiresAt: item.expiresAt })
         if (lane.due === undefined && lane.lease === undefined) lane.due = m.epoch!.now
         result.parked++
       } else result.absorbed++
@@ -64,8 +79,10 @@ export function park(
   }
   for (const item of items) {
     if ('lane' in item && !refused.has(item)) continue
-    if (!m.ids.has(item.id) && fresh(item.mark)) {
-      m.outcomes.push(`${item.id} ${'outcome' in item ? item.outcome : 'refused'}`)
+    const crawl = 'lane' in item ? crawlOf(item.list) : (item.crawl ?? 'default')
+    if (!m.ids.has(idIn(crawl, item.id)) && fresh(item.mark)) {
+      streamOf(m, crawl).push(`${item.id} ${'outcome' in item ? item.outcome : 'refused'}`)
+      if (crawl !== 'default') m.hasCrawls = true
       result.outcomes++
     } else result.absorbed++
   }
@@ -74,6 +91,65 @@ export function park(
     else m.marks.add(mark.key)
   }
   return result
+}
+
+type Parkable = Extract<Item, { lane: string }>
+/** By lane and crawl; those of one plain URL come first. */
+function groupsOf(items: readonly Item[]): Parkable[][] {
+  const groups = new Map<string, Parkable[]>()
+  for (const item of items) {
+    if (!('lane' in item)) continue
+    const name = `${item.lane} ${crawlOf(item.list)}`
+    groups.set(name, [...(groups.get(name) ?? []), item])
+  }
+  const isSingle = ([first, second]: Parkable[]): boolean =>
+    second === undefined && first?.list === 'q' && first.mark === undefined && isAssigned(first.id)
+  const all = [...groups.values()]
+  return [...all.filter(isSingle), ...all.filter((group) => !isSingle(group))]
+}
+
+const storedOf = (m: Model, crawl: string): number =>
+  [...m.lanes.values()].reduce(
+    (sum, lane) => sum + urlsIn(lane, listIn('q', crawl)).length + urlsIn(lane, listIn('h', crawl)).length,
+    0,
+  )
+
+/** A URL of a crawl comes into a lane. From the first one of another crawl on, crawls take turns there; a newcomer comes a turn after the next. */
+function takeTurns(m: Model, lane: Lane, crawl: string): void {
+  if (crawl !== 'default') {
+    m.hasCrawls = true
+    lane.turns ??= new Map(lane.q.length + lane.h.length > 0 ? [['default', 0]] : [])
+  }
+  if (lane.turns === undefined || lane.turns.has(crawl)) return
+  lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + 1 / (m.crawls.get(crawl)?.weight ?? 1))
+}
+
+const LOOK_AGAIN_MS = 500
+/** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
+function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
+  const isHeld = (crawl: string): boolean =>
+    m.hasCrawls && (m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= m.outcomesLimit)
+  const stepOf = (crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
+  const isTried = lane.tries > 0
+  const tried = crawlOf(lane.triedList)
+  const later = now + LOOK_AGAIN_MS
+  if (isTried && !isHeld(tried)) {
+    lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + stepOf(tried))
+    return { list: lane.triedList, heldUntil: 0 }
+  }
+  if (lane.turns === undefined)
+    return { list: isTried ? lane.triedList : nextIn(lane, 'default'), heldUntil: isHeld('default') ? later : 0 }
+  const order = turnsOf(lane)
+  const last = order.at(-1)?.[1] ?? 0
+  for (const [crawl, turn] of order) {
+    if (!isHeld(crawl)) {
+      lane.turns.set(crawl, turn + stepOf(crawl))
+      lane.tries = 0
+      return { list: nextIn(lane, crawl), heldUntil: 0 }
+    }
+    lane.turns.set(crawl, last + stepOf(crawl))
+  }
+  return { list: isTried ? lane.triedList : nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }
 }
 
 const isDone = (m: Model, job: string, chunk: number): boolean =>
@@ -105,7 +181,7 @@ export function reserve(
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
   const everything = everythingStopped(m, now)
   if (everything > now) return { why: 'stopped', waitMs: everything - now }
-  if (m.outcomes.length >= outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
+  if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
@@ -115,8 +191,8 @@ export function reserve(
   const lanes: ReservedLane[] = []
   for (const [name, lane] of found) {
     const opens = Math.max(lane.due!, now) // since when it has been open is forgotten
-    const list: List = lane.tries > 0 ? lane.triedList : lane.h.length > 0 ? 'h' : 'q'
-    const [head] = lane[list]
+    const { list, heldUntil } = choose(m, lane, now)
+    const [head] = urlsIn(lane, list)
     if (head === undefined) {
       if (opens <= now) m.lanes.delete(name) // its cool-down is over
       continue
@@ -124,7 +200,7 @@ export function reserve(
     const origin = originAt(m, originOf(name))
     const stop = stoppedUntil(m, originOf(name), now)
     const gated = Math.max(origin.closedUntil, origin.pausedUntil)
-    const shut = Math.max(gated, stop)
+    const shut = Math.max(gated, stop, heldUntil)
     const expires = Math.ceil(head.expiresAt / 1_000) * 1_000 + m.shift
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
@@ -132,7 +208,13 @@ export function reserve(
         lane,
         lane.clock ?? opens,
         Math.min(shut, expires),
-        stop > gated ? 'stopped' : origin.pausedUntil >= origin.closedUntil ? 'paused' : 'back-off',
+        heldUntil > Math.max(gated, stop)
+          ? 'crawl-held'
+          : stop > gated
+            ? 'stopped'
+            : origin.pausedUntil >= origin.closedUntil
+              ? 'paused'
+              : 'back-off',
       )
       continue
     }
@@ -147,7 +229,9 @@ export function reserve(
       notBefore: opens,
       tries: lane.tries,
       list,
-      heads: lane[list].slice(0, ask.peek).map(({ id }) => id),
+      heads: urlsIn(lane, list)
+        .slice(0, ask.peek)
+        .map(({ id }) => id),
       why: lane.why,
       closedUntil: shut > now ? shut : undefined,
       blocked,

@@ -4,8 +4,11 @@ import { stoppedUntil } from './rules-stops.ts'
 import {
   agentOf,
   type Call,
+  crawlOf,
+  endTurn,
   giveBack,
   HOLD_MS,
+  idIn,
   isVisit,
   type Lane,
   type List,
@@ -19,6 +22,9 @@ import {
   originOf,
   type Queue,
   SETTINGS,
+  streamOf,
+  urlsIn,
+  waitingIn,
 } from './state.ts'
 
 const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
@@ -204,7 +210,7 @@ export function visit(
 /** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
 const ownWaits = (lane: Lane | undefined): boolean =>
   lane !== undefined &&
-  lane.q.length + lane.h.length > 0 &&
+  waitingIn(lane) > 0 &&
   (lane.clock === undefined || lane.why === 'pace-group') &&
   (lane.lease === undefined || isVisit(lane.lease))
 
@@ -274,7 +280,7 @@ export type Ending = {
   fence: number
   delayMs: number
   elapsedMs: number
-  load: 'normal' | 'asked-for-less' | 'no-answer'
+  load: 'normal' | 'asked-for-less' | 'turned-away' | 'no-answer'
   retryAfterMs: number | undefined
   jitter: number
   /** `kind` of the head's outcome; undefined: it stays */
@@ -303,8 +309,8 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     lane.due = ended + owed
     const origin = originAt(m, originOf(end.lane))
     if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
-    else if (started.wasFailing) origin.failures = 0
-    if (lane.q.length + lane.h.length > 0) {
+    else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
+    if (waitingIn(lane) > 0) {
       if (lease.before !== undefined)
         giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
@@ -315,12 +321,14 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
 /** The first heads of a list leave with their outcomes. */
 function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   for (const kind of kinds) {
-    const entry = lane[list].shift()
+    const entry = urlsIn(lane, list).shift()
     if (entry === undefined) throw new Error('more outcomes than URLs')
-    m.ids.delete(entry.id)
-    m.outcomes.push(`${entry.id} ${kind}`)
+    m.ids.delete(idIn(crawlOf(list), entry.id))
+    streamOf(m, crawlOf(list)).push(`${entry.id} ${kind}`)
   }
-  if (kinds.length > 0) lane.tries = 0
+  if (kinds.length === 0) return
+  lane.tries = 0
+  endTurn(lane, crawlOf(list))
 }
 
 /** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */
@@ -333,9 +341,13 @@ function backOff(
 ): void {
   const another = startedAt >= origin.closedUntil
   let lengthMs: number | undefined
-  if (load === 'no-answer') {
+  if (load !== 'asked-for-less') {
     if (another) origin.failures++
-    if (origin.failures >= 2) lengthMs = Math.min((backOffMs / 12) * 2 ** (origin.failures - 2), backOffMaxMs)
+    if (origin.failures >= 2)
+      lengthMs = Math.min(
+        (backOffMs / 12) * 2 ** (origin.failures - 2),
+        load === 'turned-away' ? backOffMaxMs / 6 : backOffMaxMs,
+      )
   } else {
     const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1

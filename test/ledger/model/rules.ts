@@ -1,5 +1,6 @@
 /** The whole model: what it remembers, and one function per verb. */
 
+export * from './rules-crawls.ts'
 export * from './rules-lanes.ts'
 export * from './rules-leases.ts'
 export * from './rules-least-delays.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { check } from './compare.ts'
 import { type Play, startPlay } from './play.ts'
-import { ALL, start, step } from './steps.ts'
+import { allOf, start, step } from './steps.ts'
 import { openWorld } from './world.ts'
 
 /** Runs side by side: while one waits for its answer, the others draw their next step. */
@@ -36,8 +36,8 @@ class Step implements fc.AsyncCommand<Play, Play> {
 
 let worlds = 0
 
-/** Which run it was: the seed that its runs are drawn from, and its place among them. */
-export type Run = { seed: number; path: string }
+/** Which run it was: the seed that its runs are drawn from, its place among them, and whether several crawls are played. */
+export type Run = { seed: number; path: string; crawls?: true }
 
 /** What went wrong, the shortest run that shows it, and how to have it again. */
 export class ModelFailure extends Error {
@@ -45,11 +45,12 @@ export class ModelFailure extends Error {
   constructor(
     details: Pick<fc.RunDetails<unknown>, 'seed' | 'counterexamplePath' | 'errorInstance'>,
     report: string | undefined,
+    crawls: boolean,
   ) {
     const run = { seed: details.seed, path: (details.counterexamplePath ?? '').split(':')[0] as string }
-    const replay = `DECORUM_SEED=${run.seed} DECORUM_PATH=${run.path} npx vitest run test/ledger/model/run.test.ts`
+    const replay = `DECORUM_CRAWLS=${Number(crawls)} DECORUM_SEED=${run.seed} DECORUM_PATH=${run.path} npx vitest run test/ledger/model/run.test.ts`
     super(`${report}\nreplay: ${replay}`, { cause: details.errorInstance })
-    this.run = run
+    this.run = crawls ? { ...run, crawls } : run
   }
 }
 
@@ -60,18 +61,19 @@ export class ModelFailure extends Error {
  */
 export async function runModel(
   redis: Redis,
-  options: { steps: number; seed: number; path?: string; shrink?: boolean },
+  options: { steps: number; seed: number; path?: string; shrink?: boolean; crawls?: boolean },
 ): Promise<RunReport> {
   const from = performance.now()
+  const { crawls = false } = options
   const report: RunReport = { steps: 0, runs: 0, granted: 0, acts: {}, ms: 0 }
   const steps = fc
-    .tuple(fc.noBias(fc.nat(ALL - 1)), fc.noBias(fc.maxSafeNat()))
+    .tuple(fc.noBias(fc.nat(allOf(crawls) - 1)), fc.noBias(fc.maxSafeNat()))
     .map(([act, number]) => new Step(act, number))
   const commands = fc.commands([steps], { maxCommands: LONGEST_RUN, size: 'max' })
   let failed = false
   const property = fc.asyncProperty(commands, async (drawn) => {
-    const world = openWorld(redis, `w${++worlds}`, START)
-    const play = startPlay(world)
+    const world = openWorld(redis, `w${++worlds}`, START, crawls)
+    const play = startPlay(world, crawls)
     try {
       await start(play)
       await fc.asyncModelRun(() => ({ model: play, real: play }), drawn)
@@ -89,7 +91,7 @@ export async function runModel(
       const details = await fc.check(property, { seed, numRuns: RUNS, endOnFailure: options.shrink === false })
       if (details.failed) {
         failed = true
-        throw new ModelFailure(details, fc.defaultReportMessage(details))
+        throw new ModelFailure(details, fc.defaultReportMessage(details), crawls)
       }
     }
   }
@@ -97,7 +99,7 @@ export async function runModel(
   else {
     const { seed, path } = options
     const details = await fc.check(property, { seed, path, numRuns: 1, endOnFailure: options.shrink === false })
-    if (details.failed) throw new ModelFailure(details, fc.defaultReportMessage(details))
+    if (details.failed) throw new ModelFailure(details, fc.defaultReportMessage(details), crawls)
   }
   report.ms = performance.now() - from
   return report

@@ -5,6 +5,10 @@
  */
 export const AGENTS = ['ant', 'bee'] as const
 export const ORIGINS = ['http://one.test', 'http://two.test'] as const
+/** Of which URLs are, in runs with several crawls. */
+export const CRAWLS = ['default', 'b', 'c'] as const
+/** So many unread outcomes hold a crawl where several are played: each has but a few URLs. */
+export const OUTCOMES_OF_CRAWLS = 3
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
@@ -22,7 +26,10 @@ export const BELIEVED_MS = 1_000
 export const UNSEEN_MS = 5_000
 export const DOUBT_MS = 2_000
 
-export type List = 'q' | 'h'
+/** Of the crawl `default` by its name alone. */
+export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
+export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
+export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
 export type Entry = { id: string; expiresAt: number }
 export type Lease = {
@@ -47,6 +54,10 @@ export const isVisit = ({ started }: Lease): boolean => started?.kind === 'hop' 
 export type Lane = {
   q: Entry[]
   h: Entry[]
+  /** the lists of other crawls than the default one */
+  others: Map<List, Entry[]>
+  /** while there are URLs of another crawl: when each crawl's next turn is */
+  turns?: Map<string, number>
   due?: number
   lease?: Lease
   tries: number
@@ -72,6 +83,7 @@ export type Queue = { last: number; waiting: { name: string; at: number }[] }
 /** The least delay of an agent, the least one that may still run from before it was raised, and when that was. */
 export type LeastDelay = { least: number; from: number; raisedAt: number }
 export type Model = {
+  outcomesLimit: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
@@ -95,10 +107,18 @@ export type Model = {
   /** unread outcomes, oldest first: `id kind` */
   outcomes: string[]
   outbox: string[]
+  /** there are, or were, other crawls than the default one, or something was set of it */
+  hasCrawls: boolean
+  crawls: Map<string, CrawlSet>
+  /** unread outcomes of other crawls than the default one */
+  others: Map<string, string[]>
 }
+/** What was set of a crawl. */
+export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
-export function emptyModel(): Model {
+export function emptyModel(crawls: boolean): Model {
   return {
+    outcomesLimit: crawls ? OUTCOMES_OF_CRAWLS : SETTINGS.outcomesLimit,
     shift: 0,
     planned: false,
     fence: 0,
@@ -111,6 +131,9 @@ export function emptyModel(): Model {
     lostLocks: new Set(),
     outcomes: [],
     outbox: [],
+    hasCrawls: false,
+    crawls: new Map(),
+    others: new Map(),
   }
 }
 export const copyOf = (m: Model): Model => structuredClone(m)
@@ -121,9 +144,39 @@ export type Call = { caller: { known: string }; time: number; most: number | und
 export const laneOf = (m: Model, name: string): Lane => {
   const found = m.lanes.get(name)
   if (found !== undefined) return found
-  const lane: Lane = { q: [], h: [], tries: 0, triedList: 'q' }
+  const lane: Lane = { q: [], h: [], others: new Map(), tries: 0, triedList: 'q' }
   m.lanes.set(name, lane)
   return lane
+}
+export function urlsIn(lane: Lane, list: List): Entry[] {
+  if (list === 'q' || list === 'h') return lane[list]
+  const urls = lane.others.get(list) ?? []
+  lane.others.set(list, urls)
+  return urls
+}
+export const waitingIn = (lane: Lane): number =>
+  lane.q.length + lane.h.length + [...lane.others.values()].reduce((sum, urls) => sum + urls.length, 0)
+/** The list of a crawl in which its next URL stands. */
+export const nextIn = (lane: Lane, crawl: string): List =>
+  listIn(urlsIn(lane, listIn('h', crawl)).length > 0 ? 'h' : 'q', crawl)
+/** The crawls of a lane in the order of their turns. */
+export const turnsOf = ({ turns }: Lane): [string, number][] =>
+  [...(turns ?? [])].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
+const nextTurn = (lane: Lane): string => turnsOf(lane)[0]?.[0] ?? 'default'
+export const streamOf = (m: Model, crawl: string): string[] => {
+  if (crawl === 'default') return m.outcomes
+  const stream = m.others.get(crawl) ?? []
+  m.others.set(crawl, stream)
+  return stream
+}
+/** Ids are unique within a crawl. */
+export const idIn = (crawl: string, id: string): string => (crawl === 'default' ? id : `${crawl} ${id}`)
+/** A crawl without URLs in a lane has no turn there. */
+export function endTurn(lane: Lane, crawl: string): void {
+  if (lane.turns === undefined || urlsIn(lane, listIn('q', crawl)).length + urlsIn(lane, listIn('h', crawl)).length > 0)
+    return
+  lane.turns.delete(crawl)
+  if ([...lane.turns.keys()].every((name) => name === 'default')) delete lane.turns
 }
 export const originOf = (lane: string): string => lane.slice(lane.indexOf(' ') + 1)
 export const agentOf = (lane: string): string => lane.slice(0, lane.indexOf(' '))
@@ -243,10 +296,10 @@ export function see(m: Model, call: Call): void {
 export function look(m: Model, name: string): [number, number | undefined, string, number, string | undefined] {
   const lane = m.lanes.get(name)
   if (lane === undefined) return [0, undefined, 'idle', 0, undefined]
-  const { q, h, due, lease, tries, triedList } = lane
-  const waiting = q.length + h.length
+  const { due, lease, tries, triedList } = lane
+  const waiting = waitingIn(lane)
   const state =
     lease === undefined ? (waiting > 0 ? 'waiting' : 'idle') : lease.started === undefined ? 'reserved' : 'in-flight'
-  const list = tries > 0 ? triedList : h.length > 0 ? 'h' : 'q'
-  return [waiting, due, state, tries, lane[list][0]?.id]
+  const list = tries > 0 ? triedList : nextIn(lane, nextTurn(lane))
+  return [waiting, due, state, tries, urlsIn(lane, list)[0]?.id]
 }

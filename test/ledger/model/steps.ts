@@ -1,5 +1,6 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
 import { acquire, complete, confirm, park, release, reserve, resolve, startOrders } from './acts.ts'
+import { cancel, setCrawl } from './acts-crawls.ts'
 import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant } from './acts-permits.ts'
 import { look, view } from './compare.ts'
@@ -39,7 +40,13 @@ const ACTS: [number, Act][] = [
   [1, announce],
   [3, leap],
 ]
-export const ALL = ACTS.reduce((sum, [weight]) => sum + weight, 0)
+/** Beside these in runs with several crawls. Other runs do not have them, so that what their seeds play stays the same. */
+const CRAWL_ACTS: [number, Act][] = [
+  [40, setCrawl],
+  [40, cancel],
+]
+const actsOf = (crawls: boolean): [number, Act][] => (crawls ? [...ACTS, ...CRAWL_ACTS] : ACTS)
+export const allOf = (crawls: boolean): number => actsOf(crawls).reduce((sum, [weight]) => sum + weight, 0)
 
 /** A new ledger whose first hold is over. */
 export async function start(play: Play): Promise<void> {
@@ -48,10 +55,10 @@ export async function start(play: Play): Promise<void> {
   move(play, rules.FIRST_HOLD_MS)
 }
 
-/** @param act  0 … ALL − 1 · @param number  what the step is made of */
+/** @param act  0 … allOf − 1 · @param number  what the step is made of */
 export async function step(play: Play, act: number, number: number): Promise<string> {
   let left = act
-  for (const [weight, does] of ACTS) {
+  for (const [weight, does] of actsOf(play.crawls)) {
     if (left < weight) {
       await does(play, diceOf(number))
       return does.name

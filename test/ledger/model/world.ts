@@ -11,15 +11,17 @@ import {
   keysOf,
   LEAVING,
   LIST,
+  listsOf,
   type Scripts,
   scriptsOf,
   type Verbs,
   verbSettings,
   verbsOf,
 } from '@decorum/ledger/testing'
+import { outcomesKey } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
-import { SETTINGS } from './rules.ts'
+import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
 export const JOB_TOKEN = 'holder'
@@ -52,7 +54,7 @@ export type World = {
   /** readers take all outcomes and the outbox away */
   drain(): Promise<void>
   /** all that is stored, as lists of texts */
-  inspect(lanes: string[], ids: string[]): Promise<Inspection>
+  inspect(lanes: string[], ids: string[], crawls: readonly string[]): Promise<Inspection>
   dispose(): Promise<void>
 }
 export type Inspection = {
@@ -63,6 +65,9 @@ export type Inspection = {
   ids: string[]
   outcomes: string[]
   outbox: string[]
+  /** of other crawls than the default one: outcomes by crawl, turns by lane */
+  others: Record<string, string[]>
+  turns: Record<string, [string, number][]>
 }
 
 /** Before that a process vouches for nothing (redis-clock.ts). */
@@ -79,7 +84,8 @@ export function defineWorldCommands(redis: Redis): void {
 }
 type Copy = { world_copy(from: string, to: string): Promise<null> }
 
-export function openWorld(redis: Redis, name: string, startAt: number): World {
+/** @param crawls  several are played */
+export function openWorld(redis: Redis, name: string, startAt: number, crawls: boolean): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
@@ -108,7 +114,10 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
         return answer
       },
     }
-    return { verbs: verbsOf(scripts, verbSettings(SETTINGS)), most }
+    return {
+      verbs: verbsOf(scripts, verbSettings(crawls ? { ...SETTINGS, outcomesLimit: OUTCOMES_OF_CRAWLS } : SETTINGS)),
+      most,
+    }
   }
   const world: World = {
     tag,
@@ -140,8 +149,9 @@ export function openWorld(redis: Redis, name: string, startAt: number): World {
           .exec()
       else await redis.del(key, `${key}:lock`)
     },
-    drain: async () => void (await redis.del(keys.outcomes, keys.outbox)),
-    inspect: (lanes, ids) => inspect(redis, keys, lanes, ids),
+    drain: async () =>
+      void (await redis.del(keys.outcomes, keys.outbox, ...CRAWLS.slice(1).map((crawl) => outcomesKey(tag, crawl)))),
+    inspect: (lanes, ids, crawls) => inspect(redis, keys, lanes, ids, crawls),
     async dispose() {
       await copies.world_copy('', `${tag}:`)
       await copies.world_copy('', `snapshot-${tag}:`)
@@ -164,7 +174,14 @@ function noteJitters(items: (string | number | Buffer)[], into: number[]): void 
   }
 }
 
-async function inspect(redis: Redis, keys: Keys, lanes: string[], ids: string[]): Promise<Inspection> {
+async function inspect(
+  redis: Redis,
+  keys: Keys,
+  lanes: string[],
+  ids: string[],
+  crawls: readonly string[],
+): Promise<Inspection> {
+  const of = await inspectCrawls(redis, keys, lanes, ids, crawls.slice(1))
   const pipeline = redis.pipeline()
   for (const set of [keys.due, keys.inFlight, keys.secondary]) pipeline.zrange(set, '0', '-1', 'WITHSCORES')
   for (const stream of [keys.outcomes, keys.outbox]) pipeline.xrange(stream, '-', '+')
@@ -194,12 +211,53 @@ async function inspect(redis: Redis, keys: Keys, lanes: string[], ids: string[])
     due: scores(answers[0]),
     inFlight: scores(answers[1]),
     visits: scores(answers[2]),
-    lists,
-    ids: ids.filter((_, index) => answers[firstId + index] === 1),
+    lists: { ...lists, ...of.lists },
+    others: of.others,
+    turns: of.turns,
+    ids: [...ids.filter((_, index) => answers[firstId + index] === 1), ...of.ids],
     outcomes: fields(answers[3]).map((json) => {
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
       return `${id} ${kind}`
     }),
     outbox: fields(answers[4]).map((json) => (JSON.parse(json) as { id: string }).id),
   }
+}
+
+async function inspectCrawls(redis: Redis, keys: Keys, lanes: string[], ids: string[], crawls: readonly string[]) {
+  const found = {
+    lists: {} as Record<string, string[]>,
+    others: {} as Record<string, string[]>,
+    turns: {} as Record<string, [string, number][]>,
+    ids: [] as string[],
+  }
+  if (crawls.length === 0) return found
+  const reads: (() => Promise<void>)[] = []
+  for (const lane of lanes)
+    reads.push(async () => {
+      const flat = await redis.zrange(keys.turns(lane), '0', '-1', 'WITHSCORES')
+      found.turns[lane] = flat.flatMap((text, at) =>
+        at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : [],
+      )
+    })
+  for (const crawl of crawls) {
+    reads.push(async () => {
+      const rows = await redis.xrange(outcomesKey(keys.tag, crawl), '-', '+')
+      found.others[crawl] = rows.map(([, pair]) => {
+        const { id, kind } = JSON.parse(pair[1] ?? '') as { id: string; kind: string }
+        return `${id} ${kind}`
+      })
+    })
+    for (const lane of lanes)
+      for (const list of listsOf(crawl))
+        reads.push(async () => {
+          found.lists[`${list} ${lane}`] = await redis.lrange(keys.list(list, lane), 0, -1)
+        })
+    for (const id of ids)
+      reads.push(async () => {
+        const { bucket, number } = idSlot(id, crawl)
+        if ((await redis.sismember(keys.ids(bucket), number)) === 1) found.ids.push(`${crawl} ${id}`)
+      })
+  }
+  await Promise.all(reads.map((read) => read()))
+  return found
 }

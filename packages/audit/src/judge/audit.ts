@@ -8,6 +8,7 @@ import { BackOffJudge } from './judge-back-off.ts'
 import { GroupJudge } from './judge-groups.ts'
 import { judgeInLane, LaneEnds, type LaneJudge } from './judge-lane.ts'
 import { judgeRobots } from './judge-robots.ts'
+import { SiteJudge } from './judge-sites.ts'
 import { StopJudge } from './judge-stops.ts'
 import type { Judged, JudgeOptions } from './judged.ts'
 import { type Asking, Knowledge } from './knowledge.ts'
@@ -76,6 +77,7 @@ function judgeAll(judged: Judged): Report {
     meter = { steps: 0 },
     paceGroups,
     stops,
+    sitePolicies,
   } = options
   const order = exchanges.inOrder()
   const chains = findChains(order, { exchanges, lanes, meter })
@@ -83,7 +85,9 @@ function judgeAll(judged: Judged): Report {
   const findings = new Findings({ exchanges, lanes, clockSteps, examples })
   const ends = new LaneEnds(lanes.length)
   const backOff = new BackOffJudge({ exchanges, lanes, findings, graceMs, meter })
-  const groups = paceGroups && new GroupJudge({ exchanges, lanes, knowledge, findings, groups: paceGroups, meter })
+  const sites = sitePolicies && new SiteJudge({ exchanges, lanes, findings, policies: sitePolicies })
+  const ofGroups = { exchanges, lanes, knowledge, findings, sites, meter }
+  const groups = paceGroups && new GroupJudge({ ...ofGroups, groups: paceGroups })
   const stopJudge = stops && new StopJudge({ exchanges, lanes, findings, stops })
   if (groups !== undefined) for (const row of order) groups.note(row)
 
@@ -98,6 +102,7 @@ function judgeAll(judged: Judged): Report {
     ends,
     knowledge,
     findings,
+    sites,
     hop: 'none',
     noRules: () => {
       noRules++
@@ -131,6 +136,7 @@ function judgeAll(judged: Judged): Report {
     backOff.judge(row, asking)
     groups?.judge(row, asking)
     stopJudge?.judge(row, asking)
+    sites?.judge(row, asking)
   }
   const { fetches } = knowledge
   const robots = { exchanges, chains, bodies, fetches, findings, lanes, retryMs: options.robotsRetryMs, meter }
@@ -146,6 +152,7 @@ function judgeAll(judged: Judged): Report {
     broken,
     ...(groups === undefined ? {} : { paceGroups: groups.shared }),
     ...(stops === undefined ? {} : { stops: stops.length }),
+    ...(sites === undefined ? {} : { sitePolicies: true as const }),
     graceMs,
   })
 }

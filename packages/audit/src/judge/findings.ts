@@ -29,11 +29,13 @@ const WEIGHTS: Record<Offence, number> = {
   'in-back-off': 8,
   disallowed: 7,
   'short-delay': 6,
+  'outside-hours': 6,
   'rules-unreachable': 5,
   'before-rules': 4,
   'robots-overlap': 3,
   'robots-too-often': 2,
   'pace-group': 2,
+  'over-budget': 2,
   'rules-too-old': 1,
 }
 

@@ -6,6 +6,7 @@ import type { AuditedAgent } from '../agents.ts'
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
+import type { SiteJudge } from './judge-sites.ts'
 import type { Asking, Knowledge } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
@@ -49,6 +50,7 @@ type Of = {
   knowledge: Knowledge
   findings: Findings
   groups: PaceGroups
+  sites: SiteJudge | undefined
   meter: Meter
 }
 
@@ -126,7 +128,7 @@ export class GroupJudge {
     group.taken = taken
   }
 
-  #delayOf(group: Group, { agent, agentId, host }: Taken, asking: Asking): number {
+  #delayOf(group: Group, { agent, agentId, host, endMin }: Taken, asking: Asking): number {
     if (group.delayMs !== undefined) return group.delayMs
     const { lanes, knowledge, meter } = this.#of
     const key = `${agentId} ${host}`
@@ -145,7 +147,8 @@ export class GroupJudge {
       const views = knowledge.views(place, { ...asking, agent, agentId })
       delay = Math.max(delay, knowledge.delay(views, agent, agentId))
     }
-    return delay
+    // What a site has consented to counts for its host; a longer delay is judged in the lane.
+    return Math.min(delay, this.#of.sites?.delay(host, delay, endMin, asking.startMin) ?? delay)
   }
 
   #groupsOf(row: number, lane: number): Group[] {

@@ -3,6 +3,7 @@
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
+import type { SiteJudge } from './judge-sites.ts'
 import type { Asking, Knowledge, View } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
@@ -13,6 +14,8 @@ export type LaneJudge = {
   ends: LaneEnds
   knowledge: Knowledge
   findings: Findings
+  /** what policies of sites make of a delay; undefined: none are known */
+  sites: SiteJudge | undefined
   /** lines of bodies that disallowed something: body, line */
   broken: (body: number, line: number) => void
   /** the chain that the row is part of, and whether it is a hop of it: to another origin than the one first asked? */
@@ -166,11 +169,13 @@ function allows(view: View, url: string, { agent }: Asking): boolean {
   return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
-function judgeDelay(row: number, asking: Asking, owed: number, judge: LaneJudge): void {
+/** @param asked  by agent and robots.txt, ms */
+function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge): void {
   const { exchanges, findings, chains, ends } = judge
   const before = ends.before(asking, chains)
   if (before === undefined) return
   const since = exchanges.endMin(before)
+  const owed = judge.sites?.delayOf(asking.lane, asked, since, asking.startMin) ?? asked
   const kept = asking.startMax - since
   const resolution = Math.max(
     asking.startMax - asking.startMin,

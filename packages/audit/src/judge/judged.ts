@@ -4,6 +4,7 @@ import type { ClockStep, RobotsByOrigin, StopLine } from '../record.ts'
 import type { Bodies } from './answers.ts'
 import type { Exchanges } from './columns.ts'
 import type { PaceGroups } from './judge-groups.ts'
+import type { SitePolicies } from './judge-sites.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
@@ -17,6 +18,8 @@ export type JudgeOptions = {
   paceGroups?: PaceGroups
   /** emergency stops of the fleet; absent: none is known */
   stops?: readonly StopLine[]
+  /** policies of sites, as the fleet's configuration had them; absent: none is known */
+  sitePolicies?: SitePolicies
   /** examples kept of each offence (20) */
   examples?: number
   /** the record goes on where an older one ended: rules may be known from there for a day */

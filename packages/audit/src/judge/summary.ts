@@ -27,6 +27,7 @@ export type Sums = {
   broken: Map<number, Map<number, number>>
   paceGroups?: number
   stops?: number
+  sitePolicies?: true
   graceMs: number
 }
 
@@ -69,6 +70,7 @@ export function summary(judged: Judged, sums: Sums): Report {
     hops,
     ...(sums.paceGroups === undefined ? {} : { paceGroups: sums.paceGroups }),
     ...(sums.stops === undefined ? {} : { stops: sums.stops }),
+    ...(sums.sitePolicies === undefined ? {} : { sitePolicies: true as const }),
     statuses,
     ...(slack === undefined ? {} : { smallestSlackMs: slack }),
     tolerance: { delayMs: 0, afterCutMs: AFTER_CUT_MS, ruleChangeMs: graceMs },

@@ -34,7 +34,8 @@ export const promises = (report: Report): { promise: string; broken: number; off
   OFFENCE_NAMES.filter(
     (offence) =>
       (offence !== 'pace-group' || report.paceGroups !== undefined) &&
-      (offence !== 'stopped' || report.stops !== undefined),
+      (offence !== 'stopped' || report.stops !== undefined) &&
+      ((offence !== 'outside-hours' && offence !== 'over-budget') || report.sitePolicies !== undefined),
   ).map((offence) => ({
     offence,
     promise: OFFENCES[offence].promise,

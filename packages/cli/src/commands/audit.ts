@@ -14,10 +14,11 @@ import {
   UnreadableLogError,
 } from '@decorum/audit'
 import { loadAgents } from '@decorum/config'
-import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+import { loadPaceGroups, type PaceGroups, policyHistory } from '@decorum/politeness'
 import { printable } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
+import { readPoliciesFile } from '../policies-file.ts'
 import { writeLines } from '../terminal.ts'
 
 /** As commander hands them over: texts, or numbers already. */
@@ -46,6 +47,8 @@ export type AuditOptions = {
   paceGroups?: string
   /** emergency stops of the fleet: what `decorum stop list --ended --json` printed; absent: none */
   stops?: string
+  /** policies of sites: what `decorum config policies --json` printed; absent: none */
+  sitePolicies?: string
   /** how many lanes are listed (10) and drawn (20) */
   lanes?: string | number
   /** where the report goes as an HTML page; '-': standard output */
@@ -79,7 +82,8 @@ export async function auditCommand(
   const retryMs =
     options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
   const paceGroups = options.paceGroups === undefined ? undefined : readPaceGroups(options.paceGroups)
-  const { robots, origin, html, stops, continues = false } = options
+  const { robots, origin, html, stops, sitePolicies, continues = false } = options
+  const policies = sitePolicies === undefined ? undefined : policyHistory(await readPoliciesFile(sitePolicies))
   const report = await readable(async () =>
     auditLogs(files, {
       agents,
@@ -89,6 +93,7 @@ export async function auditCommand(
       ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }),
       ...(paceGroups === undefined ? {} : { paceGroups }),
       ...(stops === undefined ? {} : { stops: await readStopsFile(stops) }),
+      ...(policies === undefined ? {} : { sitePolicies: policies }),
       ...(html === undefined ? {} : { timelines: LANES_DRAWN }),
     }),
   )

@@ -4,7 +4,8 @@ import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
 import { fleetAt } from '@decorum/local-redis'
-import { printable, readUrl } from '@decorum/protocol'
+import { policySentence } from '@decorum/politeness'
+import { printable, printableAll, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
 import { type CheckExplanation, explainCheck, printCheck } from '@decorum/robots/check'
 import { agreedEnv } from '../agreed-settings.ts'
@@ -49,7 +50,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
-  say(options.json, explained, { sentence: found.sentence, said: found.said, others })
+  say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.policy })
   return found.isAnswered && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
 
@@ -63,6 +64,8 @@ type Found = {
   /** for people, and for programs */
   sentence: string
   said: object
+  /** of its site, by which the fleet goes */
+  policy?: OriginView['policy']
 }
 
 const TRIES = 3
@@ -83,14 +86,15 @@ async function findRules(
     for (let tries = 0; ; tries++) {
       const view = await ledger.viewOrigin(origin, [])
       const known = await knownToFleet(ledger, view, profiles, tries > 0)
-      if (known !== undefined) return known
+      if (known !== undefined) return { ...known, policy: view.policy }
       if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being asked for: try again`)
       const answer = await askRobots(origin, {
         agent,
         env: { ...env, REDIS_URL: redis },
         fleet: { ledger, version: view.version },
       })
-      if (answer !== undefined && answer.event === undefined) return asAnswered(answer, false) // nothing was sent
+      if (answer !== undefined && answer.event === undefined)
+        return { ...asAnswered(answer, false), policy: view.policy } // nothing was sent
     }
   } finally {
     await ledger.close()
@@ -141,16 +145,24 @@ async function knownToFleet(
   }
 }
 
-type Asked = { sentence: string; said: object; others: Meaning[] }
+type Asked = { sentence: string; said: object; others: Meaning[]; policy: OriginView['policy'] }
 
 function say(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: Asked): void {
   if (json) {
-    const answer = asked === undefined ? {} : { asked: asked.said, withoutRules: asked.others }
+    const answer =
+      asked === undefined
+        ? {}
+        : {
+            asked: asked.said,
+            withoutRules: asked.others,
+            ...(asked.policy === undefined ? {} : { policy: asked.policy }),
+          }
     tellJson({ ...answer, ...explained })
     return
   }
   const lines = asked === undefined ? [] : [printable(asked.sentence), ...asked.others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
+  if (asked?.policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(asked.policy), duration)}`)
   tell(lines.join('\n'))
 }
 

@@ -11,13 +11,16 @@ import {
   type FleetValues,
   fleetJsonSchema,
   readDocument,
+  readSitePolicies,
   SettingsError,
 } from '@decorum/config'
 import { connectForConfig, OvertakenError, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
 import { openLedger, type RedisLink, readTags } from '@decorum/ledger'
+import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
 import { parseDocument, stringify } from 'yaml'
 import { whoAmI } from '../agreed-settings.ts'
+import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
@@ -94,6 +97,24 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
     checkDocument(wanted.values)
     const reason = [`back to version ${wanted.version}`, options.reason].filter(Boolean).join(': ')
     return change(redis, url, current, wanted.values, options, { via: 'rollback', reason })
+  })
+}
+
+/** With --json those of every version that is kept: what `decorum audit --site-policies` reads. */
+export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode> {
+  return withConfig<ExitCode>(async (redis) => {
+    const versions = (await readHistory(redis)).map(({ version, at, by, reason, values }) => ({
+      ...{ version, at, by, reason },
+      policies: readSitePolicies(JSON.stringify(values.SITE_POLICIES ?? {})),
+    }))
+    if (json) tellJson({ versions })
+    else {
+      const lines = Object.entries(versions[0]?.policies ?? {}).map(([site, policy]) =>
+        printable(policySentence({ site, ...policy }, duration)),
+      )
+      tell(lines.length === 0 ? 'there are no policies' : lines.join('\n'))
+    }
+    return DONE
   })
 }
 

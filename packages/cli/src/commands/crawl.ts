@@ -7,7 +7,7 @@ import { agreedEnv } from '../agreed-settings.ts'
 import { type Display, displayOn } from '../crawl/display.ts'
 import { type OutFolder, openOutFolder } from '../crawl/out-folder.ts'
 import { OutcomeFile, outcomesIn } from '../crawl/outcome-file.ts'
-import { groupOf, runCrawl } from '../crawl/run.ts'
+import { runCrawl } from '../crawl/run.ts'
 import { type Ending, printSummary, summaryOf } from '../crawl/summary.ts'
 import { Tally } from '../crawl/tally.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
@@ -30,6 +30,7 @@ export type CrawlOptions = {
   expireMinutes?: number
   archive: boolean
   resume?: boolean
+  name?: string
   json?: boolean
 }
 
@@ -104,7 +105,7 @@ async function prepare(file: string | undefined, options: CrawlOptions, settings
     throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
   }
   const input = file === undefined || resume ? undefined : await openInput(file)
-  const folder = await openOutFolder({ out, file, resume, agent, redis })
+  const folder = await openOutFolder({ out, file, resume, agent, crawl: options.name, redis })
   // Held until this process ends: two crawls would write the same files
   if ((await holdName('out', folder.dir)) === undefined)
     throw new CommandError(`another crawl is at work in ${folder.dir}: give another --out`)
@@ -172,7 +173,7 @@ function summarize(
     pages: options.archive && local.settings.pageSink !== 'none' ? place(folder.pages) : undefined,
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
-    giveUp: kind === 'embedded' ? undefined : `${called(process.env)} outcomes --group ${groupOf(folder)} --forget`,
+    giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
     voice.say('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)

@@ -15,13 +15,18 @@ import { tell, tellJson } from '../terminal.ts'
  */
 const MAX_LINE_CHARS = 128 * 1024
 
-export type EnqueueOptions = { agent?: string; priority?: 'high' | 'normal'; json?: boolean }
+export type EnqueueOptions = {
+  crawl: string
+  agent?: string
+  priority?: 'high' | 'normal'
+  json?: boolean
+}
 
 export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
   const settings = readCliSettings(await agreedEnv(process.env))
   const agent = agentNamed(settings.agents, options.agent)
   const input = await openInput(file)
-  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
+  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env), crawl: options.crawl })
   let count = 0
   const { priority } = options
   async function* candidates(): AsyncGenerator<Candidate> {

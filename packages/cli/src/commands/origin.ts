@@ -2,7 +2,7 @@
 
 import type { Agent, Agents } from '@decorum/config'
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
-import { delayOwed, delaySentence } from '@decorum/politeness'
+import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
 import { agreedEnv } from '../agreed-settings.ts'
@@ -63,6 +63,7 @@ export function printOrigin(known: OriginView, agents: Agents): string {
     const times = backOff.incidents > 1 ? `, ${backOff.incidents} incidents in a row` : ''
     lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
   }
+  if (view.policy !== undefined) lines.push(`  policy     ${policySentence(view.policy, duration)}`)
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)

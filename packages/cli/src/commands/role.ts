@@ -59,7 +59,10 @@ async function start(role: Role): Promise<RunningService> {
     case 'console':
       return (await import('@decorum/console')).main()
     case 'permits':
-      return (await import('@decorum/permits')).main()
+      // Services do not know each other: what pages of orders are kept by is handed in.
+      return (await import('@decorum/permits')).main(process.env, async (which, options) =>
+        (await import('@decorum/fetcher/told-pages')).openToldPages(which, options),
+      )
     default:
       return role satisfies never
   }

@@ -55,7 +55,7 @@ async function storedOf(folder: OutFolder, tally: Tally, ledger: Ledger): Promis
   return { has: (id) => stored.has(id), targets }
 }
 
-type Named = { origin: string; id: string }
+type Named = { origin: string; id: string; crawl: string }
 
 /** Lines and targets without an outcome. A line that is no URL is never stored. */
 async function* unfinishedOf(
@@ -63,15 +63,16 @@ async function* unfinishedOf(
   tally: Tally,
   targets: readonly WaitingTarget[],
 ): AsyncGenerator<Named> {
-  for (const { id, url } of targets) yield* named(id, url)
+  const { crawl } = folder.note
+  for (const { id, url } of targets) yield* named(id, url, crawl)
   if (!existsSync(folder.list)) return // standard input, of which nothing was kept
   for await (const { number, text } of linesOf(await openInput(folder.list)))
-    if (!tally.hasOutcome(number)) yield* named(tally.idOf(number), text)
+    if (!tally.hasOutcome(number)) yield* named(tally.idOf(number), text, crawl)
 }
 
-function* named(id: string, url: string): Generator<Named> {
+function* named(id: string, url: string, crawl: string): Generator<Named> {
   const at = readUrl(url)
-  if (!('refused' in at)) yield { origin: at.origin, id }
+  if (!('refused' in at)) yield { origin: at.origin, id, crawl }
 }
 
 async function* batched<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {

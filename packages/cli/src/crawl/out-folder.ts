@@ -7,12 +7,15 @@ import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
+import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */
   run: z.string(),
+  /** its name in the fleet; absent in folders of earlier versions: `default` */
+  crawl: CrawlName.default(DEFAULT_CRAWL),
   /** absolute path; '-' for what can be read only once (standard input, a pipe) and is copied */
   file: z.string(),
   /** of standard input: its copy in the folder holds all of it. Absent: it ended before, or the copy could not be written. */
@@ -58,6 +61,8 @@ export type OutFolderRequest = {
   file: string | undefined
   resume: boolean
   agent: string | undefined
+  /** its name in the fleet; absent: that of its run */
+  crawl?: string | undefined
   /** REDIS_URL */
   redis: string | undefined
 }
@@ -153,11 +158,13 @@ const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 /** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {
-  const { agent, redis } = request
+  const { agent, crawl, redis } = request
+  const run = `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`
   const found = file === '-' ? undefined : await stat(file)
   const seen = found?.isFile() && !OF_ONE_PROCESS.test(resolve(file)) ? found : undefined
   return {
-    run: `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`,
+    run,
+    crawl: crawl ?? run,
     file: seen === undefined ? '-' : resolve(file),
     ...(seen === undefined ? {} : { bytes: seen.size, changedAt: seen.mtimeMs }),
     ...(agent === undefined ? {} : { agent }),

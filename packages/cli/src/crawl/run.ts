@@ -50,7 +50,11 @@ const CONSUMER = 'crawl'
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
   const group = groupOf(folder)
-  const frontier = await openFrontier({ redis: local.redis.url, patienceMs: Number.POSITIVE_INFINITY })
+  const frontier = await openFrontier({
+    redis: local.redis.url,
+    crawl: folder.note.crawl,
+    patienceMs: Number.POSITIVE_INFINITY,
+  })
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
   let fed = false
@@ -126,7 +130,7 @@ function writer(
 }
 
 /** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */
-export const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
+const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
   try {
@@ -158,13 +162,15 @@ async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: Ab
  * @throws CommandError when they cannot be written
  */
 async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<void> {
-  const { tally, local } = crawl
+  const { folder, tally, local } = crawl
   try {
-    const frontier = await openFrontier({ redis: local.redis.url })
+    const frontier = await openFrontier({ redis: local.redis.url, crawl: folder.note.crawl })
     try {
       await collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl))
       const done = fed && tally.left === 0
-      if (done) await frontier.removeGroup(group)
+      if (!done) return
+      await frontier.removeGroup(group)
+      await local.ledger.forgetCrawl(folder.note.crawl)
     } finally {
       await frontier.close()
     }

@@ -1,9 +1,10 @@
 /** The fleet's document as a person writes it: setting → value, checked like the environment, with all relations. */
-import { loadAgents } from '../agents.ts'
+import { type Agents, loadAgents } from '../agents.ts'
 import { misspelt } from '../names.ts'
 import { readingSettings, wrongSettings } from '../read-settings.ts'
 import { checkRelations } from '../relations.ts'
 import { FORMER_NAMES, isSetting, type SettingName } from '../settings.ts'
+import { readSitePolicies, type SitePolicies } from '../site-policies.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readJsonValue, textOf } from './values.ts'
 
 /**
@@ -43,7 +44,7 @@ export function readDocument(json: unknown, base: FleetValues = {}): FleetValues
 export function checkDocument(values: FleetValues): void {
   checkRelations(values as Parameters<typeof checkRelations>[0])
   if (values.DEFAULT_DELAY_MS === undefined) return
-  readingSettings(() =>
+  const agents = readingSettings(() =>
     loadAgents(
       {
         agents: textOf(values.DECORUM_AGENTS),
@@ -53,6 +54,20 @@ export function checkDocument(values: FleetValues): void {
       },
       () => {},
     ),
+  )
+  const wrong = withoutEffect(readSitePolicies(textOf(values.SITE_POLICIES)), agents)
+  if (wrong.length > 0) throw wrongSettings(...wrong)
+}
+
+/** A shorter delay than every agent keeps anyway would be a wish that nobody hears. */
+function withoutEffect(policies: SitePolicies, agents: Agents): string[] {
+  const least = Math.min(...agents.list.map(({ minDelayMs }) => minDelayMs))
+  return Object.entries(policies).flatMap(([site, { delayMs, consent }]) =>
+    delayMs === undefined || consent !== undefined || delayMs >= least
+      ? []
+      : [
+          `SITE_POLICIES.${site}.delayMs: ${delayMs} is less than the ${least} ms that every agent keeps anyway: say in consent who has consented to less, or leave it out`,
+        ],
   )
 }
 

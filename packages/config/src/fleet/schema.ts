@@ -1,5 +1,5 @@
 /** The fleet's document as JSON Schema (2020-12), for editors. */
-import { agentsJsonSchema, paceGroupsJsonSchema, settingsJsonSchema } from '../json-schema.ts'
+import { agentsJsonSchema, paceGroupsJsonSchema, settingsJsonSchema, sitePoliciesJsonSchema } from '../json-schema.ts'
 import { FLEET_SETTINGS } from './values.ts'
 
 type Schema = Record<string, unknown>
@@ -11,6 +11,7 @@ export function fleetJsonSchema(): Schema {
   const special: Record<string, Schema> = {
     DECORUM_AGENTS: inline(agentsJsonSchema()),
     PACE_GROUPS: inline(paceGroupsJsonSchema()),
+    SITE_POLICIES: inline(sitePoliciesJsonSchema()),
     DECORUM_ALLOW_ADDRESSES: list('string'),
     DECORUM_ALLOW_PORTS: list('integer'),
   }

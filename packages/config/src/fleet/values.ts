@@ -4,6 +4,7 @@ import { agentEntries } from '../agents.ts'
 import { entriesOf } from '../allow-lists.ts'
 import { readPaceGroups } from '../pace-groups.ts'
 import { SETTINGS, type SettingName, settingsOf } from '../settings.ts'
+import { readSitePolicies } from '../site-policies.ts'
 import { defaultOf, type Role, type Setting } from '../table/setting.ts'
 import { wrongValues } from '../wrong-value.ts'
 
@@ -24,6 +25,11 @@ export const fleetSettingsOf = (role: Role): SettingName[] =>
     .map(([name]) => name)
     .filter(isOfFleet)
 
+/** Settings that hold an object, and what reads its text. */
+const OBJECTS: ReadonlyMap<SettingName, (text: string) => unknown> = new Map<SettingName, (text: string) => unknown>([
+  ['PACE_GROUPS', readPaceGroups],
+  ['SITE_POLICIES', readSitePolicies],
+])
 const LISTS: ReadonlySet<SettingName> = new Set(['DECORUM_ALLOW_ADDRESSES', 'DECORUM_ALLOW_PORTS'])
 
 /**
@@ -32,7 +38,8 @@ const LISTS: ReadonlySet<SettingName> = new Set(['DECORUM_ALLOW_ADDRESSES', 'DEC
  */
 export function readValue(name: SettingName, text: string): Json {
   if (name === 'DECORUM_AGENTS') return agentEntries(text) as Json
-  if (name === 'PACE_GROUPS') return readPaceGroups(text) as unknown as Json
+  const readObject = OBJECTS.get(name)
+  if (readObject !== undefined) return readObject(text) as Json
   const { schema } = SETTINGS[name] as Setting
   const parsed = z.object({ [name]: schema as z.ZodType<Json> }).safeParse({ [name]: text })
   if (!parsed.success) throw new Error(wrongValues(parsed.error, { [name]: text }).join('\n  '))
@@ -48,7 +55,7 @@ export function textOf(value: Json | undefined): string {
 
 /** What holds where nobody says anything. */
 export function defaultValueOf(name: SettingName): Json {
-  if (name === 'PACE_GROUPS') return readValue(name, '{}')
+  if (OBJECTS.has(name)) return readValue(name, '{}')
   const text = defaultOf(SETTINGS[name])
   return text === undefined ? null : readValue(name, text)
 }
@@ -56,14 +63,12 @@ export function defaultValueOf(name: SettingName): Json {
 /** @throws Error as `readValue` does; a list may be written as one, and null means none */
 export function readJsonValue(name: SettingName, json: unknown): Json {
   if (json === null || json === '') return defaultValueOf(name)
-  if (name === 'DECORUM_AGENTS' || name === 'PACE_GROUPS') {
+  const isObject = OBJECTS.has(name)
+  if (name === 'DECORUM_AGENTS' || isObject) {
     if (typeof json !== 'object')
-      throw new Error(
-        `${name}: ${name === 'PACE_GROUPS' ? 'an object' : 'a list of agents'} is needed, not ${JSON.stringify(json)}`,
-      )
-    if (name === 'DECORUM_AGENTS' && !Array.isArray(json))
-      throw new Error(`${name}: a list of agents is needed, not an object`)
-    if (name === 'PACE_GROUPS' && Array.isArray(json)) throw new Error(`${name}: an object is needed, not a list`)
+      throw new Error(`${name}: ${isObject ? 'an object' : 'a list of agents'} is needed, not ${JSON.stringify(json)}`)
+    if (!isObject && !Array.isArray(json)) throw new Error(`${name}: a list of agents is needed, not an object`)
+    if (isObject && Array.isArray(json)) throw new Error(`${name}: an object is needed, not a list`)
     return readValue(name, JSON.stringify(json))
   }
   if (Array.isArray(json) && LISTS.has(name))

@@ -33,7 +33,7 @@ export const fetching = {
     unit: 'bytes',
     means: 'Bytes of a body on the wire; a longer one is cut and marked `truncated: length`.',
     reason: 'Web pages are smaller; what is larger is mostly media.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'permits'],
     scope: 'fleet',
     change: 'live',
   },
@@ -42,16 +42,16 @@ export const fetching = {
     means:
       'Whether and how the fleet keeps pages: `warc`, `s3` (WARC files in an S3-compatible store), `folder`, `none`, or the path of a module (services/fetcher/README.md). Where each fetcher puts them is its own ARCHIVE_DIR.',
     reason: 'WARC is what archives and their tools read.',
-    roles: ['fetcher', 'command'],
+    roles: ['fetcher', 'permits', 'command'],
     scope: 'fleet',
     change: 'restart',
   },
   ARCHIVE_DIR: {
     schema: z.string().default(''),
     means:
-      'Folder in which this fetcher keeps pages, in the form that the fleet has agreed on (PAGE_SINK); empty: `warc` keeps nothing here, and `folder` does not start. A console on the same machine answers pages from it.',
+      'Folder in which this fetcher keeps pages, and a permits process those that workers of pools hand over, in the form that the fleet has agreed on (PAGE_SINK); empty: `warc` keeps nothing here, and `folder` does not start. A console on the same machine answers pages from it.',
     reason: 'Nothing is written to a disk that nobody named; `decorum up` names a folder in its data folder.',
-    roles: ['fetcher', 'console', 'command'],
+    roles: ['fetcher', 'console', 'permits', 'command'],
     scope: 'process',
     change: 'restart',
   },
@@ -70,16 +70,16 @@ export const fetching = {
     means:
       'Whether pages are left out of what the fleet keeps when the site says `noarchive` of them (X-Robots-Tag, meta robots); their outcomes then have no `archive`.',
     reason: 'It asks search engines not to show a copy; a frontier that reads pages needs them once.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'permits'],
     scope: 'fleet',
     change: 'live',
   },
   CONTENT_URL: {
     schema: textThat(contentAddress).default(''),
     means:
-      'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN.',
+      'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN. A permits process serves no pages: here stands a fetcher that has the same ARCHIVE_DIR.',
     reason: 'Most machines are known to the others by their host name.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'permits'],
     scope: 'process',
     change: 'restart',
   },

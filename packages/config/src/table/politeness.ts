@@ -69,11 +69,20 @@ export const politeness = {
     scope: 'fleet',
     change: 'identity',
   },
+  SITE_POLICIES: {
+    schema: z.string().optional(),
+    means:
+      'What sites may be granted or ask for, such as longer delays, visiting hours and budgets: path of a JSON file, or inline JSON (site-policies.schema.json).',
+    reason: 'Agents and robots.txt say how a site is visited; few sites need more.',
+    roles: ['gateway', 'permits', 'command'],
+    scope: 'fleet',
+    change: 'live',
+  },
   MAX_ATTEMPTS: {
     schema: wholeNumber(1).default(5),
     means: 'Requests made for one candidate before it ends as `failed`.',
     reason: 'With back-offs that double from a minute, five attempts outlast a quarter of an hour of trouble.',
-    roles: ['gateway', 'fetcher'],
+    roles: ['gateway', 'fetcher', 'permits'],
     scope: 'fleet',
     change: 'live',
   },

@@ -1,6 +1,6 @@
 /** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outcome } from '@decorum/protocol'
+import { crawlField, type Outcome } from '@decorum/protocol'
 import type { Keys, List } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { headsOf, isEmpty, lastOf, placeOf } from '../records/lane-lists.ts'
@@ -75,7 +75,7 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked, attempts: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Parked, attempts: number): Outcome {
   return {
     id,
     url: lane.origin + path,
@@ -84,6 +84,7 @@ function droppedOutcome(lane: LaneRef, { id, path, meta }: Parked, attempts: num
     reason: 'backlog-dropped',
     at: Date.now(),
     attempts,
+    ...crawlField(crawl),
     ...(meta === undefined ? {} : { meta }),
   }
 }

@@ -2,10 +2,10 @@
  * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
  * that leads from an id to its lane, so a URL is looked for where it would be; each look is bounded, and says when it was.
  */
-import { type Outcome, outcomesKey } from '@decorum/protocol'
-import { KEY, type Keys, LIST, type List, laneName, readLaneRecord } from '../layout.ts'
+import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
+import { KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { decodeEntry } from '../records/entry.ts'
+import { decodeIn } from '../records/entry.ts'
 import type { LaneRef, PendingUrl, WantedCandidate } from '../types.ts'
 
 /** URLs that are read by one command. */
@@ -27,7 +27,7 @@ export type FoundPending = {
 }
 
 /**
- * The URLs of a lane that are wanted, in the order in which they will be fetched.
+ * The URLs of a lane that are wanted, of one crawl, in the order in which they will be fetched; `place` does not count other crawls' URLs.
  * @param most  URLs that are looked through
  */
 export async function findPending(
@@ -42,7 +42,7 @@ export async function findPending(
   /** A text holds its path first: few entries have to be taken apart. */
   const look = (entry: string, list: List, place: number): void => {
     if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
-    const parked = decodeEntry(entry, list === LIST.high ? 'high' : 'normal')
+    const parked = decodeIn(list, entry)
     if (isWanted(wanted, parked)) found.push({ ...lane, list, entry, place, parked })
   }
   let looked = 0
@@ -56,7 +56,13 @@ export async function findPending(
       if (entries.length < PAGE) return true
     }
   }
-  const isWhole = await page(LIST.high)
+  const { crawl = DEFAULT_CRAWL } = wanted
+  const [high, normal] = listsOf(crawl)
+  const isWhole = await page(high)
+  if (crawl !== DEFAULT_CRAWL) {
+    if (!isWhole) place = await redis.llen(keys.list(high, name))
+    return { complete: (await page(normal)) && isWhole, found }
+  }
   const { first, more } = readLaneRecord((await redis.hget(keys.lanes, name)) ?? '')
   if (!isWhole) place = await redis.llen(keys.list(LIST.high, name))
   if (first !== '') look(first, LIST.normal, place++)
@@ -68,7 +74,7 @@ export async function findPending(
 export async function findInJobs(
   redis: RedisLink,
   { tag }: Keys,
-  wanted: { id?: string; url?: string },
+  { crawl = DEFAULT_CRAWL, ...wanted }: { id?: string; url?: string; crawl?: string },
 ): Promise<{ found: boolean; complete: boolean }> {
   const key = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
   const [active, waits] = await Promise.all([
@@ -79,7 +85,8 @@ export async function findInJobs(
   const found = data.some((text) => {
     const holds = (part: string | undefined): boolean =>
       part === undefined || text?.includes(JSON.stringify(part)) === true
-    return text !== null && holds(wanted.id) && holds(wanted.url)
+    const isOfCrawl = crawl === DEFAULT_CRAWL || text?.includes(`"crawl":${JSON.stringify(crawl)}`) === true
+    return text !== null && holds(wanted.id) && holds(wanted.url) && isOfCrawl
   })
   return { found, complete: active.length < JOBS_LOOKED_AT && waits.length < JOBS_LOOKED_AT }
 }

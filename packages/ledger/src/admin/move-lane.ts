@@ -3,11 +3,24 @@
  * replaces what an earlier try left behind, and the original is dropped in one step after all of it is copied. So a move that was
  * broken off anywhere can be made again.
  */
-import { isAssigned } from '@decorum/protocol'
+import { DEFAULT_CRAWL, isAssigned } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
-import { FIELD, KEY, keysOf, LIST, readLaneRecord, writeLaneRecord } from '../layout.ts'
+import {
+  CRAWL,
+  crawlOf,
+  EPOCH,
+  FIELD,
+  KEY,
+  keysOf,
+  LAYOUT,
+  LIST,
+  type List,
+  readLaneRecord,
+  writeLaneRecord,
+} from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { decodeEntry, idSlot } from '../records/entry.ts'
+import { decodeIn, idSlot } from '../records/entry.ts'
+import { listsIn } from '../records/lane-lists.ts'
 import { readState } from '../records/state-text.ts'
 import type { Change } from './change-lock.ts'
 
@@ -15,12 +28,24 @@ export type Mover = { redis: RedisLink; change: Change }
 
 const ENTRIES = 1_000
 
-/** Takes a lane out of its old partition in one step. */
+/** Takes a lane out of its old partition in one step. ARGV[5] and on: crawls that are not the default one, and how many URLs less they have. */
 const DROP_LANE = `local P, lane = ARGV[2], ARGV[3]
-redis.call('UNLINK', P .. ':${KEY.normal}' .. lane, P .. ':${KEY.high}' .. lane)
+redis.call('UNLINK', P .. ':${KEY.normal}' .. lane, P .. ':${KEY.high}' .. lane, P .. ':${KEY.turns}' .. lane)
 redis.call('HDEL', P .. ':${KEY.lanes}', lane)
 redis.call('HINCRBY', P .. ':${KEY.counts}', 'parked', ARGV[4])
+for i = 5, #ARGV, 2 do
+  local crawl = ARGV[i]
+  redis.call('UNLINK', P .. ':${LIST.normal}@' .. crawl .. ':' .. lane, P .. ':${LIST.high}@' .. crawl .. ':' .. lane)
+  redis.call('SREM', P .. ':${KEY.lanesOf}' .. crawl, lane)
+  redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.parked}', ARGV[i + 1])
+end
 return redis.call('ZREM', P .. ':${KEY.due}', lane)`
+
+/** Of one crawl that is not the default one, before the lane itself is put. */
+const PUT_CRAWL = `local P, lane, crawl = ARGV[2], ARGV[3], ARGV[4]
+redis.call('HSET', KEYS[1], '${EPOCH.layout}', '${LAYOUT.withCrawls}')
+redis.call('HSETNX', P .. ':${KEY.crawls}', crawl, '0')
+if redis.call('SADD', P .. ':${KEY.lanesOf}' .. crawl, lane) == 1 then redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.parked}', ARGV[5]) end`
 
 /** Puts a lane into its new partition, where it is counted once: the set of lanes that came stays until all have come. */
 const PUT_LANE = `local P, lane = ARGV[2], ARGV[3]
@@ -52,34 +77,55 @@ export async function moveLane(
   const record = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
   const head = record.first === '' ? [] : [record.first]
   let urls = head.length
-  await eachId({ redis, change }, head, to, 'SADD')
-  for (const list of Object.values(LIST)) {
-    urls += await eachIdOf({ redis, change }, here.list(list, lane), to, 'SADD')
+  const crawls = new Map<string, number>()
+  const lists = await listsIn(redis, here, lane)
+  await eachId({ redis, change }, LIST.normal, head, to, 'SADD')
+  for (const list of lists) {
+    const count = await eachIdOf({ redis, change }, from, list, lane, to, 'SADD')
     await copyKey({ redis, change }, here.list(list, lane), to, there.list(list, lane))
+    urls += count
+    const crawl = crawlOf(list)
+    if (crawl !== DEFAULT_CRAWL) crawls.set(crawl, (crawls.get(crawl) ?? 0) + count)
   }
+  await copyKey({ redis, change }, here.turns(lane), to, there.turns(lane))
+  for (const [crawl, count] of crawls) await change.write(to, PUT_CRAWL, to, lane, crawl, count)
   // A lane that a gate holds remembers its own due time, which moves on like the other.
   const { memory } = record
   if (memory?.ownDue) memory.ownDue = (Number(memory.ownDue) + aheadMs).toFixed(3)
   await change.write(to, PUT_LANE, to, lane, from, urls, String(Number(due) + aheadMs), writeLaneRecord(record))
-  await eachId({ redis, change }, head, from, 'SREM')
-  for (const list of Object.values(LIST)) await eachIdOf({ redis, change }, here.list(list, lane), from, 'SREM')
-  await change.write(from, DROP_LANE, from, lane, -urls)
+  await eachId({ redis, change }, LIST.normal, head, from, 'SREM')
+  for (const list of lists) await eachIdOf({ redis, change }, from, list, lane, from, 'SREM')
+  const left = [...crawls].flatMap(([crawl, count]) => [crawl, -count])
+  await change.write(from, DROP_LANE, from, lane, -urls, ...left)
   return urls
 }
 
 /** @returns how many URLs the list has */
-async function eachIdOf(mover: Mover, list: string, tag: string, how: 'SADD' | 'SREM'): Promise<number> {
+async function eachIdOf(
+  mover: Mover,
+  from: string,
+  list: List,
+  lane: string,
+  tag: string,
+  how: 'SADD' | 'SREM',
+): Promise<number> {
   for (let at = 0; ; at += ENTRIES) {
-    const entries = await mover.redis.lrange(list, at, at + ENTRIES - 1)
-    await eachId(mover, entries, tag, how)
+    const entries = await mover.redis.lrange(keysOf(from).list(list, lane), at, at + ENTRIES - 1)
+    await eachId(mover, list, entries, tag, how)
     if (entries.length < ENTRIES) return at + entries.length
   }
 }
 
 /** Ids of a lane's URLs are stored where the lane is: SADD in its new partition, or SREM in its old one. */
-async function eachId({ change }: Mover, entries: string[], tag: string, how: 'SADD' | 'SREM'): Promise<void> {
-  const ids = entries.map((entry) => decodeEntry(entry, 'normal').id).filter((id) => !isAssigned(id))
-  const slots = ids.map(idSlot).flatMap(({ bucket, number }) => [bucket, number])
+async function eachId(
+  { change }: Mover,
+  list: List,
+  entries: string[],
+  tag: string,
+  how: 'SADD' | 'SREM',
+): Promise<void> {
+  const ids = entries.map((entry) => decodeIn(list, entry).id).filter((id) => !isAssigned(id))
+  const slots = ids.map((id) => idSlot(id, crawlOf(list))).flatMap(({ bucket, number }) => [bucket, number])
   if (slots.length > 0) await change.write(tag, EACH_ID(how), tag, ...slots)
 }
 

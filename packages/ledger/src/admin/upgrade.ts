@@ -60,7 +60,9 @@ export async function canUpgradeAlone(redis: RedisLink): Promise<boolean> {
 export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   await checkRedis(options.redis, CALL_MS)
   const found = (await layoutsOf(options.redis)).map((layout) => layout.split('>')[0] ?? '')
-  const earlier = found.find((layout) => layout !== LAYOUT.version) ?? (await leftoversOf(options.redis))
+  const earlier =
+    found.find((layout) => layout !== LAYOUT.version && layout !== LAYOUT.withCrawls) ??
+    (await leftoversOf(options.redis))
   const done = {
     from: earlier ?? LAYOUT.version,
     to: LAYOUT.version,

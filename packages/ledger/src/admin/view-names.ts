@@ -29,15 +29,18 @@ export async function viewShut(
 export async function scanLanes(
   scripts: Scripts,
   { cursor, skip, domain, limit }: LaneScan,
-): Promise<{ lanes: LaneInOrigin[]; cursor: string; skip: number }> {
+): Promise<{ lanes: (LaneInOrigin & { place: string })[]; cursor: string; skip: number; looked: number }> {
   const args = { cursor, skip, name: domain, limit: Math.min(limit, MAX_SHOWN) }
   const { now, values } = await scripts.call('scan-lanes', args)
-  const lanes: LaneInOrigin[] = []
-  for (let at = 2; at < values.length; ) {
-    const lane = laneView(values, at)
-    const origin = at + LANE_ROW.at.size
-    lanes.push({ lane, origin: originView(lane.origin, values, origin, [lane], now) })
+  const lanes: (LaneInOrigin & { place: string })[] = []
+  for (let at = 3; at < values.length; ) {
+    const lane = laneView(values, at + 1)
+    const origin = at + 1 + LANE_ROW.at.size
+    lanes.push({ place: values[at] ?? '', lane, origin: originView(lane.origin, values, origin, [lane], now) })
     at = endOfOrigin(values, origin)
   }
-  return { lanes, cursor: values[0] ?? '0', skip: Number(values[1]) }
+  return { lanes, cursor: values[0] ?? '0', skip: Number(values[1]), looked: Number(values[2]) * STEP }
 }
+
+/** Lanes of one step, about so many. */
+const STEP = 1_000

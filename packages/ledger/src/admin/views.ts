@@ -1,8 +1,8 @@
 /** A lane and an origin as the views show them (lua/lib/view.lua). */
 import type { Gate } from '@decorum/protocol'
 import { LANE_ROW } from '../calls.ts'
-import { FIELD, LIST, readLaneName } from '../layout.ts'
-import { decodeEntry } from '../records/entry.ts'
+import { FIELD, type List, readLaneName } from '../layout.ts'
+import { decodeIn } from '../records/entry.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
 import type { LaneView, OriginView } from '../types.ts'
 
@@ -15,7 +15,7 @@ export function laneView(values: string[], from: number): LaneView {
     tries: Number(attempts || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
-    ...(head === '' ? {} : { head: decodeEntry(head, list === LIST.high ? 'high' : 'normal') }),
+    ...(head === '' ? {} : { head: decodeIn(list as List, head) }),
   }
 }
 
@@ -38,15 +38,25 @@ export function originView(origin: string, values: string[], from: number, lanes
     version: Number(text(FIELD.version)),
     state: withRobotsFetch(state, text(FIELD.fetchFence), text(FIELD.fetchUntil), now),
     ...(backOff === undefined ? {} : { backOff: { until: backOff, incidents: Number(text(FIELD.incidents)) } }),
+    ...(Number(text(FIELD.failures)) > 0 ? { failures: Number(text(FIELD.failures)) } : {}),
     ...(paused === undefined ? {} : { paused: { until: paused, reason: text(FIELD.pauseReason) } }),
     ...(blocked === undefined ? {} : { blocked: { until: blocked, reason: text(FIELD.blockReason) } }),
     ...(override === undefined ? {} : { override: { ...overrideOf(text), until: override } }),
     delays: [...fields].flatMap(([name, value]) =>
       name.startsWith(FIELD.delayOf) ? [delayView(name.slice(FIELD.delayOf.length), value, fields)] : [],
     ),
+    ...policyView(text(FIELD.policy), text(FIELD.requestsToday)),
     lanes,
     now,
   }
+}
+
+/** @param text  the site, a blank, and its policy as JSON; '' when there is none */
+function policyView(text: string, requestsToday: string): Pick<OriginView, 'policy'> {
+  if (text === '') return {}
+  const blank = text.indexOf(' ')
+  const policy = { site: text.slice(0, blank), ...(JSON.parse(text.slice(blank + 1)) as object) }
+  return { policy: requestsToday === '' ? policy : { ...policy, requestsToday: Number(requestsToday) } }
 }
 
 const overrideOf = (text: (field: string) => string) => ({

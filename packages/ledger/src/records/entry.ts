@@ -4,7 +4,8 @@
  * object `meta`, or `[request, meta]` of a candidate that shapes its request.
  */
 import { hash } from 'node:crypto'
-import { LAST_INSTANT, type RequestShape } from '@decorum/protocol'
+import { DEFAULT_CRAWL, LAST_INSTANT, type RequestShape } from '@decorum/protocol'
+import { crawlOf, type List, priorityOf } from '../layout.ts'
 import type { Parked } from '../types.ts'
 
 export function encodeEntry(parked: Parked): string {
@@ -12,6 +13,14 @@ export function encodeEntry(parked: Parked): string {
   const { meta, request } = parked
   if (request !== undefined) return `${head} ${JSON.stringify(meta === undefined ? [request] : [request, meta])}`
   return meta === undefined ? head : `${head} ${JSON.stringify(meta)}`
+}
+
+/** As it is read from a list, which says priority and crawl. */
+export function decodeIn(list: List, entry: string): Parked {
+  const parked = decodeEntry(entry, priorityOf(list))
+  const crawl = crawlOf(list)
+  if (crawl !== DEFAULT_CRAWL) parked.crawl = crawl
+  return parked
 }
 
 /** The other way round; entries are only ever written by `encodeEntry`. */
@@ -44,12 +53,18 @@ const escapeId = (id: string): string => id.replace(/[%\s\p{Cc}]/gu, (c) => enco
 const unescapeId = (id: string): string => (id.includes('%') ? decodeURIComponent(id) : id)
 
 const BUCKETS = 4_096
+const NO_TEXT = Buffer.of(0xff)
 
 /**
  * Where an id is remembered while it is stored: a bucket and a 63-bit number, so that Redis keeps 8 bytes each.
  * Bucket and number are separate bits of one SHA-1: 75 bits, a false match among 10⁹ stored ids once in 10⁵ such ledgers.
+ * Each crawl has ids of its own. A byte that no text in UTF-8 holds keeps them apart from those of the default one.
  */
-export function idSlot(id: string): { bucket: string; number: string } {
-  const digest = hash('sha1', id, 'buffer')
+export function idSlot(id: string, crawl = DEFAULT_CRAWL): { bucket: string; number: string } {
+  const digest = hash(
+    'sha1',
+    crawl === DEFAULT_CRAWL ? id : Buffer.concat([NO_TEXT, Buffer.from(`${crawl} ${id}`)]),
+    'buffer',
+  )
   return { bucket: String(digest.readUInt16BE(0) % BUCKETS), number: String(digest.readBigUInt64BE(2) >> 1n) }
 }

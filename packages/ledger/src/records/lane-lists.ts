@@ -1,26 +1,30 @@
 /** The lists of one lane, read in pages by a caller that holds the lane or only looks. */
-import { type Keys, LIST, type List, laneName, readLaneRecord } from '../layout.ts'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import type { LaneRef, Parked } from '../types.ts'
-import { decodeEntry } from './entry.ts'
+import { decodeIn } from './entry.ts'
 
 const firstOf = (record: string | null): string => readLaneRecord(record ?? '').first
+
+/** The lists of a lane that may hold URLs, of all crawls. */
+export async function listsIn(redis: RedisLink, keys: Keys, lane: string): Promise<List[]> {
+  const others = (await redis.zrange(keys.turns(lane), '0', '-1')).filter((crawl) => crawl !== DEFAULT_CRAWL)
+  return [LIST.high, LIST.normal, ...others.flatMap(listsOf)]
+}
 
 /** The last entry of each list that has one, all at one moment: URLs that come later stand behind it. */
 export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promise<[List, string][]> {
   const name = laneName(lane.agent, lane.origin)
-  const answers = await redis
-    .multi()
-    .hget(keys.lanes, name)
-    .lindex(keys.list(LIST.normal, name), -1)
-    .lindex(keys.list(LIST.high, name), -1)
-    .exec()
-  const [record = null, normal = null, high = null] = (answers ?? []).map(([, value]) => value as string | null)
-  const last: [List, string | null][] = [
-    [LIST.high, high],
-    [LIST.normal, normal ?? firstOf(record)],
-  ]
-  return last.filter((one): one is [List, string] => Boolean(one[1]))
+  const lists = await listsIn(redis, keys, name)
+  const look = redis.multi().hget(keys.lanes, name)
+  for (const list of lists) look.lindex(keys.list(list, name), -1)
+  const [record = null, ...ends] = ((await look.exec()) ?? []).map(([, value]) => value as string | null)
+  const last = lists.map((list, at): [List, string] => {
+    const end = ends[at] ?? ''
+    return [list, end === '' && list === LIST.normal ? firstOf(record) : end]
+  })
+  return last.filter(([, end]) => end !== '')
 }
 
 /** Entries of one command. */
@@ -65,5 +69,5 @@ export async function headsOf(
   const [record = null, behind = []] = (answers ?? []).map(([, value]) => value as string | string[] | null)
   const first = list === LIST.normal ? firstOf(record as string | null) : ''
   const entries = [...(first === '' ? [] : [first]), ...((behind ?? []) as string[])].slice(0, most)
-  return entries.map((entry) => decodeEntry(entry, list === LIST.high ? 'high' : 'normal'))
+  return entries.map((entry) => decodeIn(list, entry))
 }

@@ -3,11 +3,10 @@ import { randomInt } from 'node:crypto'
 import { isAssigned } from '@decorum/protocol'
 import { type Arg, COMPLETION, DONE, LEAVING } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
-import { countedAs } from '../notes.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
-import { leaving } from './leaving.ts'
+import { kindOf, leaving } from './leaving.ts'
 
 export async function complete(
   scripts: Scripts,
@@ -27,7 +26,7 @@ function itemOf({ agent, origin, fence, delayMs, elapsedMs, load, outcome, candi
     elapsedMs: elapsedMs === 0 ? 0 : elapsedMs.toFixed(3),
   }
   if (outcome !== undefined && candidate === undefined && load.kind === 'normal' && isAssigned(outcome.id))
-    return DONE.write({ ...common, ending: 'done', json: JSON.stringify(outcome), kind: countedAs(outcome) })
+    return DONE.write({ ...common, ending: 'done', json: JSON.stringify(outcome), kind: kindOf(outcome) })
   const items = [
     ...(outcome === undefined ? [] : leaving(outcome)),
     ...(candidate === undefined

@@ -2,7 +2,7 @@
 import { EXTEND_ITEM, EXTENDED } from '../calls.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
-import type { ExtendAnswer, HeldLane } from '../types.ts'
+import type { ExtendAnswer, ExtendedStop, HeldLane } from '../types.ts'
 
 /** @param held  the lanes of one partition that the permit holds */
 export async function extend(scripts: Scripts, held: HeldLane[], leaseMs: number): Promise<ExtendAnswer> {
@@ -10,5 +10,5 @@ export async function extend(scripts: Scripts, held: HeldLane[], leaseMs: number
   const { values } = await scripts.call('extend', { leaseMs }, items)
   const { answer, gate } = EXTENDED.read(values)
   if (answer !== 'extended') return { kind: 'stale' }
-  return gate === '' ? { kind: answer } : { kind: answer, stop: gate as 'stopped' | 'blocked' | 'paused' | 'back-off' }
+  return gate === '' ? { kind: answer } : { kind: answer, stop: gate as ExtendedStop }
 }

@@ -2,7 +2,9 @@
 import type { Scripts } from '../scripts.ts'
 
 export type Member = { id: string; role: string; slots: number; about?: About }
-/** What a process says of itself to people. */
+/** Workers of a pool. `wanted`: orders that they asked for at once, at most, in the last minute. `held`: orders that they have. */
+export type PoolDemand = { wanted: number; held: number }
+/** What a process says of itself to people, and to the gateways. */
 export type About = {
   host: string
   pid: number
@@ -14,6 +16,8 @@ export type About = {
   pending: string[]
   /** whether it keeps pages */
   keepsPages?: boolean
+  /** of permits processes: the workers of each pool that come to it */
+  pools?: Record<string, PoolDemand>
 }
 export type Roll = { leases: number; members: string[] }
 

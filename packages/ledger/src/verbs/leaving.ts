@@ -5,11 +5,18 @@ import { countedAs } from '../notes.ts'
 import { idSlot } from '../records/entry.ts'
 
 /** An id that a gateway has assigned is not looked up: its job is accepted once, so there is no second one. */
-export const slotOf = (id: string): { bucket: string; number: string } =>
-  isAssigned(id) ? { bucket: '', number: '' } : idSlot(id)
+export const slotOf = (id: string, crawl?: string): { bucket: string; number: string } =>
+  isAssigned(id) ? { bucket: '', number: '' } : idSlot(id, crawl)
 
-export function leaving(outcome: Outcome): Arg[] {
-  const { bucket, number } = slotOf(outcome.id)
+export const leaving = (outcome: Outcome): Arg[] => LEAVING.write(leavingOf(outcome))
+
+/** Its parts. */
+export function leavingOf(outcome: Outcome): { json: string; kind: string; id: string } {
+  const { bucket, number } = slotOf(outcome.id, outcome.crawl)
   const id = bucket === '' ? '' : `${bucket}:${number}`
-  return LEAVING.write({ json: JSON.stringify(outcome), kind: countedAs(outcome), id })
+  return { json: JSON.stringify(outcome), kind: kindOf(outcome), id }
 }
+
+/** Of a page of another crawl than the default one its bytes follow, which are counted for the limit of the crawl. */
+export const kindOf = (outcome: Outcome): string =>
+  outcome.crawl !== undefined && outcome.kind === 'fetched' ? `fetched ${outcome.bytes}` : countedAs(outcome)

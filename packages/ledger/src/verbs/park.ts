@@ -1,12 +1,12 @@
 /** park: URLs into their lanes, and outcomes that are known already into the stream. */
-import { isFrontierJob, type Outcome } from '@decorum/protocol'
+import { crawlField, DEFAULT_CRAWL, isFrontierJob, type Outcome, type RefusedReason } from '@decorum/protocol'
 import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
-import { LIST, type List, laneName } from '../layout.ts'
+import { LIST, type List, laneName, listOf } from '../layout.ts'
 import { countedAs } from '../notes.ts'
 import { encodeEntry } from '../records/entry.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { Parked, ParkItem, ParkMark, ParkResult } from '../types.ts'
+import type { ParkItem, ParkMark, ParkResult } from '../types.ts'
 import { slotOf } from './leaving.ts'
 
 /** How long it is remembered that something was parked, where nothing else says so. */
@@ -51,7 +51,7 @@ function markArgs(mark: ParkMark | undefined) {
 }
 
 type Parkable = Extract<ParkItem, { parked: unknown }>
-/** What goes into one lane: its name, its URLs, and the list of all of them if they are plain. */
+/** What goes into one lane of one crawl: its name, its URLs, and the list of all of them if they are plain. */
 type LaneGroup = { lane: string; group: Parkable[]; list: List | undefined }
 
 /** Items by lane, those with one plain URL apart: in a wide crawl that is most of them. */
@@ -62,17 +62,27 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
     if ('outcome' in item) {
       const { outcome, mark = '' } = item
       outcomes.push(
-        ...OUTCOME_ITEM.write({ json: JSON.stringify(outcome), kind: countedAs(outcome), ...slotOf(outcome.id), mark }),
+        ...OUTCOME_ITEM.write({
+          json: JSON.stringify(outcome),
+          kind: countedAs(outcome),
+          crawl: outcome.crawl ?? '',
+          ...slotOf(outcome.id, outcome.crawl),
+          mark,
+        }),
       )
     } else {
+      const { crawl = DEFAULT_CRAWL } = item.parked
       const lane = laneName(item.lane.agent, item.lane.origin)
-      const group = byLane.get(lane)
-      if (group === undefined) byLane.set(lane, [item])
+      const name = crawl === DEFAULT_CRAWL ? lane : `${lane} ${crawl}` // an origin holds no blank
+      const group = byLane.get(name)
+      if (group === undefined) byLane.set(name, [item])
       else group.push(item)
     }
   }
   const [singles, others]: [LaneGroup[], LaneGroup[]] = [[], []]
-  for (const [lane, group] of byLane) {
+  for (const group of byLane.values()) {
+    const [{ lane: at }] = group as [Parkable]
+    const lane = laneName(at.agent, at.origin)
     const list = plainList(group)
     const isSingle = group.length === 1 && list === LIST.normal
     ;(isSingle ? singles : others).push({ lane, group, list })
@@ -84,40 +94,47 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
 function plainList(group: Parkable[]): List | undefined {
   const priority = group[0]?.parked.priority
   const isPlain = group.every(
-    ({ parked, mark }) => mark === undefined && parked.priority === priority && slotOf(parked.id).bucket === '',
+    ({ parked, mark }) =>
+      mark === undefined && parked.priority === priority && slotOf(parked.id, parked.crawl).bucket === '',
   )
-  return isPlain ? listOf(priority) : undefined
+  return isPlain ? listOf(priority, group[0]?.parked.crawl) : undefined
 }
 
 function groupArgs({ lane, group, list }: LaneGroup): Arg[] {
   const header = GROUP.write({ lane, form: list ?? '*', urls: group.length })
   if (list !== undefined) return [...header, ...group.map(({ parked }) => encodeEntry(parked))]
   const urls = group.flatMap(({ parked, mark = '' }) =>
-    URL_ITEM.write({ list: listOf(parked.priority), url: encodeEntry(parked), ...slotOf(parked.id), mark }),
+    URL_ITEM.write({
+      list: listOf(parked.priority, parked.crawl),
+      url: encodeEntry(parked),
+      ...slotOf(parked.id, parked.crawl),
+      mark,
+    }),
   )
   return [...header, ...urls]
 }
 
-const listOf = (priority: Parked['priority'] | undefined): List => (priority === 'high' ? LIST.high : LIST.normal)
-
-/** What finds no room in its lane becomes an outcome; what came first stays. */
+/** What finds no room in its lane, or of its crawl, becomes an outcome; what came first stays. */
 function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): ParkItem[] {
-  const beyond = new Set<ParkItem>()
-  for (let at = 0; at < full.length; at += 2) {
+  const beyond = new Map<ParkItem, RefusedReason>()
+  for (let at = 0; at < full.length; at += 3) {
     const group = lanes[Number(full[at]) - 1]?.group ?? []
-    for (const item of group.slice(Number(full[at + 1]))) beyond.add(item)
+    const reason = full[at + 2] as RefusedReason
+    for (const item of group.slice(Number(full[at + 1]))) beyond.set(item, reason)
   }
   return items.map((item) => {
-    if (!beyond.has(item) || 'outcome' in item) return item
+    const reason = beyond.get(item)
+    if (reason === undefined || 'outcome' in item) return item
     const { lane, parked, mark } = item
     const outcome: Outcome = {
       id: parked.id,
       url: lane.origin + parked.path,
       agent: lane.agent,
       kind: 'refused',
-      reason: 'lane-full',
+      reason,
       at: Date.now(),
       attempts: 0,
+      ...crawlField(parked.crawl),
       ...(parked.meta === undefined ? {} : { meta: parked.meta }),
     }
     return mark === undefined ? { outcome } : { outcome, mark }

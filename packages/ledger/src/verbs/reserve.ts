@@ -1,8 +1,8 @@
 /** reserve: claims lanes that are due. */
 import type { Gate } from '@decorum/protocol'
 import { CLOSED_FACT, FACT } from '../calls.ts'
-import { LIST, laneName, readLaneName } from '../layout.ts'
-import { decodeEntry } from '../records/entry.ts'
+import { type List, laneName, readLaneName } from '../layout.ts'
+import { decodeIn } from '../records/entry.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -47,7 +47,6 @@ function reservedLane(values: string[], at: number, now: number, wallAt: number)
   const parts = text.split('|')
   const facts = FACT.read(parts)
   const notBefore = Number(facts.notBefore)
-  const priority = facts.list === LIST.high ? 'high' : 'normal'
   const first = at + HEADER
   const lane: ReservedLane = {
     ...readLaneName(name),
@@ -56,7 +55,7 @@ function reservedLane(values: string[], at: number, now: number, wallAt: number)
     waitMs: Math.max(0, notBefore - now),
     tries: Number(facts.attempts),
     robots: { version: Number(facts.version), state: readState(state) },
-    heads: values.slice(first, first + Number(facts.urlCount)).map((entry) => decodeEntry(entry, priority)),
+    heads: values.slice(first, first + Number(facts.urlCount)).map((entry) => decodeIn(facts.list as List, entry)),
     now,
     wallAt,
   }

@@ -26,7 +26,7 @@ export const Why = z
 const Delay = z
   .strictObject({
     delayMs: z.number(),
-    from: z.enum(['floor', 'crawl-delay', 'cap', 'operator']),
+    from: z.enum(['floor', 'crawl-delay', 'cap', 'operator', 'policy', 'consent']),
     clampedFrom: z.number().optional().meta({ description: "the site's crawl-delay, seconds, cut by the cap" }),
     adaptive: z
       .strictObject({ factor: z.number(), floorMs: z.number(), capMs: z.number() })
@@ -95,6 +95,19 @@ const byHand = z.strictObject({
   until: z.number().meta({ description: `ms since 1970 UTC; ${FOREVER}: until somebody ends it` }),
   reason: z.string(),
 })
+const Policy = z
+  .strictObject({
+    site: z.string().meta({ description: 'under which name it stands in SITE_POLICIES' }),
+    delayMs: z.number().optional(),
+    consent: z
+      .string()
+      .optional()
+      .meta({ description: 'why the delay counts also where agent or robots.txt ask for more' }),
+    hours: z.string().optional().meta({ description: 'visiting hours, UTC' }),
+    requestsPerDay: z.number().int().optional(),
+    requestsToday: z.number().int().optional().meta({ description: 'to this host since midnight UTC' }),
+  })
+  .meta({ id: 'Policy', description: "the policy of the fleet's configuration that counts for this host" })
 export const OriginAnswer = z
   .strictObject({
     origin: z.string(),
@@ -106,9 +119,13 @@ export const OriginAnswer = z
       .optional()
       .meta({ description: 'of its robots.txt, as written, at most 1,000; of one origin alone, not in lists' }),
     backOff: z.strictObject({ until: instant, incidents: z.number().int() }).optional(),
+    failures: z.number().int().optional().meta({
+      description: 'requests in a row that were turned away (403) or got no answer; a good answer halves it',
+    }),
     paused: byHand.optional(),
     blocked: byHand.optional(),
     override: byHand.extend({ delayMs: z.number() }).optional(),
+    policy: Policy.optional(),
     delays: z
       .array(z.strictObject({ agent: z.string(), delayMs: z.number(), clampedFrom: z.number().optional() }))
       .meta({ description: 'recorded from the rules' }),
@@ -185,6 +202,7 @@ export const CheckAnswer = z
         .strictObject({ seconds: z.number(), written: z.string(), line: z.number().int(), honoured: z.boolean() })
         .optional(),
     }),
+    policy: Policy.optional(),
     lane: Lane,
     robots: z.string(),
     state: RobotsState,
@@ -239,7 +257,7 @@ const Note = z
     ms: z.number().optional(),
     rule: z.string().optional().meta({ description: 'that refused the URL' }),
     line: z.number().int().optional(),
-    cause: z.enum(['asked-for-less', 'no-answer']).optional(),
+    cause: z.enum(['asked-for-less', 'turned-away', 'no-answer']).optional(),
     retryAfterMs: z.number().optional(),
     until: z.number().optional(),
     incidents: z.number().optional(),
@@ -351,6 +369,36 @@ const ReaderAnswer = z
   })
   .meta({ id: 'Reader' })
 export type ReaderAnswer = z.output<typeof ReaderAnswer>
+const CrawlRecordAnswer = z
+  .strictObject({
+    version: z.number(),
+    weight: z.number().int(),
+    state: z.enum(['running', 'paused', 'cancelled', 'ended', 'spent']),
+    expiresAt: z.number().optional(),
+    limits: z.record(z.string(), z.number()).optional(),
+    settings: z.record(z.string(), z.unknown()).optional(),
+    at: z.number().meta({ description: 'of the latest change, ms since 1970 UTC; 0: nothing was ever set' }),
+    by: z.string(),
+    reason: z.string(),
+  })
+  .meta({ id: 'CrawlRecord' })
+const CrawlAnswer = z
+  .strictObject({
+    name: z.string(),
+    record: CrawlRecordAnswer,
+    waiting: z.number().int().meta({ description: 'URLs that are stored' }),
+    unread: z.number().int().meta({ description: 'outcomes that are stored' }),
+    counts: z.record(z.string(), z.number()).meta({ description: 'outcomes since the beginning, by kind' }),
+    bytes: z.number().meta({ description: 'of bodies on the wire; of the crawl `default` they are not counted' }),
+  })
+  .meta({ id: 'Crawl' })
+export const CrawlsAnswer = z.strictObject({ crawls: z.array(CrawlAnswer) })
+export const ChangedCrawlAnswer = z.strictObject({
+  name: z.string(),
+  record: CrawlRecordAnswer,
+  unreached: z.number().int().meta({ description: 'partitions that did not answer: each is told when it does' }),
+})
+export const ForgottenCrawlAnswer = z.strictObject({ name: z.string(), forgotten: z.literal(true) })
 export const ReadersAnswer = z.strictObject({ readers: z.array(ReaderAnswer) })
 export const ForgottenAnswer = z.strictObject({
   crawl: z.string(),

@@ -39,6 +39,7 @@ export async function check(ledger: Ledger, agent: Agent, { origin, path }: Craw
       ...siteDelay(rules, agent),
     },
     lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), delay: delayOwed(view, agent) },
+    ...(view.policy === undefined ? {} : { policy: view.policy }),
     robots: robotsWord(state),
     state,
     now,

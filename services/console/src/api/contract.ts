@@ -124,7 +124,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Origins by their lanes, and why each waits: by state, reason and domain, page by page',
       description:
-        'Each page is a bounded look: at most 1,000 lanes per partition, or 40,000 in search of a domain. A page may so be empty ' +
+        'Each page is a bounded look: at most 1,000 lanes per partition, or 15,000 in search of a domain. A page may so be empty ' +
         'and have a `next`. Lanes move while pages are turned: an origin may come twice, or be missed once.',
       querystring: ask.ListQuery,
       response: { 200: answer('origins', answers.ListAnswer), 400: wrong, 503: away },
@@ -312,6 +312,55 @@ export const routes = {
         400: wrong,
         404: problem('no such group'),
         409: problem('somebody reads under this name at present; nothing was done'),
+        503: away,
+      },
+    },
+  },
+  listCrawls: {
+    method: 'GET',
+    url: '/v1/crawls',
+    config: READ,
+    schema: {
+      operationId: 'listCrawls',
+      tags: ['for operators'],
+      summary: 'The crawls that share this fleet: counts, weight, limits',
+      response: { 200: answer('crawls, the default one first', answers.CrawlsAnswer), 503: away },
+    },
+  },
+  changeCrawl: {
+    method: 'PATCH',
+    url: '/v1/crawls/:crawl',
+    config: WRITE,
+    schema: {
+      operationId: 'changeCrawl',
+      tags: ['for operators'],
+      summary: 'Pause, resume or cancel a crawl; set its weight, end, limits and settings',
+      description:
+        'A crawl may be set before its first candidate. What is left out stays. A crawl that is cancelled ends each of its stored URLs as `refused: cancelled`.',
+      params: ask.CrawlPath,
+      body: ask.CrawlBody,
+      response: {
+        200: answer('what is set afterwards', answers.ChangedCrawlAnswer),
+        400: wrong,
+        409: problem('it cannot be done; nothing was changed'),
+        503: away,
+      },
+    },
+  },
+  forgetCrawl: {
+    method: 'DELETE',
+    url: '/v1/crawls/:crawl',
+    config: WRITE,
+    schema: {
+      operationId: 'forgetCrawl',
+      tags: ['for operators'],
+      summary: 'Remove a crawl that holds no URLs and that no group reads from the list',
+      params: ask.CrawlPath,
+      response: {
+        200: answer('it is forgotten', answers.ForgottenCrawlAnswer),
+        400: wrong,
+        404: problem('no such crawl'),
+        409: problem('it holds URLs, or a group reads it; nothing was done'),
         503: away,
       },
     },

@@ -30,18 +30,19 @@ export const INTAKE_TYPES: Record<string, 'json' | 'ndjson' | 'text'> = {
 
 /**
  * All of a body or nothing of it: a stranger's half-stored list could not be sent again without storing it twice.
- * @param agent  agent of those that name none
+ * @param agent, crawl  of those that name none
  */
 export function readBody(
   text: string,
   shape: 'json' | 'ndjson' | 'text',
   agents: Agents,
   agent: string | undefined,
+  crawl?: string,
 ): ReadBody {
   const candidates: { candidate: Candidate; host: string }[] = []
   for (const { line, data, broken } of membersOf(text, shape)) {
     if (broken !== undefined) return { error: 'bad-json', message: place(line, broken), ...at(line) }
-    const given = agent !== undefined && isRecord(data) && data.agent === undefined ? { ...data, agent } : data
+    const given = isRecord(data) ? withDefault(data, { agent, crawl }) : data
     const read = readCandidate(given)
     if (!read.ok) {
       const why = read.refusal.detail ?? read.refusal.reason
@@ -60,6 +61,15 @@ export function readBody(
   }
   if (candidates.length === 0) return { error: 'nothing-to-do', message: 'the body holds no candidate' }
   return { candidates }
+}
+
+/** What a member says itself comes before what the query says. */
+function withDefault(
+  data: Record<string, unknown>,
+  usual: Record<string, string | undefined>,
+): Record<string, unknown> {
+  const missing = Object.entries(usual).filter(([name, value]) => value !== undefined && data[name] === undefined)
+  return missing.length === 0 ? data : { ...data, ...Object.fromEntries(missing) }
 }
 
 type Member = { line?: number; data?: unknown; broken?: string }

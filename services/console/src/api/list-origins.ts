@@ -32,8 +32,8 @@ export type OriginList = {
 /** Lanes looked at per partition and page, in search of what was asked for: five calls of about 1 ms of Redis. */
 const LOOK_AT = 1_000
 const AT_ONCE = 200
-/** Calls of about a thousand lanes each that search for a domain, over all partitions and for one page. */
-const SCANS = 40
+/** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
+const SCANS = 3
 
 /** A lane, or the lanes of one origin, with its place: `at` is where a page that begins with it goes on. */
 type Found = { origin: ToldOrigin; rank: number; at: string }
@@ -98,6 +98,8 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
   robots: 'robots-unreachable',
   paused: 'paused',
   stopped: 'stopped',
+  'visiting hours': 'visiting-hours',
+  budget: 'budget',
   blocked: 'blocked',
 }
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
@@ -180,14 +182,14 @@ function named(ledger: Ledger, agents: Agents, domain: string, wish: ListWish): 
     let looked = 0
     for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
       const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })
-      for (const [i, { lane, origin }] of page.lanes.entries()) {
+      for (const { lane, origin, place } of page.lanes) {
         const told = describeOrigin(origin, part, agents, [lane])
         const name = `${lane.agent} ${lane.origin}`
         if (seen.has(name) || !told.lanes.some((one) => isWanted(one, told, wish))) continue
         seen.add(name)
-        found.push({ origin: told, rank: 0, at: `${cursor}_${skip + i}` })
+        found.push({ origin: told, rank: 0, at: place })
       }
-      looked += LOOK_AT
+      looked += page.looked
       cursor = page.cursor
       skip = page.skip
       if (cursor === '0' && skip === 0) return { found, looked, next: undefined }

@@ -39,7 +39,7 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
       if (shape === undefined || !Buffer.isBuffer(body)) return wrongType
       const text = textOf(body)
       if (text instanceof Refusal) return text
-      const candidates = readBody(text, shape, config.agents, request.query.agent)
+      const candidates = readBody(text, shape, config.agents, request.query.agent, request.query.crawl)
       if (!('candidates' in candidates)) return reply.code(400).send(candidates)
       if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
       const { stored, refusal } = await store(intake, candidates.candidates)

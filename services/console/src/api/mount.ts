@@ -10,6 +10,7 @@ import { cancel, tellCandidate } from './candidates.ts'
 import { check } from './check.ts'
 import { contentHandler } from './content.ts'
 import { routes } from './contract.ts'
+import { changeCrawl, forgetCrawl } from './crawls.ts'
 import { describeOrigin, type ToldOrigin } from './describe-origin.ts'
 import { viewConfiguration, viewFleet } from './fleet.ts'
 import { listOrigins } from './list-origins.ts'
@@ -64,6 +65,17 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
       return { operations: await listOperations(ledger, query.limit, query.origin) }
     },
   })
+  api.route({
+    ...routes.listCrawls,
+    async handler() {
+      return { crawls: await ledger.crawls() }
+    },
+  })
+  api.route({
+    ...routes.changeCrawl,
+    handler: (request) => changeCrawl(ledger, request.params.crawl, request.body, defaultBy(request)),
+  })
+  api.route({ ...routes.forgetCrawl, handler: ({ params }) => forgetCrawl(ledger, params.crawl) })
   api.route({
     ...routes.viewNotes,
     async handler({ params }) {

@@ -12,6 +12,7 @@ const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kin
     kind: z.literal(kind),
     at: instant,
     attempts: z.number().int(),
+    crawl: z.string().optional().meta({ description: 'absent: of the crawl `default`' }),
     meta: meta.optional(),
     ...shape,
   })

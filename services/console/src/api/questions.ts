@@ -1,6 +1,6 @@
 /** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
 import { readReference } from '@decorum/content/server'
-import { MOST_STOPS, readStopName } from '@decorum/ledger'
+import { MOST_STOPS, MOST_WEIGHT, readStopName } from '@decorum/ledger'
 import {
   Candidate,
   CrawlName,
@@ -162,7 +162,10 @@ export const CandidateQuery = z.strictObject({
   crawl: Crawl,
 })
 
-export const IntakeQuery = z.strictObject({ agent: AgentName.optional() })
+export const IntakeQuery = z.strictObject({
+  agent: AgentName.optional(),
+  crawl: CrawlName.optional().meta({ description: 'of the candidates that name none; default: `default`' }),
+})
 /** As read by `readCandidate`, which also checks the size of meta and the URL. */
 const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })
 export const IntakeBody = z.union([
@@ -226,6 +229,38 @@ export const ActionBody = z
       complain(context, 'bad-request', 'a delay by hand needs its end: forMs or until')
   })
 export type Action = z.output<typeof ActionBody>
+
+const CrawlLimit = z.number().int().min(1).nullish()
+const { redirects, accept, maxBytes, deadlineMs, priority } = Candidate.shape
+/** null takes a limit or a setting away. */
+export const CrawlBody = z.strictObject({
+  action: z.enum(['pause', 'resume', 'cancel']).optional().meta({ description: 'cancel: for good' }),
+  weight: z.number().int().min(1).max(MOST_WEIGHT).optional().meta({ description: 'turns beside other crawls; 1' }),
+  expiresAt: Until.nullish().meta({ description: 'it ends then, ms since 1970 UTC' }),
+  limits: z
+    .strictObject({
+      stored: CrawlLimit.meta({ description: 'URLs stored at once' }),
+      pagesPerDay: CrawlLimit.meta({ description: 'URLs taken in on one day (UTC)' }),
+      pagesPerHost: CrawlLimit.meta({ description: 'URLs taken in of one host' }),
+      bytes: CrawlLimit.meta({ description: 'bytes of bodies in all' }),
+    })
+    .optional(),
+  settings: z
+    .strictObject({
+      redirects: redirects.nullable(),
+      accept: accept.nullable(),
+      maxBytes: maxBytes.nullable(),
+      deadlineMs: deadlineMs.nullable(),
+      priority: priority.nullable(),
+      attempts: z.number().int().min(1).nullable().meta({ description: 'requests for one URL' }),
+    })
+    .partial()
+    .optional()
+    .meta({ description: 'of candidates that do not say so themselves' }),
+  reason: text.default(''),
+  by: By,
+})
+export const CrawlPath = z.strictObject({ crawl: CrawlName })
 
 const StopName = z
   .string()

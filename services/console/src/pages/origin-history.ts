@@ -4,6 +4,12 @@ import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { table } from './table.ts'
 
+const CAUSES = {
+  'asked-for-less': 'It asked for less (429 or 503)',
+  'turned-away': 'It turned a request away (403)',
+  'no-answer': 'It did not answer',
+}
+
 /** @param notes  newest first */
 export function originHistory(notes: Note[]): Html {
   const decided = notes.find((note) => note.what === 'outcome' && note.kind === 'disallowed')
@@ -44,9 +50,10 @@ function sentenceOf(note: Note): Html {
       return html`<code>${note.url}</code><small>${parts.join(' · ')}</small>`
     }
     case 'back-off': {
-      const cause = note.cause === 'asked-for-less' ? 'It asked for less (429 or 503)' : 'It did not answer'
+      const cause = CAUSES[note.cause]
       const until = note.until === undefined ? '' : `; nothing is asked before ${day(note.until)}`
-      const times = (note.incidents ?? 0) > 1 ? `, ${some(note.incidents ?? 0, 'time')} in a row` : ''
+      const inARow = note.cause === 'asked-for-less' ? (note.incidents ?? 0) : (note.failures ?? 0)
+      const times = inARow > 1 ? `, ${some(inARow, 'time')} in a row` : ''
       const wish = note.retryAfterMs === undefined ? '' : `, Retry-After ${length(note.retryAfterMs)}`
       return html`${cause}${times}${wish}${until}.`
     }

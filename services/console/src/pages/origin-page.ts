@@ -1,6 +1,6 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
 import type { Note } from '@decorum/ledger'
-import { delaySentence } from '@decorum/politeness'
+import { delaySentence, policySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
@@ -50,7 +50,7 @@ ${operationsTable(operations)}`
 }
 
 function known(origin: ToldOrigin): Html {
-  const { backOff, paused, blocked, override, now } = origin
+  const { backOff, paused, blocked, override, policy, now } = origin
   const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
   const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
   const delay = delays.length === 0 ? '–' : delays.map(length).join(' · ')
@@ -66,6 +66,7 @@ function known(origin: ToldOrigin): Html {
 ${tile('robots.txt', origin.robots, robotsNote(origin))}
 ${tile('Delay', delay, from)}
 ${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? 'it answers as it should' : `${some(backOff.incidents, 'incident')} in a row`)}
+${policy === undefined ? '' : tile('Policy', policy.site, policySentence(policy, length))}
 ${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator restricts it' : longs)}
 </section>`
 }

@@ -1,6 +1,6 @@
 /** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
 
-import type { Member, PartitionView, Reader } from '@decorum/ledger'
+import type { Crawl, Member, PartitionView, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'
@@ -32,7 +32,7 @@ export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'fra
 ${tiles(totals, perMinute, pace.series())}
 ${lanesTable(look.lanes, partitions, totals)}
 <div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
-${readers(look.readers)}
+${crawlsTable(look.crawls)}${readers(look.readers)}
 ${partitionsTable(partitions)}`
 }
 
@@ -130,6 +130,32 @@ ${table(
 
 /** Rows shown; the page of readers has more. */
 const READERS_SHOWN = 20
+const CRAWLS_SHOWN = 20
+
+/** Nothing where there is only the default crawl. */
+function crawlsTable(crawls: Crawl[]): Html | string {
+  if (crawls.length < 2) return ''
+  const shown = [...crawls].sort((a, b) => b.waiting + b.unread - a.waiting - a.unread).slice(0, CRAWLS_SHOWN)
+  const rows = shown.map(({ name, record, waiting, unread, counts }) => {
+    const ended = Object.values(counts).reduce((sum, n) => sum + n, 0)
+    const chip = record.state === 'running' ? 'due' : record.state === 'paused' ? 'late' : 'idle'
+    return [
+      html`${name}<small>${record.reason}</small>`,
+      html`<span class="chip ${chip}">${record.state}</span>`,
+      ...[record.weight, waiting, ended, unread].map(count),
+    ]
+  })
+  const note = `${some(crawls.length, 'crawl')}${crawls.length > shown.length ? ', those with most to do' : ''}`
+  return html`<section><h2>Crawls<small>${note}</small></h2>${table('Crawls', CRAWL_COLUMNS, rows)}</section>`
+}
+const CRAWL_COLUMNS = [
+  ['Crawl', 'name'],
+  'State',
+  ['Weight', 'number'],
+  ['URLs waiting', 'number'],
+  ['Outcomes', 'number'],
+  ['Stored outcomes', 'number'],
+] as const
 
 function readers(all: Reader[]): Html {
   const shown = all.slice(0, READERS_SHOWN)

@@ -1,5 +1,6 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import {
+  type Crawl,
   type Intake,
   type LaneInOrigin,
   type Ledger,
@@ -17,7 +18,7 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** What the console needs to see: the ledger's views. */
-export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'intake'>
+export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'>
 
 export type SoonLane = LaneInOrigin & { partition: number }
 
@@ -33,6 +34,8 @@ export type Look =
       members: Member[]
       /** of outcomes, those with most to read first */
       readers: Reader[]
+      /** the default one first */
+      crawls: Crawl[]
       /** candidates that no gateway has taken in, over all partitions that answer */
       intake: Intake
     }
@@ -54,15 +57,16 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [partitions, lanes, members, readers, intakes] = await Promise.all([
+    const [partitions, lanes, members, readers, crawls, intakes] = await Promise.all([
       thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
       eyes.readers(DEFAULT_CRAWL),
+      eyes.crawls(),
       thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
     ])
     const away = eyes.tags.length - partitions.length
-    return { kind: 'seen', at, partitions, away, lanes, members, readers, intake: summed(intakes) }
+    return { kind: 'seen', at, partitions, away, lanes, members, readers, crawls, intake: summed(intakes) }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }

@@ -44,17 +44,6 @@ export type NoAnswer = Common & { kind: 'unanswered'; error: Error; phase: Phase
 export type NotSent = Common & { kind: 'not-sent'; why: string }
 export type Exchange = Answer | NoAnswer | NotSent
 
-/** The value of a header that may be given once; `undefined` when absent, `null` when given with two different values. */
-export function single(headers: readonly [string, string][], name: string): string | undefined | null {
-  let found: string | undefined
-  for (const [given, value] of headers) {
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (found !== undefined && found !== value) return null
-    found = value
-  }
-  return found
-}
-
 /**
  * @param raw  as undici hands them over: name, value, name, value …; of HTTP/2 an object, in which fields that were repeated are
  *             one, as Node's http2 joins them

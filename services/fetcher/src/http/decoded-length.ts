@@ -1,7 +1,8 @@
 /** The length of a page without its content coding. Nothing decoded is kept, and a page that takes long has no such length. */
 
+import { single } from '@decorum/protocol'
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from '../limits.ts'
-import { type Answer, type Headers, single } from './answer.ts'
+import type { Answer, Headers } from './answer.ts'
 import { type Coding, codingOf, unpack, unpacking } from './decode.ts'
 
 /** undefined: a coding that decode.ts does not read. */

@@ -1,4 +1,4 @@
-/** Digests as archives write them: SHA-1 in RFC 4648 base32; 160 bits need no padding. */
+/** SHA-1, as archives have it in their digests. */
 import { createHash, hash, webcrypto } from 'node:crypto'
 
 /**
@@ -33,20 +33,4 @@ function inPieces(chunks: readonly Uint8Array[]): Uint8Array {
   const whole = createHash('sha1')
   for (const chunk of chunks) whole.update(chunk)
   return whole.digest()
-}
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-/** Two characters at a time, since each page has a digest. */
-const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`)
-
-/** @param bytes  their number is a multiple of five */
-export function base32(bytes: Uint8Array): string {
-  let text = ''
-  for (let i = 0; i < bytes.length; i += 5) {
-    const middle = bytes[i + 2] ?? 0
-    const high = ((bytes[i] ?? 0) << 12) | ((bytes[i + 1] ?? 0) << 4) | (middle >> 4)
-    const low = ((middle & 15) << 16) | ((bytes[i + 3] ?? 0) << 8) | (bytes[i + 4] ?? 0)
-    text += `${PAIRS[high >> 10]}${PAIRS[high & 1_023]}${PAIRS[low >> 10]}${PAIRS[low & 1_023]}`
-  }
-  return text
 }

@@ -2,10 +2,10 @@
 
 import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
 import type { SiteLoad } from '@decorum/ledger'
-import type { FailureReason } from '@decorum/protocol'
+import { type FailureReason, meaningOf, single } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
 import { errors } from 'undici'
-import { type Answer, type Phase, single } from './answer.ts'
+import type { Answer, Phase } from './answer.ts'
 import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
 
@@ -66,14 +66,6 @@ export function failureOf(error: Error, phase: Phase): Failure {
 export const isFinal = (failure: Failure): boolean =>
   failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
 
-export type Meaning = 'asked-for-less' | 'redirect' | 'fetched'
-
-/** What a status means for a page: a site that asks for less, a redirect, or otherwise an answer, whatever it says. */
-export function meaningOf(status: number): Meaning {
-  if (status === 429 || status === 503) return 'asked-for-less'
-  return isRedirect(status) ? 'redirect' : 'fetched'
-}
-
 /** What an answer says about the site's load. @param now  Redis's clock, ms */
 export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): SiteLoad {
   if (meaningOf(status) !== 'asked-for-less') return NORMAL_LOAD
@@ -83,5 +75,5 @@ export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, 
 
 export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
 
-export const isRedirect = (status: number): boolean =>
-  status === 301 || status === 302 || status === 303 || status === 307 || status === 308
+/** 403 to a page: one may be about the page, several in a row are about the crawler. */
+export const TURNED_AWAY: SiteLoad = { kind: 'turned-away' }

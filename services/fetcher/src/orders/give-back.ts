@@ -33,7 +33,7 @@ export async function giveBack(
  * ledger does not answer, the reservation ends by itself and the order comes again.
  */
 export async function endUnreadable(
-  { agent, origin, fence, id, path, attempt, meta }: UnreadableOrder,
+  { agent, origin, fence, id, path, attempt, crawl, meta }: UnreadableOrder,
   why: string,
   { ledger, agents }: { ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'now'>; agents: Agents },
 ): Promise<void> {
@@ -44,6 +44,7 @@ export async function endUnreadable(
     agent: agents.find(agent)?.name ?? agent,
     at: Math.round(ledger.now(partition)),
     attempts: attempt - 1,
+    crawl,
     meta,
   }
   const outcome = outcomeOf(about, { kind: 'invalid', reason: 'unreadable-order', detail: why.slice(0, 512) })

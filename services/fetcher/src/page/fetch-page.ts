@@ -1,11 +1,10 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, type Order, orderUrl } from '@decorum/protocol'
+import { type ArchiveRef, base32, meaningOf, type Order, orderUrl } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
 import { decodedLength, isCoded } from '../http/decoded-length.ts'
-import { base32 } from '../http/digest.ts'
 import { exchange } from '../http/exchange.ts'
-import { meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { requestHead } from '../http/request-head.ts'
 import type { Fetched, Held } from '../orders/complete.ts'
 import type { Tools } from '../orders/tools.ts'
@@ -46,7 +45,8 @@ export async function fetchPage(
     startBytes: startBytesFor,
   })
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
-  const about = { order, agent, maxAttempts, now: () => ledger.wall(ledger.partitionOf(origin)) }
+  const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
+  const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
   if (result.kind === 'unanswered') return readFailure(result, about)
   const { body } = result
   try {

@@ -2,18 +2,20 @@
 import type { Agent } from '@decorum/config'
 import {
   type ArchiveRef,
+  candidateOf,
   isConditional,
+  meaningOf,
   type Order,
   type Outcome,
   type OutcomeBody,
   orderUrl,
   outcomeOf,
+  PAGE_MAX_HOPS,
   type PageSays,
+  targetOf,
 } from '@decorum/protocol'
 import type { Answer, NoAnswer } from '../http/answer.ts'
-import { failureOf, isFinal, loadOf, meaningOf, NORMAL_LOAD } from '../http/read-answer.ts'
-import { candidateOf, targetOf } from '../http/redirect.ts'
-import { PAGE_MAX_HOPS } from '../limits.ts'
+import { failureOf, isFinal, loadOf, NORMAL_LOAD, TURNED_AWAY } from '../http/read-answer.ts'
 import type { Fetched } from '../orders/complete.ts'
 import type { Revisit } from '../sink/sink.ts'
 
@@ -108,7 +110,8 @@ export function readPage(
     const target = targetOf(headers, orderUrl(about.order))
     if (target.kind === 'target') told.to = target.url
   }
-  return { ...doneBy(answer), what: 'fetched', outcome: outcome(about, told) }
+  const load = status === 403 ? TURNED_AWAY : NORMAL_LOAD
+  return { ...doneBy(answer), what: 'fetched', load, outcome: outcome(about, told) }
 }
 
 const doneBy = ({ endedAt, timing, body }: Answer) => ({
@@ -137,7 +140,7 @@ function failed(about: About, reason: Failed['reason'], why: string, status?: nu
 }
 
 function outcome({ order, agent, now }: About, body: OutcomeBody): Outcome {
-  const { id, attempt, meta } = order
+  const { id, attempt, crawl, meta } = order
   const at = Math.round(now())
-  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, meta }, body)
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
 }

@@ -1,7 +1,6 @@
 /** What the shape of a candidate's request means for its exchange. */
 import type { Agent } from '@decorum/config'
-import { isAccepted, type RequestShape } from '@decorum/protocol'
-import { single } from '../http/answer.ts'
+import { isAccepted, type RequestShape, single } from '@decorum/protocol'
 import type { Ask } from '../http/exchange.ts'
 import { ACCEPTED_CODINGS, headersOf } from '../http/request-head.ts'
 

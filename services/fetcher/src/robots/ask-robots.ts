@@ -4,13 +4,12 @@
  * lead: docs/robots.md.
  */
 import type { Agent } from '@decorum/config'
-import { namesRobotsTxt } from '@decorum/protocol'
+import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
-import { type Failure, failureOf, isRedirect, loadOf } from '../http/read-answer.ts'
-import { type Target, targetOf } from '../http/redirect.ts'
+import { type Failure, failureOf, loadOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
 import type { Lease } from '../orders/lease.ts'

@@ -16,6 +16,7 @@ import { hopRules } from './hop-rules.ts'
 
 /** The part of an order that a robots fetch needs; `decorum check` has no order, and acquires the lane by its name. */
 export type RobotsOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs' | 'id' | 'meta'> & {
+  crawl?: string
   kind: 'robots'
   /** the lane is held by a secondary lease: its URLs are not meant */
   secondary?: true
@@ -60,7 +61,7 @@ export async function fetchRobots(
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && !order.secondary) {
     // The agent may not go there at all, so the URL at the head of the lane ends.
-    const about = { id: order.id, url: origin, agent: agent.name, meta: order.meta, attempts: 0 }
+    const about = { id: order.id, url: origin, agent: agent.name, crawl: order.crawl, meta: order.meta, attempts: 0 }
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched

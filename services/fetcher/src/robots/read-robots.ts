@@ -1,7 +1,8 @@
 /** What an answer to a robots.txt says about its origin: an event for the origin's state, with the rules when it brought any. */
 import { hash } from 'node:crypto'
+import { single } from '@decorum/protocol'
 import { parseRetryAfter, ROBOTS_MAX_BYTES, type RobotsEvent, type UnansweredReason } from '@decorum/robots'
-import { type Answer, single } from '../http/answer.ts'
+import type { Answer } from '../http/answer.ts'
 import { codingOf, decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
 

@@ -2,9 +2,8 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { single } from '../http/answer.ts'
+import { base32, single } from '@decorum/protocol'
 import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '../http/decode.ts'
-import { base32 } from '../http/digest.ts'
 import { DECODED_MAX_BYTES } from '../limits.ts'
 import type { Page, Sink } from './sink.ts'
 

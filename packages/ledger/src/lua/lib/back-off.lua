@@ -1,12 +1,29 @@
 --- @include "lib/origin"
 --- @include "lib/shut"
 --[[
-  back-off: an origin asked for less (429, 503), or its connections failed. There is one escalation per incident, however many agents
-  see it: an exchange that was started before the origin was closed only extends the back-off.
-  What the completion says of the load (LOAD in calls.ts): 'asked-for-less' or 'no-answer', jitter in [0, 1), Retry-After in ms or ''.
+  back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
+  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only extends the
+  back-off.
+  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in [0, 1),
+  Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good answer halves their number,
+  so an origin that has failed often recovers step by step, and one that fails now and then is not slowed down.
   The jitter only lengthens a back-off.
 ]]
 local FIRST, LONGEST, QUIET = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs]), tonumber(ARGV[ARG.backOffQuietMs])
+
+-- Of those that were turned away: the origin does answer, and some of its pages may be closed to everybody.
+local LONGEST_TURNED_AWAY = LONGEST / 6
+
+local function failuresLength(failures, kind)
+  if failures < 2 then return nil end -- one says nothing about the origin
+  return math.min(FIRST / 12 * 2 ^ (failures - 2), kind == 'turned-away' and LONGEST_TURNED_AWAY or LONGEST)
+end
+
+local function answeredWell(origin)
+  local key = originKey(origin)
+  local failures = --[[rule:good-answers-halve-the-failures]] math.floor(tonumber(call('HGET', key, FIELD.failures) or '0') / 2) --[[end]]
+  if failures > 0 then call('HSET', key, FIELD.failures, failures) else call('HDEL', key, FIELD.failures) end
+end
 
 local function backOff(origin, load, startedAt, ended)
   local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
@@ -16,13 +33,12 @@ local function backOff(origin, load, startedAt, ended)
   local till, incidents, failures = tonumber(known[1] or '0'), tonumber(known[2] or '0'), tonumber(known[3] or '0')
   local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
   local length
-  if kind == 'no-answer' then
+  if kind ~= 'asked-for-less' then
     if isAnother then
       failures = failures + 1
       call('HSET', key, FIELD.failures, failures)
     end
-    -- One lost connection says nothing about the origin.
-    if failures >= 2 then length = math.min(FIRST / 12 * 2 ^ (failures - 2), LONGEST) end
+    length = failuresLength(failures, kind)
   else
     if isAnother then
       incidents = --[[rule:incidents-are-forgotten]] (till > 0 and now - till > QUIET) and 1 or incidents + 1 --[[end]]

@@ -7,7 +7,9 @@
 local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
 local epochId
 local leastDelaysText -- least-delay.lua; false before any process has told them
+local policiesText -- site-policy.lua; false while there has never been a policy
 local stopsText -- stops.lua; false while there has never been a stop
+local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
 -- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
@@ -34,10 +36,11 @@ local function openEpoch()
     now, vouched = tonumber(time), tonumber(most)
   end
   local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
-    stopsStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
-    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops))
-  leastDelaysText, stopsText = leastDelaysStored, stopsStored
-  if layout ~= LAYOUT.version and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
+    stopsStored, policiesStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
+    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops, EPOCH.policies))
+  leastDelaysText, stopsText, policiesText = leastDelaysStored, stopsStored, policiesStored
+  hasCrawls = layout == LAYOUT.withCrawls
+  if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
@@ -73,7 +76,7 @@ local function openEpoch()
     epochId = string.format('%.0f', math.max(now * 1000, (tonumber(previous) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
     call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why, EPOCH.now, ms(now),
-      EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, LAYOUT.version)
+      EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, layout or LAYOUT.version)
     if run ~= thisRun then
       call('HDEL', KEYS[1], EPOCH.restartAnnounced)
       restartAnnounced = false

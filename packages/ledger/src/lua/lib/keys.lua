@@ -18,14 +18,20 @@
     lanes        hash   lane → what it remembers, and its first URL (lane.lua)
     q:<lane>     list   URLs of priority normal behind the first one
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
+    q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one; their first URLs stay here, too
+    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one (docs/decisions/0025-many-crawls.md)
+    crawls       hash   crawl → version of its record;  crawl:<name>  hash, its fields are CRAWL in layout.ts
+    in:<crawl>   set    lanes with URLs of a crawl that is not the default one
+    hosts:<crawl> hash  host → URLs taken in of it, of a crawl with a limit of these
     o:<origin>   hash   what is known of an origin; its fields are FIELD in layout.ts
     changed      zset   origin → the latest fence handed out when one of its gates changed
     ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets
     mark:<…>     what was parked already
     b:<hash>     a robots.txt body;  spent, spent-beyond, and both with :<domain>: what was used of the budgets of bodies
-    outcomes     stream of outcomes;  outbox: stream of the candidates that redirects gave;  operations: what operators did
+    outcomes     stream of outcomes, and outcomes:<crawl> those of another crawl than the default one;  outbox: stream of the candidates that redirects gave;  operations: what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
+    pool:<name>  list of orders, as JSON, that wait for workers of a pool; it lives as long as its latest reservation
     stops        hash   name → when its emergency stop ends (stops.lua)
     n:<origin>   list   what happened to an origin lately (notes.lua);  noted: zset origin → instant of its latest note
     f:<reason>   list   examples of outcomes with a reason

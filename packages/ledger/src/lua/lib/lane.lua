@@ -69,7 +69,9 @@ end
 
 local function hasWork(lane)
   if firstOf(lane) then return true end
-  return --[[rule:high-urls-are-work]] memoryOf(lane)[MEMORY.hasHigh] ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
+  local others = memoryOf(lane)[MEMORY.hasHigh]
+  if others == OTHERS.crawls then return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]] end
+  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
 end
 
 -- One more request was made for the URL at the head of a list.
@@ -79,12 +81,15 @@ local function countAttempt(lane, list)
   memory[MEMORY.list] = list
 end
 
+local function isByPolicy(gate) return gate == GATE.visitingHours or gate == GATE.budget end
+
 -- Gives a lane back: it is due at its own time; or later, when a gate holds it until then, and then it remembers its own time for
 -- whoever wakes it before.
 local function giveBack(lane, ownDue, till, heldBy)
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
+    if isByPolicy(heldBy) then call('SADD', TAG .. KEY.closed, lane) end -- a change of policies wakes it
     noteShut(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else

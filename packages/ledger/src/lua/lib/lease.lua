@@ -36,7 +36,8 @@ end
 
 -- The delay that a lease owes after its request: the delay it was started with, or a longer one demanded since.
 local function owedBy(lane, lease)
-  return math.max(lease[LEASE.delayMs], lease[LEASE.leastDelayMs], --[[rule:a-lost-request-owes-the-least-delay]] leastOf(lane, lease[LEASE.kind]) --[[end]])
+  return owedWithConsent(lane, math.max(lease[LEASE.delayMs], lease[LEASE.leastDelayMs],
+    --[[rule:a-lost-request-owes-the-least-delay]] leastOf(lane, lease[LEASE.kind]) --[[end]]))
 end
 
 local function leaseRecord(lane) return leases[lane] end

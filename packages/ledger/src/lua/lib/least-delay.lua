@@ -1,4 +1,4 @@
---- @include "lib/epoch"
+--- @include "lib/site-policy"
 --[[
   least-delay: the least delay of each agent, as the fleet's configuration has it. It is owed whatever the caller believes, and once
   it has been raised it also holds for a delay that began before. {tag}:epoch keeps it as LEAST_DELAY in layout.ts.
@@ -18,14 +18,38 @@ end
 -- group owes the delay of the group.
 local function leastOf(lane, kind)
   local known = leastDelaysText and --[[rule:a-pace-group-has-a-delay-of-its-own]] kind ~= KIND.paceGroup --[[end]] and leastDelayOf(agentOf(lane))
-  return known and known.least or 0
+  local least = known and known.least or 0
+  return policiesText and math.max(least, leastByPolicy(lane)) or least
 end
 
 -- When a lane opens whose delay may have begun before the least delay was raised: what it lacks is added. One new delay after the
 -- raise nothing is lacking. `opens` may be later than the lane's own due time, and then the lane waits longer, once.
-local function raised(lane, opens)
+local function raisedByAgent(lane, opens)
   local known = leastDelaysText and leastDelayOf(agentOf(lane))
-  if not known then return opens end
+  if not known then return opens, 0 end
   local over = --[[rule:a-raise-holds-for-one-delay]] known.raisedAt + known.least --[[end]]
-  return math.max(opens, math.min(opens + known.least - known.from, over))
+  return math.max(opens, math.min(opens + known.least - known.from, over)), over
+end
+
+-- The same after a change of the policies of its site. What was owed before is not known any more, so the whole delay is lacking.
+local function raisedByPolicy(lane, opens)
+  local policy = policyOf(originOf(lane))
+  if not policy.changedAt then return opens, 0 end
+  local agent, owed = agentOf(lane), nil
+  if policy.consent then owed = policy.delay
+  else
+    local known = tonumber(call('HGET', originKey(originOf(lane)), FIELD.delayOf .. agent) or '0')
+    local least = leastDelaysText and leastDelayOf(agent)
+    owed = math.max(policy.delay or 0, known, least and least.least or 0)
+  end
+  return math.max(opens, math.min(opens, policy.changedAt) + owed), policy.changedAt + owed
+end
+
+-- When a lane opens that is due at an instant, and when no delay from before a raise can run any more.
+local function raised(lane, opens)
+  if not (leastDelaysText or policiesText) then return opens, 0 end
+  local till, over = raisedByAgent(lane, opens)
+  if not policiesText then return till, over end
+  local tillByPolicy, overByPolicy = raisedByPolicy(lane, opens)
+  return math.max(till, tillByPolicy), math.max(over, overByPolicy)
 end

@@ -1,22 +1,29 @@
 --- @include "lib/lane"
 --[[
   leaving: outcomes into their stream, and the URLs that they end out of their lane.
-  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind, and its id as 'bucket:number', '' when it is not stored.
+  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
 ]]
-local function writeOutcome(json, kind)
-  call('XADD', OUTCOMES, '*', 'o', json)
+local function writeOutcome(json, kind, list)
+  if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
+    local crawl = string.sub(list, 3)
+    call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', json)
+    local name, bytes = string.match(kind, '^(%S+) ?(%d*)$')
+    kind = name
+    call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(kind, '^[^/]+'), 1)
+    if bytes ~= '' then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.bytes, bytes) end
+  else call('XADD', OUTCOMES, '*', 'o', json) end
   countOutcome(kind)
 end
 
--- Items of ARGV from one place to another, both counted. Returns how many URLs of the lane they end.
-local function leave(first, last)
+-- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs of the lane they end.
+local function leave(first, last, list)
   local heads = 0
   for k = first, last, LEAVING.size do
     local json, kind, id = ARGV[k + LEAVING.json], ARGV[k + LEAVING.kind], ARGV[k + LEAVING.id]
     if kind == KIND.candidate then call('XADD', TAG .. KEY.outbox, '*', 'c', json)
     else
       heads = heads + 1
-      writeOutcome(json, kind)
+      writeOutcome(json, kind, list)
       if id ~= '' then
         local colon = string.find(id, ':', 1, true)
         --[[rule:an-id-is-free-after-its-outcome]] call('SREM', TAG .. KEY.ids .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1)) --[[end]]
@@ -30,16 +37,35 @@ local left = 0 -- URLs that leave their lanes by this call
 
 -- The first n URLs leave a list, and with them the attempts that were made for its head.
 local function dropFirst(lane, list, n)
-  if --[[rule:the-head-leaves-its-own-list]] list == LIST.high --[[end]] then call('LPOP', highList(lane), n)
+  if --[[rule:the-head-leaves-its-own-list]] list ~= LIST.normal --[[end]] then call('LPOP', TAG .. list .. ':' .. lane, n)
   else
     local _, more = firstOf(lane)
     local rest = more and call('LPOP', normalList(lane), n)
     --[[rule:the-next-url-moves-up]] setFirst(lane, rest and rest[n], true) --[[end]]
   end
-  if memories[lane] and memories[lane][MEMORY.list] == list then
-    local memory = changeMemory(lane)
+  left = left + n
+  local memory = memories[lane]
+  if not memory then return end
+  if memory[MEMORY.list] == list then
+    memory = changeMemory(lane)
     memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
   end
-  left = left + n
+  if memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
+  -- A lane with several crawls: one whose last URL has left has no turn any more. With the default crawl alone it is as it was.
+  local crawl, isOver = CRAWLS.default, nil
+  if #list > 1 then
+    crawl = string.sub(list, 3)
+    call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.left, n)
+    isOver = call('EXISTS', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane, TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane) == 0
+  else isOver = not firsts[lane] and call('EXISTS', highList(lane)) == 0 end
+  if --[[rule:a-crawl-without-urls-has-no-turn]] not isOver --[[end]] then return end
+  local turns = TAG .. KEY.turns .. lane
+  call('ZREM', turns, crawl)
+  if #list > 1 then call('SREM', TAG .. KEY.lanesOf .. crawl, lane) end
+  local others = call('ZRANGE', turns, 0, 1)
+  if #others == 0 or (#others == 1 and others[1] == CRAWLS.default) then
+    call('DEL', turns)
+    changeMemory(lane)[MEMORY.hasHigh] = #others == 1 and OTHERS.high or ''
+  end
 end
 flushes[#flushes + 1] = function() count('left', left) end

@@ -1,5 +1,5 @@
 --- @include "lib/epoch"
---- @include "lib/stops"
+--- @include "lib/site-policy"
 --[[
   origin: the gates of an origin, which are its rules, the robots fetch in flight, back-off, pause, block, a delay set by an operator,
   and failures in a row. reserve reads them all. start reads again only the gates of origins that changed since, which `changed`

@@ -130,11 +130,11 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker)
       FIELD.overrideUntil, FIELD.delayOf .. agentOf(lane)))
     -- A block ends the URLs of its own origin only: other origins of a pace group go on.
     local closed = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'),
-      kind == KIND.hop and tonumber(blockedUntil or '0') or 0, --[[rule:a-secondary-lease-minds-a-stop]] stoppedUntil(originOf(lane)) --[[end]])
+      kind == KIND.hop and tonumber(blockedUntil or '0') or 0, --[[rule:a-secondary-lease-minds-a-stop]] (heldUntil(originOf(lane), kind == KIND.paceGroup)) --[[end]])
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     local known = tonumber(kept) or dueOf(lane) or now -- of a lane that was forgotten, the last delay ended by now
-    local ownDue = --[[rule:a-secondary-lease-minds-a-raised-delay]] raised(lane, known) --[[end]]
+    local ownDue = --[[rule:a-secondary-lease-minds-a-raised-delay]] (raised(lane, known)) --[[end]]
     local held = leaseOf(lane)
     -- Its own URLs wait like others, unless one of them is in flight or another gate holds them.
     local ownWaits = (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)

@@ -4,8 +4,8 @@
   An index and nothing else: no verb decides by it. An entry ends when its gate opens by itself, and is taken out when somebody
   opens it before. Gates that are closed for moments (another URL of the lane, a robots fetch in flight) are left out.
 ]]
-local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = true, ['robots-unreachable'] = true,
-  ['unknown-agent'] = true, blocked = true }
+local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = true, [GATE.visitingHours] = true,
+  [GATE.budget] = true, ['robots-unreachable'] = true, ['unknown-agent'] = true, blocked = true }
 
 -- `how`: 'GT' where a lane is held for less than its gate is closed, because a URL of it expires before.
 local function noteShut(gate, origin, till, how)

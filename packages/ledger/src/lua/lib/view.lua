@@ -5,6 +5,7 @@
   view: a lane and an origin as the views show them. These verbs only read, and every part is O(1), O(log n) or bounded.
   A lane is LANE_ROW in calls.ts. An origin is how many texts follow, and then its fields and their values by turns.
 ]]
+local MOST_CRAWLS = 100 -- that are counted of one lane
 local out = reply()
 
 -- Whether the host of an origin is `name` or below it.
@@ -15,6 +16,13 @@ end
 
 local function showOrigin(origin)
   local fields = call('HGETALL', originKey(origin))
+  local policy = policyOf(origin)
+  if policy.site then
+    fields[#fields + 1], fields[#fields + 2] = FIELD.policy, policy.site .. ' ' .. policy.text
+    if policy.budget then
+      fields[#fields + 1], fields[#fields + 2] = FIELD.requestsToday, tostring(requestsTo(namesOf(origin)[1]))
+    end
+  end
   out[#out + 1] = tostring(#fields)
   for _, value in ipairs(fields) do out[#out + 1] = value end
 end
@@ -23,10 +31,22 @@ local function showLane(lane)
   local memory, first, lease = memoryOf(lane), firstOf(lane), leaseOf(lane)
   local list = memory[MEMORY.list]
   local high, normal = call('LLEN', highList(lane)), first and 1 + call('LLEN', normalList(lane)) or 0
+  local pending, isFirst = high + normal, true
+  if memory[MEMORY.hasHigh] == OTHERS.crawls then
+    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_CRAWLS - 1)) do
+      if crawl ~= CRAWLS.default then
+        local highOf, normalOf = LIST.high .. '@' .. crawl, LIST.normal .. '@' .. crawl
+        local urgent = call('LLEN', TAG .. highOf .. ':' .. lane)
+        pending = pending + urgent + call('LLEN', TAG .. normalOf .. ':' .. lane)
+        if isFirst and list == '' then list = urgent > 0 and highOf or normalOf end
+      end
+      isFirst = false
+    end
+  end
   if list == '' then list = high > 0 and LIST.high or LIST.normal end
-  local head = list == LIST.normal and first or call('LINDEX', list == LIST.high and highList(lane) or normalList(lane), 0)
+  local head = list == LIST.normal and first or call('LINDEX', TAG .. list .. ':' .. lane, 0)
   local at = #out
-  out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(high + normal)
+  out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
   out[at + LANE_ROW.due] = call('ZSCORE', DUE, lane) or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
   out[at + LANE_ROW.attempts], out[at + LANE_ROW.heldBy] = memory[MEMORY.attempts], memory[MEMORY.heldBy]

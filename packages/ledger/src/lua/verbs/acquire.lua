@@ -39,9 +39,10 @@ if lane ~= '' then
     if heldFence ~= '' then
       local lease = leaseOf(lane)
       local closedUntil = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'),
-        stoppedUntil(originOf(lane)))
+        (heldUntil(originOf(lane))))
       if not lease or lease[LEASE.fence] ~= heldFence then return answer('wait', ms(LOOK_AGAIN_MS)) end
       if closedUntil > now then return answer('wait', ms(closedUntil - now)) end
+      countRequest(originOf(lane))
       if isRobots and fetchFence ~= heldFence then startRobotsFetch(originOf(lane), heldFence, leaseMs) end
       return answer('granted', heldFence, ms(delay), lane)
     end
@@ -49,5 +50,6 @@ if lane ~= '' then
 end
 local given, instant, owed = acquire(lanes, kind, delay, leaseMs, 0, ARGV[ARG.asker])
 if not given then return answer('wait', ms(math.max(1, instant - now))) end
+if kind == KIND.hop then countRequest(originOf(lane)) end
 if --[[rule:a-hop-that-fetches-robots-is-noted]] isRobots --[[end]] then startRobotsFetch(originOf(lane), given, leaseMs) end
 return answer('granted', given, owed, acquired[1])

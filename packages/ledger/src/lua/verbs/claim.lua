@@ -15,8 +15,8 @@ local kept = memoryOf(lane)[MEMORY.ownDue]
 local ownDue = tonumber(kept) or dueOf(lane) or 0
 local function wait(till, gate) return reply('wait', ms(math.max(1, till - now)), gate) end
 if --[[rule:claim-minds-the-hold]] holdUntil > now --[[end]] then return wait(holdUntil, 'startup-hold') end
-local stop = stoppedUntil(originOf(lane))
-if --[[rule:claim-minds-a-stop]] stop > now --[[end]] then return wait(stop, GATE.stopped) end
+local held, heldBy = heldUntil(originOf(lane))
+if --[[rule:claim-minds-a-stop]] held > now --[[end]] then return wait(held, heldBy) end
 if --[[rule:claim-minds-the-back-off]] closedUntil > now --[[end]] then
   return wait(closedUntil, pause >= backOff and GATE.paused or GATE.backOff)
 end

@@ -43,12 +43,12 @@ local function completeOne(lane, i)
     and --[[rule:complete-needs-a-start]] startedAt > 0 --[[end]]) then return 'stale' end
   local ending, load = ARGV[i + COMPLETION.ending], 'normal'
   if ending == 'done' then
-    writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind])
+    writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind], list)
     dropFirst(lane, list, 1)
   else
     load = ARGV[i + COMPLETION.load]
     local first = i + COMPLETION.size
-    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1)
+    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
   local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
@@ -57,9 +57,10 @@ local function completeOne(lane, i)
   elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then changeMemory(lane)[MEMORY.heldBy] = '' end
   local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]],
     --[[rule:the-least-delay-is-owed]] leastOf(lane, kind) --[[end]])
+  if policiesText then owed = owedWithConsent(lane, owed) end
   schedule(lane, startedAt, ended, owed, turnsAhead)
   if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
-  elseif failures ~= '' then call('HDEL', originKey(originOf(lane)), FIELD.failures) end
+  elseif failures ~= '' then answeredWell(originOf(lane)) end
   return 'completed'
 end
 

@@ -4,14 +4,15 @@
   confirm: asked by a holder that took long to connect: may the request still be sent?
   ARGV    per lane that the request holds CONFIRM_ITEM in calls.ts; the version is of the rules that it was judged by, '' for a
           secondary lease
-  Returns 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped, back-off (also a pause or
-          a block), rules-changed
+  Returns 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped, back-off (also a pause,
+          a block or visiting hours), rules-changed
   Keeps   nothing changes: a caller that is refused gives back what it holds (resolve: unused, release).
 ]]
 local function whyNot(lane, fence, version)
   local lease = leaseOf(lane)
   if not lease or --[[rule:confirm-minds-the-fence]] lease[LEASE.fence] ~= fence --[[end]] or not isStarted(lease) then return 'stale' end
-  if --[[rule:confirm-minds-a-stop]] stoppedUntil(originOf(lane)) > now --[[end]] then return 'stopped' end
+  local held, gate = heldUntil(originOf(lane), true)
+  if --[[rule:confirm-minds-a-stop]] held > now --[[end]] then return gate == GATE.stopped and 'stopped' or 'back-off' end
   local kind = lease[LEASE.kind]
   local inForce, backOffUntil, pausedUntil, blockedUntil, fetchFence = unpack(call('HMGET', originKey(originOf(lane)),
     FIELD.version, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.fetchFence))

@@ -26,7 +26,8 @@ readForSecondary(lanes)
 -- Why the lane cannot be leased now: its gate, and what it is leased for.
 local function closedBy(lane, backOff, pause)
   if holdUntil > now then return 'startup-hold', '' end
-  if --[[rule:a-permit-is-told-of-a-stop]] stoppedUntil(originOf(lane)) > now --[[end]] then return GATE.stopped, '' end
+  local held, gate = heldUntil(originOf(lane))
+  if --[[rule:a-permit-is-told-of-a-stop]] held > now --[[end]] then return gate, '' end
   if math.max(backOff, pause) > now then return pause >= backOff and GATE.paused or GATE.backOff, '' end
   local lease = leaseOf(lane)
   if not lease then return 'delay', '' end
@@ -58,13 +59,17 @@ local function grantOne(i)
   local gate, holder = closedBy(lane, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'))
   local given, opens, owed = acquire({ lane }, KIND.hop, delay, leaseMs, ahead, asker)
   if not given then return wait(opens, gate, holder) end
-  if paceLane == '' then return table.concat({ 'granted', ms(math.max(0, opens - now)), given, owed }, '|') end
+  if paceLane == '' then
+    countRequest(originOf(lane))
+    return table.concat({ 'granted', ms(math.max(0, opens - now)), given, owed }, '|')
+  end
   local paceDelay = --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] tonumber(owed) --[[end]]
   local paceFence, paceOpens, paceOwed = acquire({ paceLane }, KIND.paceGroup, paceDelay, leaseMs, ahead, asker)
   if not paceFence then
     --[[rule:a-closed-pace-lane-gives-the-lane-back]] giveUp(lane, opens) --[[end]]
     return wait(paceOpens, GATE.paceGroup, '')
   end
+  countRequest(originOf(lane))
   return table.concat({ 'granted', ms(math.max(0, math.max(opens, paceOpens) - now)),
     given, owed, paceFence, paceOwed }, '|')
 end

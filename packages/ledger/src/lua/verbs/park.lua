@@ -10,11 +10,12 @@
           singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has assigned and
                      that is never looked up
           then how many other lanes there are, and per lane GROUP, followed by
-            of form q or h   plain URLs of that list
-            of form '*'      URL_ITEM, its bucket '' when the id is not looked up
-          then OUTCOME_ITEM to the end
-  Returns parked, absorbed, outcomes; or 'full', then pairs of a lane's place (from 1) and the room left in it: nothing was written,
-          and the caller turns what is too much into outcomes and calls again
+            of form = list   plain URLs of that list
+            of form '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
+            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them.
+          then OUTCOME_ITEM to the end, its crawl '' for the default one
+  Returns parked, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
+          of what is too much. Nothing was written then, and the caller turns what is too much into outcomes and calls again
   Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
@@ -47,13 +48,44 @@ end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
+local coming -- of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host
+local today, hostOf -- the day by the clock of Redis; both are there when `coming` is
 for g = 1, #names do
-  local lane, n = names[g], sizes[g]
-  local first, more = firstOf(lane)
-  local length = (first and 1 or 0) + (more and call('LLEN', normalList(lane)) or 0)
-  if memories[lane] then length = length + call('LLEN', highList(lane)) end
-  if length + n > --[[rule:a-lane-has-a-limit]] limit --[[end]] then
-    full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, limit - length))
+  local lane, n, list = names[g], sizes[g], forms[g]
+  if list == '*' then list = ARGV[places[g] + URL_ITEM.list] end
+  local length, room, what = 0, limit, 'lane-full'
+  if #list > 1 then
+    -- The limit is one of each crawl in the lane: else a large one would keep the others out.
+    local crawl = string.sub(list, 3)
+    length = call('LLEN', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane) + call('LLEN', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane)
+    local stored, perDay, perHost, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
+      CRAWL.perDay, CRAWL.perHost, CRAWL.parked, CRAWL.left, CRAWL.day, CRAWL.today))
+    if stored or perDay or perHost then
+      if not coming then
+        coming, today = {}, string.format('%.0f', math.floor((now - shift) / 86400000))
+        hostOf = function(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') or name end
+      end
+      local host = crawl .. ' ' .. hostOf(lane)
+      local known = coming[crawl] or 0
+      local function atMost(most, taken, reason)
+        local free = math.max(0, tonumber(most) - taken)
+        if --[[rule:a-crawl-has-limits]] length + free < room --[[end]] then room, what = length + free, reason end
+      end
+      if stored then atMost(stored, tonumber(before or '0') - tonumber(gone or '0') + known, 'crawl-full') end
+      if perDay then atMost(perDay, (day == today and tonumber(ofDay) or 0) + known, 'crawl-per-day') end
+      if perHost then
+        atMost(perHost, tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, hostOf(lane)) or '0') + (coming[host] or 0), 'crawl-per-host')
+      end
+      local taken = math.max(0, math.min(n, room - length))
+      coming[crawl], coming[host] = known + taken, (coming[host] or 0) + taken
+    end
+  else
+    local first, more = firstOf(lane)
+    length = (first and 1 or 0) + (more and call('LLEN', normalList(lane)) or 0)
+    if memories[lane] then length = length + call('LLEN', highList(lane)) end
+  end
+  if length + n > --[[rule:a-lane-has-a-limit]] room --[[end]] then
+    full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, room - length)); full[#full + 1] = what
   end
 end
 if #full > nothingFull then return full end
@@ -68,34 +100,63 @@ local parked, absorbed, outcomes = 0, 0, 0
 local idle = {}
 local function append(lane, list, n, url, ...)
   parked = parked + n
-  if list == LIST.high then
-    if call('RPUSH', highList(lane), url, ...) == n then idle[#idle + 1] = lane end
-    changeMemory(lane)[MEMORY.hasHigh] = '1'
-    return
-  end
-  local first, more = firstOf(lane)
-  if --[[rule:the-head-stays]] not first --[[end]] then
-    idle[#idle + 1] = lane
-    setFirst(lane, url, n > 1)
-    if n > 1 then call('RPUSH', normalList(lane), ...) end
+  if list == LIST.normal then
+    local first, more = firstOf(lane)
+    if --[[rule:the-head-stays]] not first --[[end]] then
+      idle[#idle + 1] = lane
+      setFirst(lane, url, n > 1)
+      if n > 1 then call('RPUSH', normalList(lane), ...) end
+    else
+      --[[rule:a-lane-says-that-there-is-more]] if not more then setFirst(lane, first, true) end --[[end]]
+      call('RPUSH', normalList(lane), url, ...)
+    end
+    if not memories[lane] or memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
   else
-    --[[rule:a-lane-says-that-there-is-more]] if not more then setFirst(lane, first, true) end --[[end]]
-    call('RPUSH', normalList(lane), url, ...)
+    if list == LIST.high and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then changeMemory(lane)[MEMORY.hasHigh] = OTHERS.high end
+    if #list > 1 and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
+      -- The first URL of another crawl: from here on crawls take turns in this lane.
+      if --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default) end
+      changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
+    end
+    if call('RPUSH', TAG .. list .. ':' .. lane, url, ...) == n then idle[#idle + 1] = lane end
+    if memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
+  end
+  local crawl = #list > 1 and string.sub(list, 3) or CRAWLS.default
+  local turns = TAG .. KEY.turns .. lane
+  if not call('ZSCORE', turns, crawl) then
+    local soonest = tonumber(call('ZRANGE', turns, 0, 0, 'WITHSCORES')[2] or '0')
+    local weight = tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
+    call('ZADD', turns, string.format('%.17g', --[[rule:a-newcomer-waits-for-its-turn]] soonest + 1 / weight --[[end]]), crawl)
+    if #list > 1 then call('SADD', TAG .. KEY.lanesOf .. crawl, lane) end
+  end
+  if #list == 1 then return end
+  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.parked, n)
+  if coming and coming[crawl] then
+    local perDay, perHost, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.day))
+    if perDay and day ~= today then call('HSET', TAG .. KEY.crawl .. crawl, CRAWL.day, today, CRAWL.today, n)
+    elseif perDay then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.today, n) end
+    if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
+  end
+  if call('HSETNX', TAG .. KEY.crawls, crawl, '0') == 1 and not hasCrawls then
+    hasCrawls = true
+    call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
   end
 end
 for g = 1, #names do
   local lane, form, n, place = names[g], forms[g], sizes[g], places[g]
   if form ~= '*' then append(lane, form, n, unpack(ARGV, place, place + n - 1))
   else
-    local lists = { [LIST.normal] = {}, [LIST.high] = {} }
+    local lists = {}
     for k = place, place + (n - 1) * URL_ITEM.size, URL_ITEM.size do
       if isFresh(ARGV[k + URL_ITEM.mark]) and isNew(ARGV[k + URL_ITEM.bucket], ARGV[k + URL_ITEM.number]) then
-        local list = lists[ARGV[k + URL_ITEM.list]]
+        local name = ARGV[k + URL_ITEM.list]
+        local list = lists[name] or {}
+        lists[name] = list
         list[#list + 1] = ARGV[k + URL_ITEM.url]
       else absorbed = absorbed + 1 end
     end
     for list, urls in pairs(lists) do
-      if #urls > 0 then append(lane, list, #urls, unpack(urls)) end
+      append(lane, list, #urls, unpack(urls))
     end
   end
 end
@@ -116,7 +177,16 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
   local bucket = ARGV[k + OUTCOME_ITEM.bucket]
   local isStored = bucket ~= '' and call('SISMEMBER', TAG .. KEY.ids .. bucket, ARGV[k + OUTCOME_ITEM.number]) == 1
   if not isStored and isFresh(ARGV[k + OUTCOME_ITEM.mark]) then
-    call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
+    local crawl = ARGV[k + OUTCOME_ITEM.crawl]
+    if crawl == '' then call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
+    else
+      call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
+      call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
+      if call('HSETNX', TAG .. KEY.crawls, crawl, '0') == 1 and not hasCrawls then
+        hasCrawls = true
+        call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
+      end
+    end
     countOutcome(ARGV[k + OUTCOME_ITEM.kind])
     outcomes = outcomes + 1
   else absorbed = absorbed + 1 end

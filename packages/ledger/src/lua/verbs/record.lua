@@ -80,7 +80,7 @@ if lane ~= '' then
   for i = ARG.items, #ARGV, DELAY_ITEM.size do
     if ARGV[i + DELAY_ITEM.agent] == agent then owed = math.max(owed, tonumber(ARGV[i + DELAY_ITEM.delayMs]) or 0) end
   end
-  setDue(lane, ended + --[[rule:the-robots-fetch-owes-the-new-delay]] owed --[[end]])
+  setDue(lane, ended + --[[rule:the-robots-fetch-owes-the-new-delay]] owedWithConsent(lane, owed) --[[end]])
 end
 
 local function setDelay(agent, delayMs, clampedFrom)
@@ -93,6 +93,7 @@ end
 
 -- A lane of the origin: woken if it was deferred, and later by what its delay has grown.
 local function wake(other, delay, longer)
+  if owedWithConsent(other, delay) ~= delay then longer = 0 end -- the site has consented to a shorter one
   local due = call('ZSCORE', DUE, other)
   if --[[rule:every-robots-fetch-wakes]] due --[[end]] then
     local ownDue = memoryOf(other)[MEMORY.ownDue]

@@ -1,6 +1,7 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --- @include "lib/origin"
+--- @include "lib/turns"
 --[[
   reserve: claims lanes that are due, or says how long to wait.
   ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever gate holds it: an
@@ -15,7 +16,8 @@ local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 
 if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
 local everything = everythingStopped()
 if --[[rule:nothing-is-reserved-while-all-is-stopped]] everything > now --[[end]] and ARGV[ARG.lane] == '' then return reply('stopped', ms(everything - now)) end
-if call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
+-- With other crawls, the default one alone is held (turns.lua).
+if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
 local room = tonumber(ARGV[ARG.inFlightLimit]) - call('ZCARD', INFLIGHT)
 local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
 if limit <= 0 then return reply('slots-full', '') end
@@ -52,7 +54,7 @@ local function reserveLease(lane, fenceText, listName, due, rulesVersion)
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
 end
 local function urlsOf(list, lane)
-  if list == LIST.high then return call('LRANGE', highList(lane), 0, peek - 1) end
+  if list ~= LIST.normal then return call('LRANGE', TAG .. list .. ':' .. lane, 0, peek - 1) end
   local first, more = firstOf(lane)
   if not (more and peek > 1) then return { first } end
   local urls = call('LRANGE', normalList(lane), 0, peek - 2)
@@ -68,22 +70,26 @@ for i = 1, #lanes do
   local notBefore = due and ms(due) or nowText
   if not due then due = now end
   local attempts, list, ownDue, heldBy = '', LIST.normal, '', ''
-  local hasHigh = false
+  local others, crawlsHeldUntil = '', 0
   if memories[lane] then
     local memory = memories[lane]
     attempts, list, ownDue, heldBy = memory[MEMORY.attempts], memory[MEMORY.list], memory[MEMORY.ownDue], memory[MEMORY.heldBy]
-    hasHigh = memory[MEMORY.hasHigh] ~= ''
+    others = memory[MEMORY.hasHigh]
   end
-  local urls
-  if namedList ~= '' then
+  local urls, chosen
+  if hasCrawls and namedList == '' then chosen, crawlsHeldUntil = chooseList(lane, others, attempts, list) end
+  if chosen then
+    if list ~= chosen then attempts = '' end
+    list = chosen; urls = urlsOf(list, lane)
+  elseif namedList ~= '' then
     if list ~= namedList then attempts = '' end -- the attempts were made for the head of the other list
     list = namedList; urls = urlsOf(list, lane)
   elseif --[[rule:a-tried-head-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
   else
     list = LIST.high
-    urls = hasHigh and urlsOf(list, lane) or {}
+    urls = others ~= '' and urlsOf(list, lane) or {}
     if #urls == 0 then
-      if hasHigh then
+      if others ~= '' then
         local memory = changeMemory(lane)
         memory[MEMORY.list], memory[MEMORY.hasHigh] = '', ''
       end
@@ -92,7 +98,11 @@ for i = 1, #lanes do
   end
   local urlCount = #urls
   if urlCount == 0 then
-    if --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then gone[#gone + 1] = lane; forgetMemory(lane) end
+    if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, string.match(chosen, '@(.*)') or CRAWLS.default) -- others may have URLs
+    elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
+      gone[#gone + 1] = lane; forgetMemory(lane)
+      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
+    end
   else
     local key = originKey(originOf(lane))
     local state, version, allOpen, delayMs = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
@@ -115,8 +125,11 @@ for i = 1, #lanes do
       closedUntil = math.max(backOff, pause)
       if pause >= backOff then gate = GATE.paused end
     end
-    local stop = stopsText and stoppedUntil(originOf(lane)) or 0
-    if --[[rule:reserve-minds-a-stop]] stop > closedUntil --[[end]] then closedUntil, gate = stop, GATE.stopped end
+    if stopsText or policiesText then
+      local held, heldByAll = heldUntil(originOf(lane))
+      if --[[rule:reserve-minds-a-stop]] held > closedUntil --[[end]] then closedUntil, gate = held, heldByAll end
+    end
+    if crawlsHeldUntil > closedUntil then closedUntil, gate = crawlsHeldUntil, GATE.crawlHeld end
     -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
     local expires = closedUntil > now
       and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
@@ -126,6 +139,7 @@ for i = 1, #lanes do
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)
         memory[MEMORY.ownDue] = ''
+        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
         if attempts == '' then memory[MEMORY.list] = '' end
       end
       latestFence = latestFence + 1

@@ -46,7 +46,7 @@ for n = 1, #lanes do
     out[#out + 1] = 'completed'
     local notBefore, kind = lease[LEASE.notBefore], lease[LEASE.kind]
     local first = i + RESOLUTION.size
-    local heads = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1)
+    local heads = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
     if heads > 0 then dropFirst(lane, lease[LEASE.list], heads) end
     if next == 'release' then endLease(lane, kind); giveBack(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then

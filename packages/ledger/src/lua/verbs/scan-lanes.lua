@@ -1,27 +1,38 @@
 --- @include "lib/view"
 --[[
-  scan-lanes: lanes with URLs whose host lies in a domain, in no order, from about a thousand lanes that are looked at.
+  scan-lanes: lanes with URLs whose host lies in a domain, in no order, from about five thousand lanes that are looked at.
   ARGV    ARGS['scan-lanes'] in calls.ts. `cursor` is that of HSCAN; `name` a host. Of the lanes found by this cursor the first `skip` are
           left out, and at most `limit` are shown.
-  Returns cursor and skip of the next call, '0' and '0' at the end; then per lane the lane and its origin (lib/view.lua)
+  Returns cursor and skip of the next call, '0' and '0' at the end; how many steps of about a thousand lanes were made; then per lane its
+          own cursor and skip, joined by '_', and the lane and its origin (lib/view.lua)
 ]]
-local page = call('HSCAN', LANES, ARGV[ARG.cursor], 'COUNT', 1000)
-local name, skip, most, found, seen = ARGV[ARG.name], tonumber(ARGV[ARG.skip]), tonumber(ARGV[ARG.limit]), {}, 0
-for i = 1, #page[2], 2 do
-  local lane = page[2][i]
-  if isBelow(originOf(lane), name) then
-    seen = seen + 1
-    if seen > skip and #found < most then
-      found[#found + 1] = lane
-      keepRecord(lane, page[2][i + 1])
+local STEPS = 5
+local cursor, skip, name, most = ARGV[ARG.cursor], tonumber(ARGV[ARG.skip]), ARGV[ARG.name], tonumber(ARGV[ARG.limit])
+-- Redis compares names faster than a script does: what is left is looked at closely.
+local pattern = '*' .. string.gsub(name, '[%[%]%*%?\\]', '\\%0') .. '*'
+local found, places, steps = {}, {}, 0
+repeat
+  local page = call('HSCAN', LANES, cursor, 'MATCH', pattern, 'COUNT', 1000)
+  local seen, isCut = 0, false
+  steps = steps + 1
+  for i = 1, #page[2], 2 do
+    local lane = page[2][i]
+    if isBelow(originOf(lane), name) then
+      seen = seen + 1
+      isCut = #found == most and seen > skip
+      if isCut then skip = seen - 1 break end
+      if seen > skip then
+        found[#found + 1], places[#places + 1] = lane, cursor .. '_' .. (seen - 1)
+        keepRecord(lane, page[2][i + 1])
+      end
     end
   end
-end
-local isCut = seen > skip + #found
-out[#out + 1] = isCut and ARGV[ARG.cursor] or page[1]
-out[#out + 1] = isCut and tostring(skip + #found) or '0'
+  if not isCut then cursor, skip = page[1], 0 end
+until isCut or cursor == '0' or #found == most or steps == STEPS
+out[#out + 1], out[#out + 2], out[#out + 3] = cursor, tostring(skip), tostring(steps)
 readLeases(found)
 for i = 1, #found do
+  out[#out + 1] = places[i]
   showLane(found[i])
   showOrigin(originOf(found[i]))
 end

@@ -7,7 +7,7 @@
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
           early: to be asked again after waitMs; the reservation stands
           or why it is refused: stale (the lease is not the caller's), startup-hold, stopped (by an emergency stop), rules-changed, back-off
-          (also a pause or a block), robots-in-flight, paced (the pace lane is not due, or the least delay was raised after this one began)
+          (also a pause, a block, visiting hours or a budget), robots-in-flight, paced (the pace lane is not due, or the least delay was raised after this one began)
   Keeps   a refused order has given its lane back, unless the lease was not its own. One robots fetch of an origin at a time. A lane
           and its pace lane are started together or not at all. A lane that is due within aheadMs is granted: the caller waits.
 ]]
@@ -69,14 +69,15 @@ local function startOne(lane, origin, i)
     closedUntil = math.max(backOff, pause)
     least = isAhead(overrideUntil) and tonumber(overrideDelay) or 0
   end
-  local opens, stop = notBefore, stoppedUntil(origin)
+  local opens, held, gate = notBefore, 0, nil
+  if stopsText or policiesText then held, gate = heldUntil(origin) end
   kind = ARGV[i + START_ITEM.kind]
   if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
     endLease(lane); giveBack(lane, opens, holdUntil, GATE.laneBusy)
     return 'startup-hold'
-  elseif --[[rule:start-minds-a-stop]] stop > now --[[end]] then
-    endLease(lane); giveBack(lane, opens, stop, GATE.stopped)
-    return 'stopped'
+  elseif --[[rule:start-minds-a-stop]] held > now --[[end]] then
+    endLease(lane); giveBack(lane, opens, held, gate)
+    return gate == GATE.stopped and 'stopped' or 'back-off'
   elseif --[[rule:start-minds-the-back-off]] closedUntil > now --[[end]] then
     endLease(lane); giveBack(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff)
     return 'back-off'
@@ -89,16 +90,17 @@ local function startOne(lane, origin, i)
   elseif --[[rule:start-waits-until-due]] opens > now + ahead --[[end]] then
     answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(opens - now - ahead)
     return table.concat(answer, '|', 1, START_ANSWER.waitMs)
-  elseif --[[rule:start-minds-a-raised-delay]] raised(lane, opens) > now + ahead --[[end]] then
+  elseif --[[rule:start-minds-a-raised-delay]] (raised(lane, opens)) > now + ahead --[[end]] then
     -- Until then a delay from before the raise may still run.
-    local known = leastDelayOf(agentOf(lane))
-    endLease(lane); giveBack(lane, opens, known.raisedAt + known.least, GATE.paceGroup)
+    local _, over = raised(lane, opens)
+    endLease(lane); giveBack(lane, opens, over, GATE.paceGroup)
     return 'paced'
   elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane) then
     endLease(lane); giveBack(lane, opens, paceOpens, GATE.paceGroup)
     return 'paced'
   end
   started = true
+  if policiesText then countRequest(origin) end
   startedAt, delayMs, leastDelayMs, ends, failures, version = now, delay, least, now + leaseMs, failed or '', ''
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then

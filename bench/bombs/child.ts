@@ -1,0 +1,54 @@
+/** One fetcher's work on a hundred bombs at once. argv: sink, folder, port of the site, address of a store. Prints its largest memory, bytes. */
+import { addressGuard } from '@decorum/admission'
+import {
+  fetchPage,
+  noSink,
+  openConnections,
+  openLookup,
+  openSink,
+  type Sink,
+  siteAnswers,
+} from '@decorum/fetcher/testing'
+import { agentsOf } from '../../test/fetcher/support/agents.ts'
+import { pageOrder } from '../../test/fetcher/support/page-order.ts'
+
+const [which = 'none', folder = '', port = '', endpoint = ''] = process.argv.slice(2)
+const BOMBS = 100
+const agents = agentsOf()
+const [agent] = agents.list
+if (agent === undefined) throw new Error('no agent')
+const log = { info: () => {}, warn: () => {}, error: () => {} }
+const settings = { endpoint, region: 'us-east-1', bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
+const s3 = { settings, fileBytes: 64_000_000, maxBytes: 10_000_000_000, log }
+const sink: Sink = which === 'none' ? noSink : await openSink(which, { folder, agents, s3 })
+const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
+let failed = 0
+const pages = Array.from({ length: BOMBS }, async (_, nth) => {
+  const order = pageOrder(`http://127.0.0.${nth + 2}:${port}`, '/')
+  const start = performance.now()
+  const age = (): number => performance.now() - start
+  const lease = { deadlineMs: () => 60_000 - age(), lastCheck: () => undefined, confirm: () => undefined }
+  const { outcome } = await fetchPage(
+    order,
+    agent,
+    { lease, groups: { wrongAddress: () => undefined } },
+    {
+      connections,
+      ledger: { wall: () => Date.now(), partitionOf: () => 0 },
+      siteAnswers: siteAnswers(agents),
+      sink,
+      pageMaxBytes: 10 * 1024 * 1024,
+      maxAttempts: 1,
+      honourNoarchive: false,
+      stats: { sinkFailed: () => void failed++ },
+      log,
+    },
+  )
+  return outcome?.kind === 'fetched' ? outcome.bytes : 0
+})
+const bytes = await Promise.all(pages)
+await sink.close()
+await connections.close()
+const most = process.resourceUsage().maxRSS * 1024
+process.stdout.write(`${JSON.stringify({ most, fetched: bytes.filter((one) => one > 0).length, failed })}\n`)
+process.exit(0)

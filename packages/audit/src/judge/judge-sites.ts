@@ -1,0 +1,93 @@
+/**
+ * Policies of sites, as the fleet's configuration had them: a longer delay is owed, what a site has consented to is owed and no more,
+ * visiting hours and budgets are kept.
+ */
+import { hostOf } from '../origin.ts'
+import type { Exchanges } from './columns.ts'
+import type { Findings } from './findings.ts'
+import type { Asking } from './knowledge.ts'
+import type { Lanes } from './lanes.ts'
+
+/** So long a change of the configuration may take to reach every process, ms. */
+export const CHANGE_WITHIN_MS = 2_000
+/** Between the ledger's word and the first byte of a request, ms. */
+const SENT_WITHIN_MS = 1_000
+const DAY_MS = 86_400_000
+
+/** What one version of the configuration says of a host. */
+export type SitePolicy = {
+  site: string
+  /** @param owedMs  what agent and robots.txt ask @returns the delay that is owed */
+  delayMs(owedMs: number): number
+  isOpenAt(at: number): boolean
+  requestsPerDay?: number | undefined
+}
+
+/** @returns what was said of a host at any time of a stretch of time, at least one: undefined where there was no policy */
+export type SitePolicies = (host: string, from: number, to: number) => readonly (SitePolicy | undefined)[]
+
+type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; policies: SitePolicies }
+
+export class SiteJudge {
+  readonly #of: Of
+  /** host → the day that is counted, and the requests of that day */
+  readonly #spent = new Map<string, { day: number; requests: number }>()
+  readonly #hosts: string[] = []
+
+  constructor(of: Of) {
+    this.#of = of
+  }
+
+  /**
+   * The delay owed between two instants: the mildest of those that may have counted when it began, and no less than of those that may
+   * have counted when it ended, because a longer one holds at once.
+   * @param owedMs  what agent and robots.txt ask
+   */
+  delay(host: string, owedMs: number, began: number, ended: number): number {
+    return Math.max(this.#mildest(host, owedMs, began), this.#mildest(host, owedMs, ended))
+  }
+
+  /** The same for a lane. */
+  delayOf(lane: number, owedMs: number, began: number, ended: number): number {
+    return this.delay(this.#hostOf(lane), owedMs, began, ended)
+  }
+
+  judge(row: number, { lane, startMin, startMax }: Asking): void {
+    const host = this.#hostOf(lane)
+    const found = this.#around(host, startMin)
+    const isClosed = (policy: SitePolicy | undefined): boolean =>
+      policy !== undefined && !policy.isOpenAt(startMin - SENT_WITHIN_MS) && !policy.isOpenAt(startMax)
+    if (found.every(isClosed)) {
+      const because = (): string => `at ${new Date(startMin).toISOString()}, outside the hours of ${found[0]?.site}`
+      this.#of.findings.blame({ row, offence: 'outside-hours', share: 1, because })
+    }
+    const budgets = found.map((policy) => policy?.requestsPerDay ?? Number.POSITIVE_INFINITY)
+    const budget = Math.max(...budgets)
+    if (!Number.isFinite(budget)) return
+    const day = Math.floor((startMin - SENT_WITHIN_MS) / DAY_MS) // what was granted before midnight counts for the day before
+    const spent = this.#spent.get(host)
+    const requests = spent?.day === day ? spent.requests + 1 : 1
+    this.#spent.set(host, { day, requests })
+    if (requests <= budget) return
+    this.#of.findings.blame({
+      row,
+      offence: 'over-budget',
+      share: 1 - budget / requests,
+      because: () => `request ${requests} of the day, and ${found[0]?.site} has ${budget}`,
+    })
+  }
+
+  #mildest(host: string, owedMs: number, at: number): number {
+    return Math.min(...this.#around(host, at).map((policy) => policy?.delayMs(owedMs) ?? owedMs))
+  }
+
+  #around(host: string, at: number): readonly (SitePolicy | undefined)[] {
+    return this.#of.policies(host, at - CHANGE_WITHIN_MS, at + SENT_WITHIN_MS)
+  }
+
+  #hostOf(lane: number): string {
+    const host = this.#hosts[lane] ?? hostOf(this.#of.lanes.origin(lane))
+    this.#hosts[lane] = host
+    return host
+  }
+}

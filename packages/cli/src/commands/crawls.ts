@@ -1,0 +1,142 @@
+/** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
+import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
+import { printable } from '@decorum/protocol'
+import { whoAmI } from '../agreed-settings.ts'
+import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
+
+type Named = { json?: boolean; reason?: string; by?: string }
+export type SetOptions = Named & {
+  weight?: number
+  for?: number | 'none'
+  stored?: number | 'none'
+  perDay?: number | 'none'
+  perHost?: number | 'none'
+  bytes?: number | 'none'
+  redirects?: 'follow' | 'report' | 'none'
+  priority?: 'high' | 'normal' | 'none'
+  accept?: string
+  maxBytes?: number | 'none'
+  deadlineMs?: number | 'none'
+  attempts?: number | 'none'
+}
+
+export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const crawls = await ledger.crawls()
+    if (json) tellJson({ crawls })
+    else tell(table(crawls))
+    return DONE
+  })
+}
+
+export const setState = (name: string, state: 'running' | 'paused' | 'cancelled', options: Named): Promise<ExitCode> =>
+  change(name, { state }, options)
+
+export async function setWeight(name: string, weight: number, options: Named): Promise<ExitCode> {
+  return change(name, { weight }, options)
+}
+
+/** @param options  'none' takes a limit or a setting away */
+export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
+  const { weight, stored, perDay, perHost, bytes, redirects, priority, accept, maxBytes, deadlineMs, attempts } =
+    options
+  const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, bytes })
+  const types = accept === 'none' ? ('none' as const) : accept?.split(',').map((type) => type.trim())
+  const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts })
+  const made: CrawlChange = {
+    ...(weight === undefined ? {} : { weight }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(settings === undefined ? {} : { settings }),
+  }
+  const isNothing = Object.keys(made).length === 0 && options.for === undefined
+  if (isNothing) throw new UsageError('nothing is to be set: --help says what can be')
+  return change(name, made, options, options.for)
+}
+
+/** null for what is taken away; undefined: nothing of it was typed. */
+function wanted<T extends object>(typed: T): { [K in keyof T]?: Exclude<T[K], 'none'> | null } | undefined {
+  const given = Object.entries(typed).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return undefined
+  const values = given.map(([name, value]) => [name, value === 'none' ? null : value])
+  return Object.fromEntries(values) as { [K in keyof T]?: Exclude<T[K], 'none'> | null }
+}
+
+async function change(
+  name: string,
+  wanted: CrawlChange,
+  { json, reason = '', by }: Named,
+  endsIn?: number | 'none',
+): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
+    const changing = { name, change: { ...wanted, ...end }, by: by?.trim() || whoAmI(), reason }
+    const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
+      throw error instanceof CrawlError ? new UsageError(error.message) : error
+    })
+    if (json) tellJson({ name, record })
+    else tell(`${name}: ${wordsOf(record)}`)
+    if (unreached === 0) return DONE
+    warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each is told as soon as it does`)
+    return FAILED
+  })
+}
+
+/** @throws CommandError while it holds URLs, or somebody reads it */
+export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const answer = await ledger.forgetCrawl(name)
+    if (answer === 'absent') throw new CommandError(`there is no crawl '${name}'`)
+    if (answer === 'stored') throw new CommandError(`the crawl '${name}' holds URLs: cancel it first`)
+    if (answer === 'read')
+      throw new CommandError(`groups read the crawl '${name}': see 'decorum readers --crawl ${name}'`)
+    if (json) tellJson({ name, forgotten: true })
+    else tell(`forgotten: ${name}`)
+    return DONE
+  })
+}
+
+function wordsOf({ state, weight, expiresAt, limits = {}, settings = {} }: CrawlRecord): string {
+  const set = [...Object.entries(limits), ...Object.entries(settings)].map(
+    ([name, value]) => `${name} ${String(value)}`,
+  )
+  return printable(
+    [
+      state,
+      `weight ${weight}`,
+      ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]),
+      ...set,
+    ].join(', '),
+  )
+}
+
+const HEAD = ['crawl', 'state', 'weight', 'waiting', 'outcomes', 'fetched', 'unread', 'end, limits, settings']
+
+function table(crawls: readonly Crawl[]): string {
+  const rows = [HEAD, ...crawls.map(cellsOf)]
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function cellsOf({ name, record, waiting, counts, unread }: Crawl): string[] {
+  const ended = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const others = wordsOf(record).split(', ').slice(2).join(', ')
+  return [
+    printable(name),
+    record.state,
+    String(record.weight),
+    String(waiting),
+    String(ended),
+    String(counts.fetched ?? 0),
+    String(unread),
+    others || '-',
+  ]
+}

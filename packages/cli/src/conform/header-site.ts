@@ -1,0 +1,47 @@
+/** A site that also writes down the headers of requests, and gives answers that sites of @decorum/synthetic-web cannot give. */
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+
+export type HeardHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
+export type HeaderSite = { origin: string; heard: HeardHeaders[]; close(): void }
+
+/** What /gzip holds, decoded. */
+export const PLAIN = '<p>a page that was sent compressed</p>\n'.repeat(200)
+/** What /cut announces; half of it comes. */
+export const CUT_BYTES = 4_000
+const ADDRESS = '127.41.0.1'
+
+export async function openHeaderSite(): Promise<HeaderSite> {
+  const heard: HeardHeaders[] = []
+  const server = createServer((request, response) => {
+    const { method = '', url: path = '', headers } = request
+    heard.push({ method, path, headers })
+    switch (path) {
+      case '/gzip':
+        return response.setHeader('content-encoding', 'gzip').end(gzipSync(PLAIN))
+      case '/cut':
+        response.setHeader('content-length', CUT_BYTES)
+        response.write(Buffer.alloc(CUT_BYTES / 2, 'x'), () => response.destroy())
+        return undefined
+      case '/changed':
+        return response.writeHead(headers['if-none-match'] === '"v1"' ? 304 : 200).end()
+      case '/cookie-1':
+        return response.setHeader('set-cookie', 'visitor=1; Path=/').end('a page')
+      default:
+        return response.end(path === '/robots.txt' ? '' : 'a page')
+    }
+  })
+  server.listen(0, ADDRESS)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://${ADDRESS}:${port}`,
+    heard,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** What is wrong with a worker in one situation, from what the sites recorded and what became of the URLs. Pure. */
+import type { RequestLine, Violation } from '@decorum/audit'
+import type { Outcome } from '@decorum/protocol'
+import type { HeardHeaders } from './header-site.ts'
+import { CONFORM } from './settings.ts'
+import type { Situation } from './situations.ts'
+
+export type Evidence = {
+  requests: RequestLine[]
+  violations: readonly Violation[]
+  outcomes: ReadonlyMap<string, Outcome[]>
+  /** name of the site → its origin */
+  origins: Readonly<Record<string, string>>
+  /** of the site that notes headers */
+  heard: readonly HeardHeaders[]
+}
+
+export function complaintsOf(situation: Situation, evidence: Evidence): string[] {
+  const { name, sites = {} } = situation
+  const own = new Set(Object.keys(sites).map((site) => evidence.origins[`${name}-${site}`]))
+  const urls = Object.entries(situation.urls({ headers: '' }))
+  const paths = new Set(urls.map(([, url]) => (typeof url === 'string' ? url : url.url)))
+  const requests = evidence.requests
+    .filter(({ origin, path }) => own.has(origin) && path !== '/robots.txt')
+    .toSorted((one, other) => one.start - other.start)
+  const heard = evidence.heard.filter(({ path }) => paths.has(path))
+  const outcomes = new Map<string, Outcome>()
+  const complaints: (string | false | undefined)[] = []
+  for (const [id] of urls) {
+    const told = evidence.outcomes.get(`${name}.${id}`) ?? []
+    if (told.length !== 1 && name !== 'terminated')
+      complaints.push(`${id}: ${told.length === 0 ? 'no outcome' : 'a second outcome'}`)
+    if (told[0] !== undefined) outcomes.set(id, told[0])
+  }
+  for (const { offence, origin, path, because } of evidence.violations)
+    if (own.has(origin)) complaints.push(`${path}: ${offence}: ${because}`)
+  for (const { path, agent } of requests)
+    if (agent !== CONFORM.agent.userAgent)
+      complaints.push(`${path}: User-Agent was ${agent === '' ? 'missing' : agent}`)
+  const most = situation.most ?? urls.length
+  if (requests.length > most)
+    complaints.push(
+      `${requests.length} requests, at most ${most} were ordered: ${requests.map(({ path }) => path).join(' ')}`,
+    )
+  complaints.push(...(situation.judge?.({ requests, heard, outcomes }) ?? []))
+  return complaints.filter((one) => typeof one === 'string')
+}

@@ -1,0 +1,287 @@
+/**
+ * What a worker of a pool meets: each situation has sites of its own, URLs, what becomes of these, and what a good worker does. Those
+ * without `act` are tried side by side, the others one after the other behind them.
+ */
+import type { Candidate, Outcome } from '@decorum/protocol'
+import type { Site } from '@decorum/synthetic-web'
+import { CUT_BYTES, type HeardHeaders, PLAIN } from './header-site.ts'
+import { CONFORM } from './settings.ts'
+import type { World } from './world.ts'
+
+/** What was seen of one situation. */
+export type Seen = {
+  /** of its sites, robots.txt left out, in order */
+  requests: { path: string; origin: string; method: string; agent: string; start: number; end: number; cut?: boolean }[]
+  /** of the site that notes headers */
+  heard: HeardHeaders[]
+  /** by id without the name of the situation */
+  outcomes: Map<string, Outcome>
+}
+
+export type Situation = {
+  name: string
+  /** what a good worker does */
+  means: string
+  /** `page`, or `name.page` of another site of the situation, → its URL; sites are called `<situation>-<name>` */
+  sites?: Record<string, Omit<Site, 'name'>>
+  urls: (origins: Record<string, string>) => Record<string, string | Omit<Candidate, 'id'>>
+  /** most requests of its sites; default: as many as URLs */
+  most?: number
+  /** @returns what is wrong; the record is audited besides, whatever it says */
+  judge?: (seen: Seen) => (string | false | undefined)[]
+  /** what happens to the worker meanwhile, once the URLs have been enqueued */
+  act?: (world: World) => Promise<(string | false | undefined)[]>
+}
+
+const RULES = { body: '' }
+const of = (seen: Seen, id: string): Outcome | undefined => seen.outcomes.get(id)
+const isKind = (seen: Seen, id: string, ...kinds: Outcome['kind'][]): string | false => {
+  const outcome = of(seen, id)
+  return (
+    outcome !== undefined &&
+    !kinds.includes(outcome.kind) &&
+    `${id}: ended as ${outcome.kind}, not ${kinds.join(' or ')}`
+  )
+}
+const isFetched = (seen: Seen, id: string, wanted: Partial<Extract<Outcome, { kind: 'fetched' }>>) => {
+  const outcome = of(seen, id)
+  if (outcome?.kind !== 'fetched') return [isKind(seen, id, 'fetched')]
+  return Object.entries(wanted).map(([field, value]) => {
+    const told = outcome[field as keyof typeof outcome]
+    return told !== value && `${id}: ${field} is ${JSON.stringify(told)}, not ${JSON.stringify(value)}`
+  })
+}
+const at = (path: string) => (origins: Record<string, string>) => ({ page: `${origins.site}${path}` })
+/** A busy machine makes everything later. */
+const SLACK_MS = 3_000
+
+export const SITUATIONS: Situation[] = [
+  {
+    name: 'page',
+    means: 'fetches it once and says what came',
+    sites: { site: { robots: RULES } },
+    urls: at('/page'),
+    judge: (seen) => isFetched(seen, 'page', { status: 200, bytes: 1_024, truncated: false, attempts: 1 }),
+  },
+  {
+    name: 'headers',
+    means: 'sends the method and headers of the order, and none that say more about it',
+    urls: ({ headers }) => ({
+      own: { url: `${headers}/own`, headers: { 'x-trace': 'a1' } },
+      head: { url: `${headers}/head`, method: 'HEAD' },
+      changed: { url: `${headers}/changed`, ifNoneMatch: '"v1"' },
+    }),
+    judge: (seen) => [
+      ...seen.heard.flatMap(({ path, headers }) => [
+        headers['user-agent'] !== CONFORM.agent.userAgent &&
+          `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
+        headers.referer !== undefined && `${path}: a Referer was sent`,
+      ]),
+      seen.heard.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') && 'x-trace was not sent',
+      seen.heard.every(({ path, method }) => path !== '/head' || method !== 'HEAD') && 'HEAD was asked for as GET',
+      ...isFetched(seen, 'head', { status: 200, bytes: 0 }),
+      ...isFetched(seen, 'changed', { status: 304, unchanged: true }),
+    ],
+  },
+  {
+    name: 'cookies',
+    means: 'sends no cookies back',
+    urls: ({ headers }) => ({ one: `${headers}/cookie-1`, two: `${headers}/cookie-2` }),
+    judge: (seen) => [
+      seen.heard.some(({ headers }) => headers.cookie !== undefined) && 'a cookie was sent',
+      ...isFetched(seen, 'one', { status: 200 }),
+    ],
+  },
+  {
+    name: 'not-found',
+    means: 'says 404, which is an answer like any other',
+    sites: { site: { robots: RULES, paths: { '/gone': { status: 404 } } } },
+    urls: at('/gone'),
+    judge: (seen) => isFetched(seen, 'page', { status: 404, attempts: 1 }),
+  },
+  {
+    name: 'empty',
+    means: 'completes an answer without a body',
+    sites: { site: { robots: RULES, paths: { '/none': { status: 204, body: '' } } } },
+    urls: at('/none'),
+    judge: (seen) => isFetched(seen, 'page', { status: 204, bytes: 0 }),
+  },
+  {
+    name: 'redirect',
+    means: 'reports a redirect and does not follow it: the target is an order of its own, if the rules allow it',
+    sites: {
+      site: {
+        robots: RULES,
+        paths: {
+          '/a': { status: 302, location: '{origin:redirect-other}/yes' },
+          '/b': { status: 301, location: '{origin:redirect-other}/no' },
+        },
+      },
+      other: { robots: { body: 'User-agent: *\nDisallow: /no\n' } },
+    },
+    urls: ({ site }) => ({ a: `${site}/a`, b: `${site}/b` }),
+    most: 3,
+    judge: (seen) => [isKind(seen, 'a', 'redirected'), isKind(seen, 'b', 'redirected')],
+  },
+  {
+    name: 'redirect-here',
+    means: 'leaves the delay of the lane between a redirect and its target',
+    sites: { site: { robots: RULES, paths: { '/a': { status: 307, location: '/b' } } } },
+    urls: at('/a'),
+    most: 2,
+    judge: (seen) => [isKind(seen, 'page', 'redirected')],
+  },
+  {
+    name: 'too-many',
+    means: 'says 429 with its Retry-After, and leaves the next try to an order',
+    sites: { site: { robots: RULES, pages: [{ status: 429, retryAfter: '2' }, {}] } },
+    urls: at('/busy'),
+    most: 2,
+    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+  },
+  {
+    name: 'unavailable',
+    means: 'says 503, and leaves the next try to an order',
+    sites: { site: { robots: RULES, pages: [{ status: 503 }, {}] } },
+    urls: at('/busy'),
+    most: 2,
+    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+  },
+  {
+    name: 'slow',
+    means: 'waits for a slow answer, and says that it has ended when it has',
+    sites: { site: { robots: RULES, pages: { delayMs: 1_500 } } },
+    urls: ({ site }) => ({ page: `${site}/slow`, next: `${site}/next` }),
+    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 1 }),
+  },
+  {
+    name: 'long',
+    means: 'extends its permit while an answer takes longer than the lease, or gives up before that',
+    sites: { site: { robots: RULES, pages: [{ dribbleMs: CONFORM.leaseMs + 4_000 }, {}] } },
+    urls: at('/long'),
+    most: 2,
+    judge: (seen) => [isKind(seen, 'page', 'fetched', 'failed')],
+  },
+  {
+    name: 'deadline',
+    means: 'hangs up when the deadline of the order is over',
+    sites: { site: { robots: RULES, pages: [{ instead: 'never' }, {}] } },
+    urls: ({ site }) => ({ page: { url: `${site}/never`, deadlineMs: 1_500 } }),
+    most: 2,
+    judge: (seen) =>
+      seen.requests.map(
+        ({ path, start, end }) => end - start > 1_500 + SLACK_MS && `${path}: open for ${Math.round(end - start)} ms`,
+      ),
+  },
+  {
+    name: 'reset',
+    means: 'says that no answer came, and leaves the next try to an order',
+    sites: { site: { robots: RULES, pages: [{ instead: 'reset' }, {}] } },
+    urls: at('/reset'),
+    most: 2,
+    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+  },
+  {
+    name: 'big',
+    means: 'reads no more than maxBytes and says that it cut the body',
+    sites: { site: { robots: RULES, pages: { bytes: 4 * CONFORM.pageMaxBytes } } },
+    urls: at('/big'),
+    judge: (seen) => {
+      const outcome = of(seen, 'page')
+      const isTooMuch = outcome?.kind === 'fetched' && outcome.bytes > CONFORM.pageMaxBytes
+      return [...isFetched(seen, 'page', { truncated: 'length', attempts: 1 }), isTooMuch && `bytes: ${outcome.bytes}`]
+    },
+  },
+  {
+    name: 'compressed',
+    means: 'sends a body without its content coding',
+    urls: ({ headers }) => ({ page: `${headers}/gzip` }),
+    judge: (seen) => {
+      const outcome = of(seen, 'page')
+      const bytes = outcome?.kind === 'fetched' ? (outcome.decodedBytes ?? 0) : 0
+      // A page that was rendered may be longer than its source.
+      return [
+        ...isFetched(seen, 'page', { truncated: false }),
+        bytes < PLAIN.length && `${bytes} bytes came of ${PLAIN.length}`,
+      ]
+    },
+  },
+  {
+    name: 'cut-off',
+    means: 'says that an answer broke off',
+    urls: ({ headers }) => ({ page: `${headers}/cut` }),
+    judge: (seen) => {
+      const outcome = of(seen, 'page')
+      const isWhole = outcome?.kind === 'fetched' && outcome.truncated === false
+      return [isKind(seen, 'page', 'fetched', 'failed'), isWhole && `half of ${CUT_BYTES} bytes counts as a whole page`]
+    },
+  },
+  {
+    name: 'several',
+    means: 'keeps the delay between the pages of a site',
+    sites: { site: { robots: { body: 'User-agent: *\nCrawl-delay: 0.4\n' } } },
+    urls: ({ site }) => Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`p${n}`, `${site}/page-${n}`])),
+    judge: (seen) => [1, 2, 3, 4, 5].flatMap((n) => isFetched(seen, `p${n}`, { status: 200 })),
+  },
+  {
+    name: 'forbidden',
+    means: 'asks for no URL without an order, robots.txt and /favicon.ico included',
+    sites: { site: { robots: { body: 'User-agent: *\nDisallow: /no\n' } } },
+    urls: ({ site }) => ({ yes: `${site}/yes`, no: `${site}/no` }),
+    most: 1,
+    judge: (seen) => [isKind(seen, 'yes', 'fetched'), isKind(seen, 'no', 'disallowed')],
+  },
+  {
+    name: 'stop',
+    means: 'hangs up when the answer to an extension says stop, or when its lease is over',
+    sites: { site: { announce: true, robots: RULES, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
+    urls: at('/stopped'),
+    most: 2,
+    async act({ pause, began, now }) {
+      await began('stop-site')
+      const at = now()
+      await pause('stop-site')
+      const openMs = await began('stop-site', 'ended').then((end) => end - at)
+      await pause('stop-site', 'resume')
+      return [openMs > CONFORM.leaseMs + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`]
+    },
+  },
+  {
+    name: 'dead-lease',
+    means: 'goes on when its permit is gone: it was frozen for longer than its lease',
+    sites: { site: { announce: true, robots: RULES, pages: [{ delayMs: 2_000 }, {}] } },
+    urls: at('/frozen'),
+    most: 2,
+    async act({ began, worker, pauseFor }) {
+      await began('dead-lease-site')
+      worker.signal('SIGSTOP')
+      await pauseFor(CONFORM.leaseMs + CONFORM.quarantineMs + 1_000)
+      worker.signal('SIGCONT')
+      return []
+    },
+    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+  },
+  {
+    name: 'service-away',
+    means: 'asks again after the permits service was killed and has come back',
+    sites: { site: { robots: RULES } },
+    urls: at('/after'),
+    async act({ killPermits }) {
+      await killPermits()
+      return []
+    },
+    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+  },
+  {
+    name: 'terminated',
+    means: 'ends within ten seconds of SIGTERM, and holds no order any more',
+    sites: { site: { announce: true, robots: RULES, pages: { delayMs: 1_000 } } },
+    urls: at('/last'),
+    async act({ began, worker, isHeld }) {
+      await began('terminated-site')
+      worker.signal('SIGTERM')
+      if (!(await worker.endsWithin(10_000 + SLACK_MS))) return ['it still runs']
+      return [(await isHeld('terminated-site')) && 'its order was neither completed nor given back']
+    },
+  },
+]

@@ -1,0 +1,135 @@
+/**
+ * What is set of a crawl: its weight, whether it goes on, its end, limits and settings, and who changed it last. Pure: a record in, the
+ * next record out. A crawl that nobody has set anything of has `USUAL`.
+ */
+import { DEFAULT_CRAWL, type Instant, type RefusedReason, type RequestShape } from '@decorum/protocol'
+
+/** Why a crawl does not go on. All but `paused` end its URLs; `cancelled` is for good. */
+export type CrawlState = 'running' | 'paused' | 'cancelled' | 'ended' | 'spent'
+
+export type CrawlLimits = {
+  /** URLs that are stored at once */
+  stored?: number | undefined
+  /** URLs that are taken in on one day, by UTC */
+  pagesPerDay?: number | undefined
+  /** URLs that are taken in of one host */
+  pagesPerHost?: number | undefined
+  /** bytes of bodies on the wire, all in all */
+  bytes?: number | undefined
+}
+
+/** What its candidates are asked for with where they do not say so themselves. */
+export type CrawlSettings = Pick<RequestShape, 'redirects' | 'accept' | 'maxBytes' | 'deadlineMs'> & {
+  priority?: 'high' | 'normal' | undefined
+  /** requests for one URL; never more than MAX_ATTEMPTS */
+  attempts?: number | undefined
+}
+
+export type CrawlRecord = {
+  /** rises with each change; 0: nothing was ever set */
+  version: number
+  /** of its turns in lanes that it shares with other crawls */
+  weight: number
+  state: CrawlState
+  /** it ends by itself at this instant of Redis's clock */
+  expiresAt?: Instant | undefined
+  limits?: CrawlLimits | undefined
+  settings?: CrawlSettings | undefined
+  /** of the latest change */
+  at: Instant
+  by: string
+  reason: string
+}
+export const MOST_WEIGHT = 100
+/** Crawls that are known at once: each has a stream and a hash in every partition, and lists name them all. */
+export const MOST_CRAWLS = 10_000
+export const USUAL: CrawlRecord = { version: 0, weight: 1, state: 'running', at: 0, by: '', reason: '' }
+const MAX_TEXT = 256
+
+/** null: the end, a limit or a setting is taken away. */
+export type CrawlChange = {
+  weight?: number
+  state?: 'running' | 'paused' | 'cancelled'
+  expiresAt?: Instant | null
+  limits?: { [L in keyof CrawlLimits]?: number | null | undefined }
+  settings?: { [S in keyof CrawlSettings]?: CrawlSettings[S] | null | undefined }
+}
+export type Changing = { name: string; change: CrawlChange; by: string; reason: string }
+
+/** What was asked cannot be done as it stands; nothing was changed. */
+export class CrawlError extends Error {
+  override readonly name = 'CrawlError'
+}
+
+/** URLs of such a crawl end with this reason. */
+const ENDINGS: { [S in CrawlState]?: RefusedReason } = {
+  cancelled: 'cancelled',
+  ended: 'crawl-ended',
+  spent: 'crawl-bytes',
+}
+export const endingOf = ({ state }: CrawlRecord): RefusedReason | undefined => ENDINGS[state]
+/** None of its URLs goes out. */
+export const isHeld = ({ state }: CrawlRecord): boolean => state !== 'running'
+
+/** @throws CrawlError that says what is wrong */
+export function changed(record: CrawlRecord, { name, change, by, reason }: Changing, now: Instant): CrawlRecord {
+  const { weight = record.weight, state = record.state, expiresAt = record.expiresAt } = change
+  if (record.state === 'cancelled' && state !== 'cancelled')
+    throw new CrawlError(`the crawl '${name}' was cancelled: give what comes after it another name`)
+  if (name === DEFAULT_CRAWL && (state === 'cancelled' || change.expiresAt || change.limits !== undefined))
+    throw new CrawlError(
+      `'${DEFAULT_CRAWL}' is the crawl of candidates that name none: it can be paused and given a weight, no end and no limits`,
+    )
+  if (!Number.isInteger(weight) || weight < 1 || weight > MOST_WEIGHT)
+    throw new CrawlError(`a weight is a whole number from 1 to ${MOST_WEIGHT}`)
+  if (expiresAt !== null && expiresAt !== undefined && change.expiresAt !== undefined && !(expiresAt > now))
+    throw new CrawlError('the end of the crawl has passed already')
+  for (const [limit, most] of Object.entries(change.limits ?? {}))
+    if (most !== null && most !== undefined && (!Number.isSafeInteger(most) || most < 1))
+      throw new CrawlError(`the limit ${limit} is a whole number from 1`)
+  return {
+    version: Math.max(record.version + 1, Math.floor(now)),
+    weight,
+    state: state === 'running' ? reopened(expiresAt, now) : state,
+    expiresAt: expiresAt ?? undefined,
+    limits: merged(record.limits, change.limits),
+    settings: merged(record.settings, change.settings),
+    at: Math.floor(now),
+    by: by.trim().slice(0, MAX_TEXT),
+    reason: reason.trim().slice(0, MAX_TEXT),
+  }
+}
+
+const reopened = (expiresAt: Instant | null | undefined, now: Instant): CrawlState =>
+  expiresAt !== null && expiresAt !== undefined && expiresAt <= now ? 'ended' : 'running'
+
+function merged<T extends object>(
+  before: T | undefined,
+  change: { [K in keyof T]?: T[K] | null | undefined } | undefined,
+): T | undefined {
+  if (change === undefined) return before
+  const all = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null && value !== undefined)
+  return all.length === 0 ? undefined : (Object.fromEntries(all) as T)
+}
+
+/** A crawl whose end has come, or that has fetched as much as it may: what its record becomes. */
+export function endedBy(record: CrawlRecord, bytes: number, now: Instant): CrawlRecord | undefined {
+  const { state, expiresAt, limits } = record
+  if (state !== 'running' && state !== 'paused') return undefined
+  const end = (next: CrawlState, reason: string): CrawlRecord => ({
+    ...record,
+    version: Math.max(record.version + 1, Math.floor(now)),
+    state: next,
+    at: Math.floor(now),
+    by: 'fleet',
+    reason,
+  })
+  if (expiresAt !== undefined && expiresAt <= now) return end('ended', 'its end has come')
+  if (limits?.bytes !== undefined && bytes >= limits.bytes) return end('spent', `it has fetched ${bytes} bytes`)
+  return undefined
+}
+
+export function readRecord(text: string | null | undefined): CrawlRecord {
+  if (text === null || text === undefined || text === '') return USUAL
+  return { ...USUAL, ...(JSON.parse(text) as Partial<CrawlRecord>) }
+}

@@ -1,0 +1,75 @@
+--- @include "lib/lane"
+--[[
+  turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or cancelled, or with as many
+  unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
+
+  {tag}:t:<lane>  zset  crawl → its next turn. The least one is next. A turn of a crawl of weight w moves it on by 1/w. Crawls of a lane that
+                  holds the default crawl alone have no turns, and of a lane that has them a crawl without URLs has none.
+  There is nothing to define where only the default crawl exists.
+]]
+local MOST_LOOKED_AT = 20 -- crawls that are held and come before one that is not; behind so many the lane is looked at again soon
+local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often lanes are looked at that are held
+local chooseList
+if hasCrawls then
+  local standings, nextLook = {}, nil
+  -- What a turn of a crawl takes, and whether it is held.
+  local function standingOf(crawl)
+    local standing = standings[crawl]
+    if not standing then
+      local stream = crawl == CRAWLS.default and OUTCOMES or OUTCOMES .. ':' .. crawl
+      local weight, held = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.weight, CRAWL.held))
+      standing = {
+        --[[rule:a-heavier-crawl-has-more-turns]] 1 / tonumber(weight or '1') --[[end]],
+        --[[rule:a-held-crawl-is-passed-over]] held == '1' --[[end]] or --[[rule:a-crawl-with-a-full-stream-is-held]] call('XLEN', stream) >= tonumber(ARGV[ARG.outcomesLimit]) --[[end]],
+      }
+      standings[crawl] = standing
+    end
+    return standing
+  end
+  -- A crawl that is held is looked at again so often that it costs little, however many lanes it holds up.
+  local function laterLook()
+    nextLook = nextLook or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
+    return nextLook
+  end
+  local function crawlOf(list) return #list > 1 and string.sub(list, 3) or CRAWLS.default end
+  -- The list of a crawl in which its next URL stands: those of priority high come first.
+  local function nextListOf(crawl, lane)
+    local high = crawl == CRAWLS.default and LIST.high or LIST.high .. '@' .. crawl
+    if --[[rule:high-urls-of-a-crawl-come-first]] call('EXISTS', TAG .. high .. ':' .. lane) == 1 --[[end]] then return high end
+    return crawl == CRAWLS.default and LIST.normal or LIST.normal .. '@' .. crawl
+  end
+
+  -- The list whose URL comes next, nil where only the default crawl is asked; and until when it is held, 0 when it is not.
+  chooseList = function(lane, others, attempts, list)
+    local turns = TAG .. KEY.turns .. lane
+    local isTried = attempts ~= ''
+    if isTried and not standingOf(crawlOf(list))[2] then
+      if others == OTHERS.crawls then call('ZINCRBY', turns, string.format('%.17g', standingOf(crawlOf(list))[1]), crawlOf(list)) end
+      return list, 0
+    end
+    if others ~= OTHERS.crawls then return isTried and list or nil, standingOf(CRAWLS.default)[2] and laterLook() or 0 end
+    local found = call('ZRANGE', turns, 0, MOST_LOOKED_AT - 1, 'WITHSCORES')
+    if #found == 0 then return nil, 0 end
+    local chosen
+    local moved = {}
+    for i = 1, #found, 2 do
+      local crawl = found[i]
+      local standing = standingOf(crawl)
+      if not standing[2] then
+        chosen = crawl
+        moved[#moved + 1] = string.format('%.17g', --[[rule:crawls-take-turns]] tonumber(found[i + 1]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
+        break
+      end
+      -- Behind all that were looked at: turns are not saved up, and the next look comes to others.
+      moved[#moved + 1] = string.format('%.17g', --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
+    end
+    call('ZADD', turns, unpack(moved))
+    if not chosen then return isTried and list or nextListOf(found[1], lane), #found < 2 * MOST_LOOKED_AT and laterLook() or now + SOON_MS end
+    local next = nextListOf(chosen, lane)
+    if isTried then -- the tries of a head that waits with its crawl are forgotten
+      local memory = changeMemory(lane)
+      memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
+    end
+    return next, 0
+  end
+end

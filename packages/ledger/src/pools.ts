@@ -1,0 +1,55 @@
+/**
+ * Orders on their way to the workers of a pool: a list in each partition. Whoever takes an order starts its lease by the fence in it, so
+ * what is lost here, or taken by a process that dies, comes again when its reservation has ended.
+ */
+import { type Keys, LIST } from './layout.ts'
+import type { RedisLink } from './link.ts'
+import { headsOf } from './records/lane-lists.ts'
+import { withDeadline } from './scripts.ts'
+import type { LaneRef, Parked } from './types.ts'
+
+export type PoolLists = {
+  /** puts orders behind those that wait */
+  offer(orders: readonly string[]): Promise<void>
+  take(most: number): Promise<string[]>
+  /** how many wait */
+  waiting(): Promise<number>
+}
+
+/** @param lifeMs  of a reservation: an order that has waited for longer cannot be started any more */
+export function poolLists(
+  redis: RedisLink,
+  keys: Keys,
+  pool: string,
+  { lifeMs, callDeadlineMs }: { lifeMs: number; callDeadlineMs: number },
+): PoolLists {
+  const key = keys.pool(pool)
+  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, callDeadlineMs, 'pool')
+  return {
+    async offer(orders) {
+      if (orders.length === 0) return
+      await timed(
+        redis
+          .multi()
+          .rpush(key, ...orders)
+          .pexpire(key, Math.ceil(lifeMs))
+          .exec(),
+      )
+    },
+    take: async (most) => (await timed(redis.lpop(key, most))) ?? [],
+    waiting: () => timed(redis.llen(key)),
+  }
+}
+
+/** The URL of a lane that is in flight: it stays at the head of its list until its lease ends. */
+export async function headOf(
+  redis: RedisLink,
+  keys: Keys,
+  lane: LaneRef,
+  priority: Parked['priority'],
+  callDeadlineMs: number,
+): Promise<Parked | undefined> {
+  const list = priority === 'high' ? LIST.high : LIST.normal
+  const [head] = await withDeadline(headsOf(redis, keys, lane, list, 1), callDeadlineMs, 'headOf')
+  return head
+}

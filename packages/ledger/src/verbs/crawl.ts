@@ -1,0 +1,27 @@
+/** crawl: writes the record of a crawl in one partition. */
+import { type CrawlRecord, isHeld, readRecord } from '../crawls/record.ts'
+import type { Scripts } from '../scripts.ts'
+
+export type CrawlWritten = { kind: 'written' } | { kind: 'newer'; record: CrawlRecord }
+
+/** @param expected  the version that is to be replaced; absent: any older one */
+export async function crawl(
+  scripts: Scripts,
+  name: string,
+  record: CrawlRecord,
+  expected?: number,
+): Promise<CrawlWritten> {
+  const { version, weight, limits = {} } = record
+  const { values } = await scripts.call('crawl', {
+    name,
+    expected: expected ?? '',
+    version,
+    weight,
+    held: isHeld(record) ? '1' : '',
+    stored: limits.stored ?? '',
+    perDay: limits.pagesPerDay ?? '',
+    perHost: limits.pagesPerHost ?? '',
+    record: JSON.stringify(record),
+  })
+  return values[0] === 'written' ? { kind: 'written' } : { kind: 'newer', record: readRecord(values[1]) }
+}

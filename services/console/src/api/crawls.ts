@@ -1,0 +1,46 @@
+/** Crawls as the API asks for them. */
+import { CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
+import type { z } from 'zod'
+import type { CrawlBody } from './questions.ts'
+import { Refusal } from './route.ts'
+
+const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const
+
+/** @param by  who it is when the request does not say */
+export async function changeCrawl(
+  ledger: Ledger,
+  name: string,
+  { action, weight, expiresAt, limits, settings, reason, by }: z.output<typeof CrawlBody>,
+  login: string,
+): Promise<{ name: string; record: CrawlRecord; unreached: number } | Refusal> {
+  const change = {
+    ...(action === undefined ? {} : { state: STATES[action] }),
+    ...(weight === undefined ? {} : { weight }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(settings === undefined ? {} : { settings }),
+  }
+  if (Object.keys(change).length === 0) return new Refusal(400, 'nothing-to-do', 'the body changes nothing')
+  try {
+    return { name, ...(await ledger.changeCrawl({ name, change, by: by ?? login, reason })) }
+  } catch (error) {
+    if (error instanceof CrawlError) return new Refusal(409, 'not-done', error.message)
+    throw error
+  }
+}
+
+export async function forgetCrawl(ledger: Ledger, name: string): Promise<{ name: string; forgotten: true } | Refusal> {
+  const answer = await ledger.forgetCrawl(name)
+  switch (answer) {
+    case 'forgotten':
+      return { name, forgotten: true }
+    case 'absent':
+      return new Refusal(404, 'no-such-crawl', `there is no crawl '${name}'`)
+    case 'stored':
+      return new Refusal(409, answer, `the crawl '${name}' holds URLs: cancel it first`)
+    case 'read':
+      return new Refusal(409, answer, `groups read the crawl '${name}': forget them first`)
+    default:
+      return answer satisfies never
+  }
+}

@@ -1,0 +1,68 @@
+/** Pages that somebody else has fetched, and whose bodies were told: kept like those of the fetcher itself. */
+import type { Agent } from '@decorum/config'
+import type { ArchiveRef } from '@decorum/protocol'
+import type { Truncated } from '../http/answer.ts'
+import { Body } from '../http/body.ts'
+import { requestHead } from '../http/request-head.ts'
+import { openSink } from './open-sink.ts'
+import type { SinkOptions } from './sink.ts'
+
+export type ToldPage = {
+  origin: string
+  path: string
+  id: string
+  meta?: Record<string, unknown>
+  agent: Agent
+  /** as sent */
+  requestHeaders: [string, string][]
+  status: number
+  /** as received */
+  headers: [string, string][]
+  /** without content coding */
+  body: Buffer
+  truncated: Truncated
+  startedAt: number
+  ms: number
+  address: string
+}
+export type ToldPages = {
+  /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
+  keep(page: ToldPage, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  close(): Promise<void>
+}
+
+/** @returns undefined when nothing is kept. @throws SettingsError */
+export async function openToldPages(which: string, options: SinkOptions): Promise<ToldPages | undefined> {
+  const sink = await openSink(which, options)
+  if (!sink.keepsBodies) return undefined
+  return {
+    async keep({ origin, path, id, meta, agent, requestHeaders, body: octets, ...told }, signal) {
+      const body = new Body(true)
+      await body.write(octets)
+      const answer = {
+        kind: 'answered' as const,
+        protocol: 'http/1.1' as const, // nobody tells of another one
+        status: told.status,
+        statusText: '',
+        headers: told.headers.map(([name, value]): [string, string] => [asStored(name), value]),
+        body,
+        truncated: told.truncated,
+        startedAt: told.startedAt,
+        endedAt: performance.now(),
+        timing: { totalMs: told.ms },
+        address: told.address,
+      }
+      const head = requestHead(origin, path, requestHeaders.flat(), 'http/1.1')
+      const page = { kind: 'page' as const, url: origin + path, agent: agent.name, requestHead: head, answer, id }
+      try {
+        return await sink.store(meta === undefined ? page : { ...page, meta }, signal)
+      } finally {
+        await body.discard()
+      }
+    },
+    close: () => sink.close(),
+  }
+}
+
+/** The body that is stored has neither a coding nor the length that it had on the wire. */
+const asStored = (name: string): string => (/^content-(encoding|length)$/i.test(name) ? `X-Archive-Orig-${name}` : name)

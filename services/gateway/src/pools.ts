@@ -1,0 +1,109 @@
+/**
+ * Orders for the workers of pools: pages of an agent that names a pool are fetched elsewhere, and only as many orders wait for its
+ * workers as these have asked for at once. robots.txt is asked for by the fetchers of the fleet, whatever the agent.
+ */
+import type { Agents } from '@decorum/config'
+import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
+import { namesRobotsTxt, type Order, writtenOrder } from '@decorum/protocol'
+import type { Decision } from './decide.ts'
+
+/** How long a lane waits for workers of its pool before it is looked at again, at least and at most. */
+const SOON_MS = 1_000
+const LATE_MS = 30_000
+
+export type Pools = {
+  /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
+  admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]>
+  /** hands the orders of pools to their workers, and answers the others */
+  offer(orders: Order[]): Promise<Order[]>
+}
+
+export type PoolsOptions = {
+  ledger: Ledger
+  partition: number
+  agents: Agents
+  /** what the workers of each pool ask for */
+  demand: () => ReadonlyMap<string, PoolDemand>
+}
+
+export function openPools({ ledger, partition, agents, demand }: PoolsOptions): Pools {
+  if (agents.list.every(({ pool }) => pool === undefined))
+    return { admit: async (decisions) => decisions, offer: async (orders) => orders }
+  const poolOf = (order: Order | undefined): string | undefined =>
+    order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
+      ? undefined
+      : agents.find(order.agent)?.pool
+  /** lanes that found no room since there was some, and when workers were last known of */
+  const known = new Map<string, { turnedAway: number; seenAt: number }>()
+
+  const roomIn = async (pool: string): Promise<number> => {
+    const wanted = demand().get(pool)?.wanted ?? 0
+    return wanted === 0 ? 0 : wanted - (await ledger.pool(partition, pool).waiting())
+  }
+  const waitMsFor = (pool: string): number => {
+    const about = known.get(pool) ?? { turnedAway: 0, seenAt: performance.now() }
+    known.set(pool, about)
+    const wanted = demand().get(pool)?.wanted ?? 0
+    if (wanted > 0) about.seenAt = performance.now()
+    about.turnedAway++
+    return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: performance.now() - about.seenAt })
+  }
+  return {
+    async admit(decisions, lanes) {
+      const pools = new Set(decisions.flatMap(({ order }) => poolOf(order) ?? []))
+      if (pools.size === 0) return decisions
+      const rooms = new Map<string, number>()
+      for (const pool of pools) {
+        const room = await roomIn(pool)
+        rooms.set(pool, room)
+        if (room > 0) known.set(pool, { turnedAway: 0, seenAt: performance.now() })
+      }
+      return decisions.map((decision, at) => {
+        const pool = poolOf(decision.order)
+        if (pool === undefined) return decision
+        const room = rooms.get(pool) ?? 0
+        rooms.set(pool, room - 1)
+        return room > 0 ? decision : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
+      })
+    },
+    async offer(orders) {
+      const byPool = Map.groupBy(orders, poolOf)
+      for (const [pool, some] of byPool) {
+        if (pool === undefined) continue
+        const now = ledger.now(partition)
+        await ledger.pool(partition, pool).offer(some.map((order) => JSON.stringify(writtenOrder(order, now))))
+      }
+      return byPool.get(undefined) ?? []
+    },
+  }
+}
+
+/** No order: the lane waits, and its URL expires in time. */
+function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane, ms: number): Decision {
+  const expires = order?.expiresAt === undefined ? Infinity : order.expiresAt - wallAt + now
+  return { resolution: { ...resolution, next: { kind: 'defer', until: Math.min(now + ms, expires), why: 'pool' } } }
+}
+
+/**
+ * Looking at a lane again costs the same whether or not anything has changed. So the lanes of a pool without workers are looked at
+ * the more rarely the longer none has come, and those of busy workers about when their turn may come.
+ * @param turnedAway  lanes before this one that found no room
+ * @param absentMs    since workers were last known of
+ */
+export function waitMs({ wanted, turnedAway, absentMs }: Record<'wanted' | 'turnedAway' | 'absentMs', number>): number {
+  const ms = wanted === 0 ? absentMs / 2 : (turnedAway / wanted) * SOON_MS
+  return Math.min(LATE_MS, Math.max(SOON_MS, ms))
+}
+
+/** What the workers of all permits processes ask for together. */
+export function demandOf(
+  members: readonly { about?: { pools?: Record<string, PoolDemand> } }[],
+): Map<string, PoolDemand> {
+  const demand = new Map<string, PoolDemand>()
+  for (const { about } of members)
+    for (const [pool, { wanted, held }] of Object.entries(about?.pools ?? {})) {
+      const sum = demand.get(pool) ?? { wanted: 0, held: 0 }
+      demand.set(pool, { wanted: sum.wanted + wanted, held: sum.held + held })
+    }
+  return demand
+}

@@ -1,0 +1,139 @@
+/** Asking: a permit for the first of some URLs that may go, at once or in its turn. */
+import type { z } from 'zod'
+import { admit, type Wish } from './admission.ts'
+import { attempt, type Granted, giveBack } from './attempt.ts'
+import type { Token } from './config.ts'
+import { type Desk, exactly, SEND_WITHIN_MS, tooLate } from './desk.ts'
+import type { Permit } from './permit-id.ts'
+import { Problem } from './problem.ts'
+import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
+import type { ShadowPermits } from './shadow-permits.ts'
+import { type Caller, Lines } from './waiting.ts'
+
+export type Asked =
+  | { status: 201; body: z.output<typeof GrantedAnswer>; permit?: Permit }
+  | { status: 200; body: z.output<typeof WaitAnswer> }
+type RefusedUrl = { index: number; problem: Problem }
+
+export class Asking {
+  readonly #desk: Desk
+  readonly #shadow: ShadowPermits
+  readonly #lines: Lines
+  /** by the name of their token */
+  readonly #waiting = new Map<string, number>()
+
+  constructor(desk: Desk, shadow: ShadowPermits) {
+    this.#desk = desk
+    this.#shadow = shadow
+    this.#lines = new Lines({
+      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk.tools),
+      release: (granted) => void this.#release(granted),
+      refusedAlready: ({ agent, origin, path, url }) => {
+        const known = desk.origins.gate.atIntake(agent, origin, path)
+        if (known?.kind !== 'disallowed') return undefined
+        const { rule, line, group } = known
+        return new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
+      },
+    })
+  }
+
+  get waiting(): number {
+    return this.#lines.waiting
+  }
+
+  /** An exchange of this lane has ended: it is due in so many ms. */
+  ended({ agent, origin }: { agent: string; origin: string }, delayMs: number): void {
+    this.#lines.ended(agent, origin, delayMs)
+  }
+
+  /** @throws Problem · LedgerUnavailableError · GoneError when the caller has closed its connection */
+  async ask(asked: AskFor, token: Token, caller: Caller): Promise<Asked> {
+    const desk = this.#desk
+    const agent = desk.agentOf(asked.agent, token)
+    checkCrawl(asked.crawl, token)
+    if (asked.shadow) return { status: 201, body: await this.#shadow.ask(asked, agent, token) }
+    const wishes: Wish[] = []
+    const refusals: RefusedUrl[] = []
+    for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
+      const admitted = admit(text, agent, desk.config.guard, index)
+      if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
+      else wishes.push(admitted)
+    }
+    if (wishes.length === 0) throw allRefused(refusals)
+    const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
+    const answer = await this.#inRoom(token, () => this.#lines.ask(wishes, leaseMs, asked.waitMs, caller))
+    refusals.push(...answer.refused.map(({ wish, problem }) => ({ index: wish.index, problem })))
+    if (answer.kind === 'refused') throw allRefused(refusals)
+    const ofSeveral =
+      asked.urls === undefined ? {} : { index: answer.wish.index, ...(refusals.length > 0 ? told(refusals) : {}) }
+    if (answer.kind === 'wait') {
+      const { kind, wish, waitMs, refused: _, ...more } = answer
+      return { status: 200, body: { decision: kind, url: wish.url, retryAfterMs: waitMs, ...more, ...ofSeveral } }
+    }
+    const { waitMs, wish } = answer
+    const permit: Permit = { ...answer.permit, holder: token.name }
+    if (waitMs > 0) await exactly(waitMs)
+    const id = await desk.ids.write({ ...permit, grantedAt: desk.now(permit) })
+    if (desk.isTooLate(answer.since)) {
+      await this.#release(answer)
+      throw tooLate()
+    }
+    return {
+      status: 201,
+      permit,
+      body: {
+        decision: 'granted',
+        permit: id,
+        url: wish.url,
+        agent: agent.name,
+        userAgent: agent.userAgent,
+        sendWithinMs: Math.min(SEND_WITHIN_MS, leaseMs),
+        leaseMs,
+        delayMs: permit.delayMs,
+        ...ofSeveral,
+      },
+    }
+  }
+
+  /** The answer did not reach the caller. */
+  async giveBackUnheard({ agent, origin, fence, clocks }: Permit): Promise<void> {
+    await giveBack(this.#desk.ledger, [{ agent, origin, fence }, ...clocks], 'unused').catch(() => undefined)
+  }
+
+  /** @throws Problem when too many callers wait, of this token or of all */
+  async #inRoom<T>({ name, maxWaiting }: Token, wait: () => Promise<T>): Promise<T> {
+    const own = this.#waiting.get(name) ?? 0
+    if (maxWaiting !== undefined && own >= maxWaiting)
+      throw new Problem('quota', `${maxWaiting} callers of this token wait already`, { retryAfterMs: 1_000 })
+    const most = this.#desk.config.PERMITS_MAX_WAITING
+    if (this.waiting >= most) throw new Problem('busy', `${most} callers wait already`, { retryAfterMs: 1_000 })
+    this.#waiting.set(name, own + 1)
+    return wait().finally(() => {
+      this.#waiting.set(name, (this.#waiting.get(name) ?? 1) - 1)
+    })
+  }
+
+  async #release({ permit }: Granted): Promise<void> {
+    const { agent, origin, fence, clocks } = permit
+    await giveBack(this.#desk.ledger, [{ agent, origin, fence }, ...clocks], 'release').catch(() => undefined)
+    this.ended(permit, 0)
+  }
+}
+
+/** @throws Problem */
+function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
+  if (crawls === undefined || (crawl !== undefined && crawls.includes(crawl))) return
+  throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
+}
+
+const told = (refusals: RefusedUrl[]): { refused: z.output<typeof RefusedAnswer>[] } => ({
+  refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as z.output<typeof RefusedAnswer>),
+})
+
+/** The answer when none of the URLs will ever be granted: the first refusal, and of several URLs all of them. */
+function allRefused(refusals: RefusedUrl[]): Problem {
+  const [first] = refusals
+  if (first === undefined) return new Problem('bad-request', 'a URL is needed')
+  const { type, message, more } = first.problem
+  return refusals.length === 1 ? first.problem : new Problem(type, message, { ...more, ...told(refusals) })
+}

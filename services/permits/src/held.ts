@@ -1,0 +1,133 @@
+/** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
+import type { Agent } from '@decorum/config'
+import type { Parked } from '@decorum/ledger'
+import { delayAfter } from '@decorum/politeness'
+import type { Outcome } from '@decorum/protocol'
+import { sinceNow } from '@decorum/runtime'
+import type { z } from 'zod'
+import type { Token } from './config.ts'
+import { type Desk, SEND_WITHIN_MS, tooLate } from './desk.ts'
+import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
+import { endOfOrder } from './order-end.ts'
+import { headersFor } from './order-headers.ts'
+import type { OrderOfPermit, Permit } from './permit-id.ts'
+import { Problem } from './problem.ts'
+import { readBody } from './read-body.ts'
+import { CompletionBody, type HeldAnswer, orderCompletionBody } from './schemas.ts'
+
+type Held = z.output<typeof HeldAnswer>
+/** The exchange of this permit has ended; its lane keeps this delay. */
+export type OnEnded = (permit: Permit, delayMs: number) => void
+
+export class Holding {
+  readonly #desk: Desk
+  readonly #onEnded: OnEnded
+
+  constructor(desk: Desk, onEnded: OnEnded) {
+    this.#desk = desk
+    this.#onEnded = onEnded
+  }
+
+  /**
+   * @param body  what the request carried
+   * @throws Problem · LedgerUnavailableError
+   */
+  async complete(id: string, body: unknown, token: Token): Promise<Ended> {
+    const desk = this.#desk
+    const permit = await desk.read(id, token)
+    if (desk.endOf(id) === 'completed') return 'completed'
+    const heldMs = Math.max(0, desk.now(permit) - permit.grantedAt)
+    const agent = desk.config.agents.find(permit.agent)
+    const delayOf = (tookMs = heldMs): number =>
+      agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
+    const { delayMs, ...end } =
+      permit.order === undefined
+        ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
+        : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
+    if ((await completeLeases(permit, delayMs, end, desk.ledger)) === 'stale') throw desk.gone(id)
+    desk.note(id, 'completed')
+    this.#onEnded(permit, delayMs)
+    return 'completed'
+  }
+
+  async #endOfOrder(
+    id: string,
+    permit: Permit,
+    { attempt, priority }: OrderOfPermit,
+    body: unknown,
+    heldMs: number,
+    delayOf: (tookMs?: number) => number,
+  ) {
+    const { ledger, config } = this.#desk
+    const said = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
+    const agent = config.agents.find(permit.agent)
+    // It stays at the head of its lane until this lease ends; the fence tells whether it is still ours.
+    const parked = await ledger.headOf(permit, priority)
+    if (parked === undefined || agent === undefined) throw this.#desk.gone(id)
+    const now = ledger.wall(ledger.partitionOf(permit.origin))
+    const end = endOfOrder(said, { permit, attempt, parked, agent, maxAttempts: config.MAX_ATTEMPTS, now, heldMs })
+    await this.#keep(permit, parked, agent, said.body, end.outcome)
+    return { ...end, delayMs: delayOf(said.tookMs) }
+  }
+
+  /** Keeps the body that was handed over, before the outcome is written, which then says where. */
+  async #keep(permit: Permit, parked: Parked, agent: Agent, body: Buffer | undefined, outcome: Outcome | undefined) {
+    const { config, pages } = this.#desk
+    if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
+    if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
+    const { id, path, meta, request } = parked
+    const { status, headers, truncated, startedAt, ms, address } = outcome
+    const about = { origin: permit.origin, path, id, agent, ...(meta === undefined ? {} : { meta }) }
+    const requestHeaders = headersFor(agent, request)
+    const ref = await pages.keep({ ...about, requestHeaders, status, headers, body, truncated, startedAt, ms, address })
+    if (ref !== undefined) outcome.archive = ref
+  }
+
+  /** @throws Problem · LedgerUnavailableError */
+  async unused(id: string, token: Token): Promise<Ended> {
+    const desk = this.#desk
+    const permit = await desk.read(id, token)
+    if (desk.endOf(id) === 'unused') return 'unused'
+    if ((await returnUnused(permit, desk.ledger)) === 'stale') throw desk.gone(id)
+    desk.note(id, 'unused')
+    this.#onEnded(permit, permit.delayMs)
+    return 'unused'
+  }
+
+  /** @throws Problem · LedgerUnavailableError */
+  async extend(id: string, asked: number | undefined, token: Token): Promise<Held> {
+    const desk = this.#desk
+    const permit = await desk.read(id, token)
+    const { agent, origin, fence, order } = permit
+    const leftMs = permit.grantedAt + desk.config.PERMIT_MAX_MS - desk.now(permit)
+    const leaseMs = Math.floor(Math.min(asked ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
+    if (leaseMs <= 0)
+      throw new Problem('gone', `a permit lasts ${desk.config.PERMIT_MAX_MS} ms at most, however often it is extended`)
+    const since = sinceNow()
+    const answer = await extend(permit, leaseMs + desk.marginMs, desk.ledger)
+    if (answer.kind === 'stale') throw desk.gone(id)
+    let stop: Held['stop'] = answer.stop
+    if (order !== undefined && stop === undefined) {
+      const told = await desk.ledger.confirm([{ agent, origin, fence, version: order.version }])
+      if (told === 'stale') throw desk.gone(id)
+      if (told !== 'granted') stop = told
+    }
+    if (desk.isTooLate(since)) throw tooLate()
+    if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
+    const sendWithinMs = Math.min(SEND_WITHIN_MS, leaseMs)
+    return { permit: id, agent, origin, leaseMs, ...(order === undefined ? {} : { sendWithinMs }) }
+  }
+
+  /** @throws Problem · LedgerUnavailableError */
+  async view(id: string, token: Token): Promise<Held> {
+    const desk = this.#desk
+    const { agent, origin, fence } = await desk.read(id, token)
+    const told = await desk.ledger.confirm([{ agent, origin, fence }])
+    if (told === 'stale') throw desk.gone(id)
+    return { permit: id, agent, origin, ...(told === 'granted' ? {} : { stop: told }) }
+  }
+}
+
+function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
+  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const }
+}

@@ -1,0 +1,71 @@
+/**
+ * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
+ * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and nobody wants an end.
+ */
+import type { z } from 'zod'
+import { admit } from './admission.ts'
+import type { Token } from './config.ts'
+import { type Desk, exactly, SEND_WITHIN_MS } from './desk.ts'
+import type { Holding } from './held.ts'
+import type { Permit } from './permit-id.ts'
+import { Problem } from './problem.ts'
+import type { RequestAnswer } from './schemas.ts'
+
+/** Those of one permit go one after the other, and each waits for its delay. */
+export class NextRequests {
+  readonly #desk: Desk
+  readonly #holding: Holding
+  readonly #inTurn = new Map<string, Promise<unknown>>()
+
+  constructor(desk: Desk, holding: Holding) {
+    this.#desk = desk
+    this.#holding = holding
+  }
+
+  /** @throws Problem · LedgerUnavailableError */
+  async ask(id: string, url: string, token: Token): Promise<z.output<typeof RequestAnswer>> {
+    const permit = await this.#desk.read(id, token)
+    const before = this.#inTurn.get(id) ?? Promise.resolve()
+    const own = before.catch(() => undefined).then(() => this.#next(id, permit, url, token))
+    this.#inTurn.set(id, own)
+    try {
+      return await own
+    } finally {
+      if (this.#inTurn.get(id) === own) this.#inTurn.delete(id)
+    }
+  }
+
+  async #next(id: string, permit: Permit, url: string, token: Token): Promise<z.output<typeof RequestAnswer>> {
+    const desk = this.#desk
+    const agent = desk.agentOf(permit.agent, token)
+    if (permit.order === undefined) throw new Problem('bad-request', 'this permit is for one request')
+    const wish = admit(url, agent, desk.config.guard)
+    if (wish instanceof Problem) throw wish
+    if (wish.origin !== permit.origin)
+      throw new Problem('bad-request', `this order is of ${permit.origin}: ask for a permit of ${wish.origin}`)
+    const delayMs = Math.max(permit.delayMs, ...permit.clocks.map((clock) => clock.delayMs))
+    if (delayMs >= desk.longestLeaseMs)
+      throw new Problem('refused', `a delay of ${delayMs} ms is longer than a lease`, { url, reason: 'delay' })
+    const endedAt = performance.now()
+    await this.#stillWanted(id, token)
+    await exactly(delayMs - (performance.now() - endedAt))
+    const { judgement } = await desk.origins.judge(agent, wish.origin, wish.path)
+    if (judgement.kind === 'refused') {
+      const { rule, group } = judgement
+      const written = `${rule.type}: ${rule.pattern}`
+      const more = { url, rule: written, line: rule.line, group: [...group.agents] }
+      throw new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, more)
+    }
+    if (judgement.kind !== 'allowed')
+      throw new Problem('refused', 'the rules of this origin are not known now', { url, reason: 'robots-unreachable' })
+    const leaseMs = await this.#stillWanted(id, token)
+    return { permit: id, url: wish.url, sendWithinMs: Math.min(SEND_WITHIN_MS, leaseMs), leaseMs }
+  }
+
+  /** @returns the lease from now on, ms */
+  async #stillWanted(id: string, token: Token): Promise<number> {
+    const { stop, leaseMs = 0 } = await this.#holding.extend(id, undefined, token)
+    if (stop !== undefined) throw new Problem('refused', `no more requests now: ${stop}`, { reason: stop })
+    return leaseMs
+  }
+}

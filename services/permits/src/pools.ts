@@ -1,0 +1,232 @@
+/**
+ * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
+ * workers have lately asked for at once; here they are taken out, started, and handed to whoever waits.
+ */
+import type { PoolDemand } from '@decorum/ledger'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { mayBe } from './access.ts'
+import { giveBack } from './attempt.ts'
+import type { Token } from './config.ts'
+import { type Desk, SEND_WITHIN_MS } from './desk.ts'
+import { headersFor } from './order-headers.ts'
+import { type StartedOrder, startOrder } from './order-start.ts'
+import type { Permit } from './permit-id.ts'
+import { Problem } from './problem.ts'
+import type { OrderGiven } from './schemas.ts'
+import { type Caller, GoneError } from './waiting.ts'
+
+/** How often the lists are looked at while a worker waits. */
+const LOOK_MS = 20
+/** What was wanted at once counts for so long: workers that are busy will come again. */
+const REMEMBER_MS = 60_000
+
+type Worker = {
+  max: number
+  isDone: boolean
+  give(orders: StartedOrder[]): void
+  fail(error: unknown): void
+}
+type Pool = {
+  name: string
+  workers: Set<Worker>
+  serving: boolean
+  peaks: { at: number; wanted: number }[]
+  held: Map<string, number>
+}
+
+export class Pools {
+  readonly #desk: Desk
+  readonly #pools = new Map<string, Pool>()
+  /** tells the gateways at once */
+  onDemand: () => void = () => undefined
+
+  constructor(desk: Desk) {
+    this.#desk = desk
+    for (const { pool } of desk.config.agents.list)
+      if (pool !== undefined)
+        this.#pools.set(pool, { name: pool, workers: new Set(), serving: false, peaks: [], held: new Map() })
+  }
+
+  get waiting(): number {
+    let waiting = 0
+    for (const { workers } of this.#pools.values()) waiting += workers.size
+    return waiting
+  }
+
+  /** What this process says of its workers in the fleet's roll; undefined: there are none. */
+  demand(): Record<string, PoolDemand> | undefined {
+    const now = performance.now()
+    const told: Record<string, PoolDemand> = {}
+    for (const pool of this.#pools.values()) {
+      pool.peaks = pool.peaks.filter(({ at }) => now - at < REMEMBER_MS)
+      for (const [permit, until] of pool.held) if (until < now) pool.held.delete(permit)
+      const wanted = Math.max(wantedNow(pool), ...pool.peaks.map((peak) => peak.wanted))
+      if (wanted + pool.held.size > 0) told[pool.name] = { wanted, held: pool.held.size }
+    }
+    return Object.keys(told).length === 0 ? undefined : told
+  }
+
+  /**
+   * @param max     orders at most, each of another lane
+   * @param waitMs  for the first one
+   * @throws Problem · LedgerUnavailableError · GoneError when the worker has closed its connection
+   */
+  async ask(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
+    const pool = this.#poolOf(name, token)
+    if (this.waiting >= this.#desk.config.PERMITS_MAX_WAITING)
+      throw new Problem('busy', `${this.waiting} workers wait already`, { retryAfterMs: 1_000 })
+    const { promise, resolve: give, reject: fail } = Promise.withResolvers<StartedOrder[]>()
+    const end = (tell: () => void): void => {
+      if (worker.isDone) return
+      worker.isDone = true
+      clearTimeout(timer)
+      pool.workers.delete(worker)
+      tell()
+    }
+    const worker: Worker = {
+      max,
+      isDone: false,
+      give: (orders) => end(() => give(orders)),
+      fail: (error) => end(() => fail(error)),
+    }
+    const timer = setTimeout(() => worker.give([]), waitMs)
+    caller.onGone = () => worker.fail(new GoneError())
+    pool.workers.add(worker)
+    this.#noteDemand(pool)
+    void this.#serve(pool)
+    const started = await promise
+    // The worker would rely on leases that the ledger began long before: as with permits, these are not handed out.
+    const late = started.filter(({ since }) => this.#desk.isTooLate(since))
+    for (const order of late) void this.#release(permitOf(pool, order, token.name, this.#desk))
+    const good = started.filter((order) => !late.includes(order))
+    return Promise.all(good.map((order) => this.#given(pool, order, token)))
+  }
+
+  /** The order of a permit has ended. */
+  ended(permit: Permit): void {
+    if (permit.order !== undefined) this.#pools.get(permit.order.pool)?.held.delete(heldName(permit))
+  }
+
+  /** Its worker has it for so long at least. */
+  held(permit: Permit, leaseMs: number): void {
+    if (permit.order !== undefined)
+      this.#pools.get(permit.order.pool)?.held.set(heldName(permit), performance.now() + leaseMs)
+  }
+
+  /** The answer did not reach the worker. */
+  async giveBackUnheard(orders: OrderGiven[]): Promise<void> {
+    for (const { permit: id } of orders) {
+      const permit = await this.#desk.ids.read(id)
+      if (permit !== undefined) await this.#release(permit)
+    }
+  }
+
+  /** @throws Problem */
+  #poolOf(name: string, token: Token): Pool {
+    const pool = this.#pools.get(name)
+    if (pool === undefined) throw new Problem('not-found', `no agent of this fleet names a pool ${name}`)
+    const { pools, crawls } = token
+    if (pools === undefined ? crawls !== undefined : !pools.includes(name))
+      throw new Problem('forbidden', `this token is not for the pool ${name}`)
+    const other = this.#desk.config.agents.list.find((agent) => agent.pool === name && !mayBe(token, agent.key))
+    if (other !== undefined) throw new Problem('forbidden', `this token is not for the agent ${other.name}`)
+    return pool
+  }
+
+  #noteDemand(pool: Pool): void {
+    const known = Math.max(0, ...pool.peaks.map(({ wanted }) => wanted))
+    const wanted = wantedNow(pool)
+    pool.peaks = [...pool.peaks.filter((peak) => peak.wanted > wanted), { at: performance.now(), wanted }]
+    if (wanted > known) this.onDemand()
+  }
+
+  async #serve(pool: Pool): Promise<void> {
+    if (pool.serving) return
+    pool.serving = true
+    try {
+      while (pool.workers.size > 0) {
+        const found = await this.#look(pool)
+        if (!found && pool.workers.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+      }
+    } catch (error) {
+      for (const worker of [...pool.workers]) worker.fail(error)
+    } finally {
+      pool.serving = false
+    }
+  }
+
+  /** One look at the lists of all partitions. @returns whether an order was there */
+  async #look(pool: Pool): Promise<boolean> {
+    const { ledger } = this.#desk
+    let found = false
+    for (const partition of ledger.tags.keys()) {
+      const [first] = pool.workers
+      if (first === undefined) break
+      const texts = await ledger.pool(partition, pool.name).take(first.max)
+      if (texts.length === 0) continue
+      found = true
+      const answers = await Promise.allSettled(texts.map((text) => startOrder(text, this.#desk)))
+      const started = answers.flatMap((one) =>
+        one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
+      )
+      await this.#deal(pool, started)
+      for (const one of answers)
+        if (one.status === 'rejected' && !(one.reason instanceof LedgerUnavailableError)) throw one.reason
+    }
+    return found
+  }
+
+  /** To the workers that wait, in order. An order that nobody waits for any more is given back. */
+  async #deal(pool: Pool, started: StartedOrder[]): Promise<void> {
+    let left = started
+    for (const worker of [...pool.workers]) {
+      if (left.length === 0) return
+      worker.give(left.slice(0, worker.max))
+      left = left.slice(worker.max)
+    }
+    for (const order of left) await this.#release(permitOf(pool, order, '', this.#desk))
+  }
+
+  async #given(pool: Pool, started: StartedOrder, token: Token): Promise<OrderGiven> {
+    const desk = this.#desk
+    const { order } = started
+    const permit = permitOf(pool, started, token.name, desk)
+    this.held(permit, desk.longestLeaseMs)
+    const { id, origin, path, delayMs, attempt, request, meta } = order
+    const agent = desk.agentOf(order.agent, token)
+    return {
+      permit: await desk.ids.write(permit),
+      id,
+      url: origin + path,
+      agent: agent.name,
+      method: request?.method ?? 'GET',
+      headers: headersFor(agent, request),
+      sendWithinMs: Math.min(SEND_WITHIN_MS, desk.longestLeaseMs),
+      leaseMs: desk.longestLeaseMs,
+      delayMs,
+      attempt,
+      maxBytes: Math.min(desk.config.PAGE_MAX_BYTES, request?.maxBytes ?? Infinity),
+      ...(request?.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
+      ...(request?.accept === undefined ? {} : { accept: request.accept }),
+      ...(meta === undefined ? {} : { meta }),
+    }
+  }
+
+  /** Nothing was sent: a lease that cannot be given back ends by itself. */
+  async #release(permit: Permit): Promise<void> {
+    this.ended(permit)
+    const { ledger } = this.#desk
+    const { agent, origin, fence, clocks } = permit
+    await giveBack(ledger, [{ agent, origin, fence }], 'unused').catch(() => undefined)
+    if (clocks.length > 0) await giveBack(ledger, clocks, 'release').catch(() => undefined)
+  }
+}
+
+const wantedNow = ({ workers }: Pool): number => [...workers].reduce((sum, { max }) => sum + max, 0)
+const heldName = ({ agent, origin, fence }: Permit): string => `${agent} ${origin} ${fence}`
+
+function permitOf({ name }: Pool, { order, clocks }: StartedOrder, holder: string, desk: Desk): Permit {
+  const { agent, origin, fence, delayMs, version, attempt, priority } = order
+  const grantedAt = desk.now({ origin })
+  return { agent, origin, fence, delayMs, grantedAt, clocks, holder, order: { pool: name, priority, attempt, version } }
+}

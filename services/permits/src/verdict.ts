@@ -1,0 +1,42 @@
+/** What robots.txt says of a URL, without a permit; where nobody knows it, a fetcher is told to ask. */
+import type { z } from 'zod'
+import { admit } from './admission.ts'
+import type { Token } from './config.ts'
+import type { Desk } from './desk.ts'
+import { Problem } from './problem.ts'
+import type { RobotsAnswer } from './schemas.ts'
+
+/** Ages that a verdict may be given, ms. */
+const AGES_MS = [86_400_000, 21_600_000, 3_600_000, 600_000, 60_000, 5_000]
+
+/** @throws Problem · LedgerUnavailableError */
+export async function verdict(
+  url: string,
+  name: string | undefined,
+  token: Token,
+  desk: Desk,
+): Promise<z.output<typeof RobotsAnswer>> {
+  const { config, origins, tools } = desk
+  const agent = desk.agentOf(name, token)
+  const wish = admit(url, agent, config.guard)
+  if (wish instanceof Problem) throw wish
+  const { origin, path } = wish
+  const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
+  const base = { url: wish.url, agent: agent.name, delayMs }
+  if (judgement.kind === 'ask' && tools.fetchers() > 0) await tools.robots.ask(agent.key, origin, version, delayMs)
+  if (judgement.kind === 'ask' || judgement.kind === 'wait')
+    return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
+  const now = desk.now(wish)
+  const found = origins.gate.rules(agent, origin, state, now)
+  const rules = found instanceof Promise ? await found : found
+  const { question: _, ...known } = state
+  const isSame = (ms: number): boolean => {
+    const then = origins.gate.judge(agent, origin, path, known, rules, now + ms)
+    return then.kind === judgement.kind && 'stale' in then && then.stale === judgement.stale
+  }
+  const maxAgeMs = AGES_MS.find((ms) => isSame(ms)) ?? 0
+  if (judgement.kind === 'allowed') return { ...base, verdict: 'allowed', why: judgement.why, maxAgeMs }
+  const { rule, group } = judgement
+  const written = { rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
+  return { ...base, verdict: 'disallowed', ...written, maxAgeMs }
+}

@@ -1,0 +1,339 @@
+/** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
+import type { Ledger, ParkItem, ReservedLane } from '@decorum/ledger'
+import { idSlot } from '@decorum/ledger/testing'
+import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, type Bench, emptyLedger, keys, ORIGIN, outcomeOf, TAG, url } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const lane = { agent: AGENT, origin: ORIGIN }
+const by = { by: 'test', reason: 'a test' }
+
+const some = (crawl: string, count: number, more: Partial<Parameters<typeof url>[1]> = {}): ParkItem[] =>
+  Array.from({ length: count }, (_, n) => url(`${crawl}-${n}`, { crawl, ...more }))
+
+async function parkAll(ledger: Ledger, items: ParkItem[]): Promise<void> {
+  for (let at = 0; at < items.length; at += 200) await ledger.park(0, items.slice(at, at + 200))
+}
+
+/** The request of the one lane that is due; @returns whose it was */
+async function visitNext({ ledger, clock, reserveOne, startPage }: Bench): Promise<string> {
+  const reserved = await reserveOne()
+  await startPage(reserved, { delayMs: 0 })
+  await finish(ledger, reserved)
+  clock.pass(1)
+  return reserved.heads[0]?.id ?? ''
+}
+
+const finish = (ledger: Ledger, { agent, origin, fence, heads: [head] }: ReservedLane, body: Partial<Outcome> = {}) =>
+  ledger.complete({
+    ...{ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' as const } },
+    outcome: outcomeOf(head?.id ?? '', { ...(head?.crawl === undefined ? {} : { crawl: head.crawl }), ...body }),
+  })
+
+async function outcomesOf({ raw }: Bench, crawl: string): Promise<Outcome[]> {
+  const rows = await raw.xrange(outcomesKey(TAG, crawl), '-', '+')
+  return rows.map(([, fields]) => JSON.parse(fields[1] as string) as Outcome)
+}
+const idsOf = async (bench: Bench, crawl: string): Promise<string[]> =>
+  (await outcomesOf(bench, crawl)).map(({ id }) => id)
+
+async function waitingOf(ledger: Ledger): Promise<Record<string, number>> {
+  return Object.fromEntries((await ledger.crawls()).map(({ name, waiting }) => [name, waiting]))
+}
+
+test('a crawl with thousands of URLs of a host delays the ten of another by no more than its share', async () => {
+  const bench = await emptyLedger(redis)
+  await parkAll(bench.ledger, some(DEFAULT_CRAWL, 3_000))
+  await parkAll(bench.ledger, some('large', 3_000))
+  for (let turns = 0; turns < 30; turns++) await visitNext(bench)
+  await parkAll(bench.ledger, some('small', 10))
+  const order: string[] = []
+  while (order.filter((id) => id.startsWith('small')).length < 10) order.push(await visitNext(bench))
+  expect(order.length).toBeLessThanOrEqual(3 * 10 + 3)
+  const two = await emptyLedger(redis)
+  await parkAll(two.ledger, some('large', 3_000))
+  for (let turns = 0; turns < 30; turns++) await visitNext(two)
+  await parkAll(two.ledger, some('small', 10))
+  const turns: string[] = []
+  while (turns.filter((id) => id.startsWith('small')).length < 10) turns.push(await visitNext(two))
+  expect(turns.length).toBeLessThanOrEqual(25)
+})
+
+test('turns are by weight, and URLs of priority high come first within their own crawl alone', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.changeCrawl({ name: 'heavy', change: { weight: 3 }, ...by })
+  await parkAll(bench.ledger, [
+    ...some('heavy', 90),
+    ...some('light', 90),
+    url('urgent', { crawl: 'light', priority: 'high' }),
+  ])
+  const order: string[] = []
+  for (let turns = 0; turns < 80; turns++) order.push(await visitNext(bench))
+  const heavy = order.filter((id) => id.startsWith('heavy')).length
+  expect(heavy).toBeGreaterThanOrEqual(58)
+  expect(heavy).toBeLessThanOrEqual(62)
+  expect(order.find((id) => !id.startsWith('heavy'))).toBe('urgent')
+})
+
+test('each crawl has its outcomes, its ids and its counts, and a lane that others have left is as it was', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, raw } = bench
+  await ledger.park(0, [url('a'), url('b')])
+  const before = await raw.hget(keys.lanes, `${AGENT} ${ORIGIN}`)
+  const layout = await raw.hget(keys.epoch, 'layout')
+  expect(layout).toBe('3')
+  await ledger.park(0, [url('a', { crawl: 'news' })])
+  await ledger.park(0, [url('a', { crawl: 'news' })]) // absorbed
+  expect(await raw.hget(keys.epoch, 'layout')).toBe('4')
+  expect(await waitingOf(ledger)).toEqual({ default: 2, news: 1 })
+  expect(await ledger.storedIn('a', 'news')).toEqual([0])
+  const order: string[] = []
+  for (let turns = 0; turns < 3; turns++) order.push(await visitNext(bench))
+  expect(order).toEqual(['a', 'b', 'a'])
+  expect([await idsOf(bench, DEFAULT_CRAWL), await idsOf(bench, 'news')]).toEqual([['a', 'b'], ['a']])
+  expect((await outcomesOf(bench, 'news'))[0]).toMatchObject({ crawl: 'news' })
+  expect((await outcomesOf(bench, DEFAULT_CRAWL))[0]?.crawl).toBeUndefined()
+  expect(await ledger.storedIn('a', 'news')).toEqual([])
+  expect(before).toContain('/a ')
+  expect(await raw.exists(keys.turns(`${AGENT} ${ORIGIN}`), keys.lanesOf('news'))).toBe(0)
+  expect((await ledger.crawls()).map(({ name, waiting, counts }) => [name, waiting, counts])).toEqual([
+    ['default', 0, { failed: 2 }],
+    ['news', 0, { failed: 1 }],
+  ])
+  expect(await bench.reserve()).toEqual([])
+})
+
+test('only the crawl whose outcomes nobody reads is held', async () => {
+  const bench = await emptyLedger(redis, { outcomesLimit: 3 })
+  const { ledger, clock } = bench
+  await parkAll(ledger, [...some('unread', 20), ...some('read', 20)])
+  const order: string[] = []
+  for (let turns = 0; turns < 12; turns++) {
+    order.push(await visitNext(bench))
+    await bench.raw.xtrim(outcomesKey(TAG, 'read'), 'MAXLEN', 0)
+  }
+  expect(order.filter((id) => id.startsWith('unread')).length).toBe(3)
+  await parkAll(ledger, some(DEFAULT_CRAWL, 1, { origin: 'http://other.test' }))
+  await bench.raw.xtrim(outcomesKey(TAG, 'unread'), 'MAXLEN', 0)
+  clock.pass(60_000)
+  const next = (await bench.reserve()).map(({ heads }) => heads[0]?.crawl ?? DEFAULT_CRAWL)
+  expect(next.sort()).toEqual(['default', expect.stringMatching(/read/)])
+})
+
+test('the outcomes of the default crawl do not hold up another one, and the other way round', async () => {
+  const bench = await emptyLedger(redis, { outcomesLimit: 2 })
+  await parkAll(bench.ledger, [...some(DEFAULT_CRAWL, 5), ...some('news', 2)])
+  for (let turns = 0; turns < 4; turns++) await visitNext(bench)
+  expect([(await idsOf(bench, DEFAULT_CRAWL)).length, (await idsOf(bench, 'news')).length]).toEqual([2, 2])
+  expect(await bench.reserve()).toEqual([])
+  await bench.raw.xtrim(keys.outcomes, 'MAXLEN', 0)
+  bench.clock.pass(30_000)
+  expect((await bench.reserveOne()).heads[0]?.id).toBe('default-2')
+})
+
+test('a paused crawl waits, its URLs expire in time, and after it is resumed it has saved no turns', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  await parkAll(ledger, [...some('a', 60), ...some('b', 60)])
+  await ledger.changeCrawl({ name: 'a', change: { state: 'paused' }, ...by })
+  for (let turns = 0; turns < 20; turns++) expect(await visitNext(bench)).toMatch(/^b/)
+  await ledger.changeCrawl({ name: 'b', change: { state: 'paused' }, ...by })
+  expect(await bench.reserve()).toEqual([])
+  expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]).toMatchObject({ heldBy: 'crawl-held', waiting: 100 })
+  await ledger.changeCrawl({ name: 'a', change: { state: 'running' }, ...by })
+  await ledger.changeCrawl({ name: 'b', change: { state: 'running' }, ...by })
+  clock.pass(1_000)
+  const order: string[] = []
+  for (let turns = 0; turns < 20; turns++) order.push(await visitNext(bench))
+  const ofA = order.filter((id) => id.startsWith('a')).length
+  expect([9, 10, 11]).toContain(ofA)
+})
+
+test('the URL of a paused crawl that has expired is handed out, so that it ends', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  await ledger.park(0, [url('x', { crawl: 'a', expiresAt: clock.now + 5_000 })])
+  await ledger.changeCrawl({ name: 'a', change: { state: 'paused' }, ...by })
+  clock.pass(1_000)
+  expect(await bench.reserve()).toEqual([])
+  clock.pass(10_000)
+  const reserved = await bench.reserveOne()
+  expect(reserved.heads[0]?.id).toBe('x')
+  expect(reserved.closedUntil).toBeGreaterThan(clock.now)
+})
+
+test('a paused default crawl waits as well, in lanes of its own, too', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.park(0, [url('d'), url('e', { origin: 'http://other.test', crawl: 'news' })])
+  await bench.ledger.changeCrawl({ name: DEFAULT_CRAWL, change: { state: 'paused' }, ...by })
+  expect((await bench.reserve()).map(({ heads }) => heads[0]?.id)).toEqual(['e'])
+  await bench.ledger.changeCrawl({ name: DEFAULT_CRAWL, change: { state: 'running' }, ...by })
+  bench.clock.pass(1_000)
+  expect((await bench.reserve()).map(({ heads }) => heads[0]?.id)).toEqual(['d'])
+})
+
+test('cancelled: every stored URL ends once, in bounded steps; what is in flight ends with its request', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, startPage } = bench
+  await parkAll(ledger, [
+    ...some('gone', 150),
+    ...some('gone', 50, { origin: 'http://other.test' }).map((item, n) => {
+      if (!('parked' in item)) throw new Error('a URL is expected')
+      return {
+        ...item,
+        parked: { ...item.parked, id: `other-${n}`, priority: n % 2 ? ('high' as const) : ('normal' as const) },
+      }
+    }),
+    ...some('stays', 5),
+  ])
+  const lanes = await bench.reserve()
+  const flying = lanes.find(({ origin, heads }) => origin === ORIGIN && heads[0]?.crawl === 'gone') ?? lanes.at(-1)
+  if (flying === undefined) throw new Error('a lane is reserved')
+  await startPage(flying)
+  await ledger.changeCrawl({ name: 'gone', change: { state: 'cancelled' }, ...by })
+  await ledger.crawlBook.look()
+  const steps: number[] = []
+  for (let step = await ledger.sweepCrawls(0); step > 0; step = await ledger.sweepCrawls(0)) steps.push(step)
+  expect(Math.max(...steps)).toBeLessThanOrEqual(20 * 200)
+  await finish(ledger, flying)
+  expect(await ledger.sweepCrawls(0)).toBe(0)
+  const ended = await outcomesOf(bench, 'gone')
+  const isGone = flying.heads[0]?.crawl === 'gone'
+  expect(new Set(ended.map(({ id }) => id)).size).toBe(200)
+  expect(ended.length).toBe(200)
+  expect(ended.filter((one) => one.kind === 'refused' && one.reason === 'cancelled').length).toBe(isGone ? 199 : 200)
+  expect(await waitingOf(ledger)).toMatchObject({ gone: 0, stays: isGone ? 5 : 4 })
+  await expect(ledger.changeCrawl({ name: 'gone', change: { state: 'running' }, ...by })).rejects.toThrow(/cancelled/)
+})
+
+test('a limit refuses what is beyond it, and says which it was', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  await ledger.changeCrawl({ name: 'few', change: { limits: { stored: 5 } }, ...by })
+  await ledger.park(0, [
+    ...some('few', 4),
+    ...some('few', 3, { origin: 'http://other.test' }).map((item, n) =>
+      'parked' in item ? { ...item, parked: { ...item.parked, id: `o${n}` } } : item,
+    ),
+  ])
+  const reasons = (await outcomesOf(bench, 'few')).map((one) => ('reason' in one ? one.reason : ''))
+  expect(reasons).toEqual(['crawl-full', 'crawl-full'])
+  expect(await waitingOf(ledger)).toMatchObject({ few: 5 })
+
+  await ledger.changeCrawl({ name: 'day', change: { limits: { pagesPerDay: 3 } }, ...by })
+  await ledger.park(0, some('day', 4))
+  clock.pass(86_400_000)
+  await ledger.park(0, [url('tomorrow', { crawl: 'day' })])
+  expect((await outcomesOf(bench, 'day')).map(({ id, ...one }) => [id, 'reason' in one && one.reason])).toEqual([
+    ['day-3', 'crawl-per-day'],
+  ])
+
+  await ledger.changeCrawl({ name: 'host', change: { limits: { pagesPerHost: 2 } }, ...by })
+  const twoSchemes = [url('1', { crawl: 'host' }), url('2', { crawl: 'host', origin: 'https://site.test' })]
+  await ledger.park(0, [...twoSchemes, url('3', { crawl: 'host', origin: 'http://site.test:81' })])
+  await ledger.park(0, [url('4', { crawl: 'host' }), url('5', { crawl: 'host', origin: 'http://other.test' })])
+  expect((await outcomesOf(bench, 'host')).map(({ id, ...one }) => [id, 'reason' in one && one.reason])).toEqual([
+    ['3', 'crawl-per-host'],
+    ['4', 'crawl-per-host'],
+  ])
+})
+
+test('a crawl ends at its end, or when it has fetched as many bytes as it may', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, startPage } = bench
+  await ledger.park(0, [...some('bytes', 3), url('t', { crawl: 'timed', origin: 'http://other.test' })])
+  await ledger.changeCrawl({ name: 'bytes', change: { limits: { bytes: 1_000 } }, ...by })
+  await ledger.changeCrawl({ name: 'timed', change: { expiresAt: clock.now + 60_000 }, ...by })
+  const reserved = (await bench.reserve()).find(({ heads }) => heads[0]?.crawl === 'bytes')
+  if (reserved === undefined) throw new Error('a lane of the crawl is due')
+  await startPage(reserved)
+  await finish(ledger, reserved, { kind: 'fetched', bytes: 1_200 })
+  clock.pass(61_000)
+  await ledger.crawlBook.look()
+  await ledger.limitCrawls()
+  await ledger.crawlBook.look()
+  while ((await ledger.sweepCrawls(0)) > 0);
+  expect((await outcomesOf(bench, 'bytes')).map((one) => ('reason' in one ? one.reason : one.kind))).toEqual([
+    'connect',
+    'crawl-bytes',
+    'crawl-bytes',
+  ])
+  expect((await outcomesOf(bench, 'timed')).map((one) => 'reason' in one && one.reason)).toEqual(['crawl-ended'])
+  const states = (await ledger.crawls(['bytes', 'timed'])).map(({ record: { state } }) => state)
+  expect(states).toEqual(['spent', 'ended'])
+})
+
+test('a change that reached the first partition alone is carried to the others', async () => {
+  const { ledger, raw } = await emptyLedger(redis, { partitions: 3 })
+  await ledger.changeCrawl({ name: 'news', change: { weight: 5, state: 'paused' }, ...by })
+  const far = ledger.tags.map((tag) => `${tag}:crawl:news`)
+  await raw.del(far[1] ?? '', far[2] ?? '')
+  await raw.hset(far[2] ?? '', 'version', '7', 'weight', '1')
+  await raw.hdel(`${ledger.tags[1]}:crawls`, 'news')
+  await raw.hset(`${ledger.tags[2]}:crawls`, 'news', '7', 'late', '0')
+  await ledger.crawlBook.look()
+  for (const partition of [0, 1, 2]) await ledger.healCrawls(partition)
+  for (const key of far) expect(await raw.hmget(key, 'weight', 'held')).toEqual(['5', '1'])
+  expect((await ledger.crawls()).map(({ name }) => name)).toEqual(['default', 'late', 'news'])
+  expect(await raw.hexists(`${ledger.tags[0]}:crawls`, 'late')).toBe(1)
+})
+
+test('a thousand crawls of few lanes each are stored, listed and end', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, startPage } = bench
+  const items = Array.from({ length: 1_000 }, (_, c) => [
+    url('own', { crawl: `c${c}`, origin: `http://own-${c}.test` }),
+    url('shared', { crawl: `c${c}` }),
+  ]).flat()
+  await parkAll(ledger, items)
+  const seen: string[] = []
+  for (let rounds = 0; rounds < 1_010 && seen.length < 2_000; rounds++) {
+    const lanes = await bench.reserve({ limit: 200 })
+    await Promise.all(
+      lanes.map(async (one) => {
+        await startPage(one, { delayMs: 0 })
+        await finish(ledger, one)
+        seen.push(one.heads[0]?.crawl ?? '')
+      }),
+    )
+    clock.pass(1)
+  }
+  expect(seen.length).toBe(2_000)
+  expect(new Set(seen).size).toBe(1_000)
+  const crawls = await ledger.crawls()
+  expect(crawls.length).toBe(1_001)
+  expect(crawls.every(({ waiting }) => waiting === 0)).toBe(true)
+})
+
+test('what is wrong with a change is said, and nothing is changed', async () => {
+  const { ledger } = await emptyLedger(redis)
+  const change = (name: string, what: object) => ledger.changeCrawl({ name, change: what, ...by })
+  await expect(change('a', { weight: 0 })).rejects.toThrow(/weight/)
+  await expect(change('a', { limits: { stored: 1.5 } })).rejects.toThrow(/stored/)
+  await expect(change('a', { expiresAt: 5 })).rejects.toThrow(/end/)
+  await expect(change(DEFAULT_CRAWL, { state: 'cancelled' })).rejects.toThrow(/default/)
+  expect((await ledger.crawls()).map(({ name }) => name)).toEqual(['default'])
+})
+
+test('the ids of two crawls never meet', () => {
+  expect(idSlot('a', DEFAULT_CRAWL)).toEqual(idSlot('a'))
+  expect(idSlot('a', 'news')).not.toEqual(idSlot('a'))
+  expect(idSlot('a', 'news')).not.toEqual(idSlot('news a'))
+})
+
+test('find, cancel by id and drop know the crawl', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger } = bench
+  await ledger.park(0, [url('x'), url('x', { crawl: 'news' }), url('y', { crawl: 'news' })])
+  const { found } = await ledger.findPending(lane, { id: 'x', crawl: 'news' })
+  const [one] = found
+  if (one === undefined) throw new Error('it is there')
+  expect(await ledger.cancel(one, outcomeOf('x', { crawl: 'news' }))).toBe('cancelled')
+  expect(await idsOf(bench, 'news')).toEqual(['x'])
+  expect(await ledger.dropBacklog(lane, 'test', 'test')).toBe(2)
+  expect(await idsOf(bench, DEFAULT_CRAWL)).toEqual(['x'])
+  expect((await idsOf(bench, 'news')).sort()).toEqual(['x', 'y'])
+  expect(await waitingOf(ledger)).toEqual({ default: 0, news: 0 })
+})

@@ -1,0 +1,47 @@
+/** The rules of crawls: what is set of one, and URLs that are cancelled. */
+import {
+  type Call,
+  type CrawlSet,
+  crawlOf,
+  endTurn,
+  giveBack,
+  idIn,
+  isVisit,
+  type List,
+  type Model,
+  open,
+  openUnlessInDoubt,
+  streamOf,
+  urlsIn,
+} from './state.ts'
+
+/** A later version replaces an earlier one, and nothing else does. */
+export function setCrawl(m: Model, call: Call, name: string, set: CrawlSet): 'written' | 'newer' {
+  open(m, call)
+  if ((m.crawls.get(name)?.version ?? 0) >= set.version) return 'newer'
+  m.hasCrawls = true
+  m.crawls.set(name, set)
+  return 'written'
+}
+
+export function cancel(m: Model, call: Call, name: string, list: List, ids: string[]): string[] | 'doubt' {
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
+  const lane = m.lanes.get(name)
+  const lease = lane?.lease?.list === list && !isVisit(lane.lease) ? lane.lease : undefined
+  const answers = ids.map((id) => {
+    const urls = lane === undefined ? [] : urlsIn(lane, list)
+    const place = urls.findIndex((url) => url.id === id)
+    if (lane === undefined || place < 0) return 'absent'
+    if (place === 0 && lease?.started !== undefined) return 'in-flight'
+    urls.splice(place, 1)
+    m.ids.delete(idIn(crawlOf(list), id))
+    streamOf(m, crawlOf(list)).push(`${id} refused`)
+    if (place === 0 && lane.triedList === list) lane.tries = 0
+    endTurn(lane, crawlOf(list))
+    return 'cancelled'
+  })
+  if (lane !== undefined && lease !== undefined && lease.started === undefined && answers.includes('cancelled'))
+    giveBack(lane, lease.notBefore)
+  return answers
+}

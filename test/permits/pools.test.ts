@@ -1,0 +1,263 @@
+/** Pools: stored URLs that are fetched by workers of others. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openLedger } from '@decorum/ledger'
+import { expect, test } from 'vitest'
+import { TIMES } from './fleet.ts'
+import { AGENTS, poolFleet } from './pool.ts'
+
+const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent: 'poolbot', ...more })
+
+test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
+  const fleet = await poolFleet(
+    [
+      {
+        name: 'one',
+        robots: { body: 'User-agent: *\nDisallow: /no\n' },
+        paths: {
+          '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
+          '/moved': { status: 302, location: '{origin:two}/target' },
+          '/gone': { status: 404 },
+          '/ftp': { status: 301, location: 'ftp://a.example/' },
+        },
+      },
+      {
+        name: 'two',
+        robots: { body: '' },
+        paths: { '/busy': [{ status: 503, retryAfter: '1' }, {}], '/reset': [{ instead: 'reset' }, {}] },
+      },
+    ],
+    { permits: 2 },
+  )
+  const { one, two } = fleet.web.origins
+  const ids = ['page', 'moved', 'gone', 'ftp', 'no', 'busy', 'reset', 'other']
+  await fleet.enqueue([
+    ofPool('page', `${one}/page`, { meta: { depth: 2 } }),
+    ...['moved', 'gone', 'ftp', 'no'].map((id) => ofPool(id, `${one}/${id}`)),
+    ...['busy', 'reset'].map((id) => ofPool(id, `${two}/${id}`, { priority: 'high' })),
+    { id: 'other', url: `${two}/other`, agent: 'journeybot' },
+  ])
+  const ended = await fleet.workUntil(ids, 3)
+  const body = '<html lang="en"><meta name="robots" content="noindex">hello</html>'
+  expect(ended.get('page')).toMatchObject({
+    kind: 'fetched',
+    status: 200,
+    bytes: body.length,
+    agent: 'poolbot',
+    attempts: 1,
+    meta: { depth: 2 },
+    says: { robots: ['noindex'], language: 'en' },
+    truncated: false,
+  })
+  const moved = ended.get('moved')
+  expect(moved).toMatchObject({ kind: 'redirected', status: 302, to: `${two}/target` })
+  expect(ended.get('gone')).toMatchObject({ kind: 'fetched', status: 404 })
+  expect(ended.get('ftp')).toMatchObject({ kind: 'failed', reason: 'bad-redirect' })
+  expect(ended.get('no')).toMatchObject({ kind: 'disallowed', line: 2 })
+  expect(ended.get('busy')).toMatchObject({ kind: 'fetched', attempts: 2 })
+  expect(ended.get('reset')).toMatchObject({ kind: 'fetched', attempts: 2 })
+  expect(ended.get('other')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
+  const target = moved?.kind === 'redirected' ? moved.candidate : ''
+  expect((await fleet.workUntil([target])).get(target)).toMatchObject({ kind: 'fetched', url: `${two}/target` })
+  await fleet.expectPolite()
+})
+
+test('without a worker nothing of a pool is fetched, and what expires says so', async () => {
+  const fleet = await poolFleet([{ name: 'none', robots: { body: '' } }])
+  const url = `${fleet.web.origins.none}/1`
+  const robots = ofPool('robots', `${fleet.web.origins.none}/robots.txt`)
+  await fleet.enqueue([robots])
+  expect((await fleet.outcomesOf(['robots'])).get('robots')).toMatchObject({ kind: 'fetched', status: 200 })
+  await fleet.enqueue([ofPool('late', url, { expiresAt: Date.now() + 3_000 }), ofPool('later', `${url}2`)])
+  expect((await fleet.outcomesOf(['late'])).get('late')).toMatchObject({ kind: 'expired', reason: 'pool' })
+  const { requests } = await fleet.web.evidence()
+  expect(new Set(requests.map(({ path }) => path))).toEqual(new Set(['/robots.txt']))
+  expect((await fleet.workUntil(['later'])).get('later')).toMatchObject({ kind: 'fetched' })
+  const { examples } = await fleet.audit()
+  // a frontier's own candidate of robots.txt comes on top of what the fleet asks for
+  expect(examples.filter(({ offence }) => offence !== 'robots-too-often')).toEqual([])
+})
+
+test('a worker that dies: the lane is shut for lease and quarantine, then the URL is tried again, and at last fails', async () => {
+  const fleet = await poolFleet([{ name: 'dies', robots: { body: '' } }], { env: { MAX_ATTEMPTS: '2' } })
+  await fleet.enqueue([ofPool('a', `${fleet.web.origins.dies}/1`)])
+  const first = await fleet.takeOrder()
+  const at = performance.now()
+  const second = await fleet.takeOrder()
+  expect(performance.now() - at).toBeGreaterThanOrEqual(first.leaseMs + TIMES.quarantineMs)
+  expect([first.attempt, second.attempt, second.id]).toEqual([1, 2, 'a'])
+  expect(await fleet.complete(first.permit, { status: 200 })).toMatchObject({ status: 410, body: { type: 'gone' } })
+  const ended = await fleet.outcomesOf(['a'])
+  expect(ended.get('a')).toMatchObject({ kind: 'failed', reason: 'lease-expired', attempts: 2 })
+  expect(await fleet.complete(second.permit, { status: 200 })).toMatchObject({ status: 410 })
+  await fleet.outcomesOf(['a'])
+})
+
+test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
+  const env = { PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '1000' }
+  const fleet = await poolFleet([{ name: 'long', robots: { body: '' } }], { env })
+  const origin = fleet.web.origins.long
+  await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
+  const order = await fleet.takeOrder()
+  const until = performance.now() + TIMES.leaseMs + TIMES.quarantineMs + 500
+  while (performance.now() < until) {
+    const held = await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})
+    expect(held).toMatchObject({ status: 200, body: { sendWithinMs: 1_000 } })
+    await sleep(200)
+  }
+  expect(await fleet.takeOrders()).toEqual([]) // its lane is still held
+  const tooLong = Buffer.alloc(1_003).toString('base64')
+  for (const body of [
+    {},
+    { status: 7 },
+    { status: 200, bytes: 5 },
+    { status: 200, body: '%' },
+    { status: 200, body: tooLong },
+    { status: 200, more: 1 },
+    { status: 200, headers: { a: 'b' } },
+    { status: 200, body: 'aGVsbG8=', digest: `sha1:${'A'.repeat(32)}` },
+  ])
+    expect(await fleet.complete(order.permit, body), JSON.stringify(body)).toMatchObject({ status: 400 })
+  const good = { status: 200, headers: [['content-type', 'text/plain']], body: Buffer.from('hello').toString('base64') }
+  for (let n = 0; n < 2; n++) expect((await fleet.complete(order.permit, good)).status).toBe(200)
+  expect((await fleet.outcomesOf(['a'])).get('a')).toMatchObject({
+    bytes: 5,
+    digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
+  })
+  const next = await fleet.takeOrder()
+  expect(next.id).toBe('b')
+  const gone = { status: 410 }
+  await expect
+    .poll(async () => await fleet.call('PATCH', `/v1/permits/${next.permit}`, {}), { interval: 300 })
+    .toMatchObject(gone)
+})
+
+test('what a worker gives back is ordered again and counts no attempt; a quota, a foreign token and a foreign pool are refused', async () => {
+  const tokens = [
+    { name: 'all', token: 'a-token-of-all-12345' },
+    { name: 'other', token: 'a-token-of-other-123', pools: ['others'] },
+    { name: 'agent', token: 'a-token-of-agent-123', agents: ['journeybot'] },
+    { name: 'crawl', token: 'a-token-of-crawl-123', crawls: ['daily'] },
+  ]
+  const fleet = await poolFleet([{ name: 'back', robots: { body: '' } }], {
+    env: { DECORUM_PERMIT_TOKENS: JSON.stringify(tokens) },
+  })
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+  const all = bearer('a-token-of-all-12345')
+  await fleet.enqueue([ofPool('a', `${fleet.web.origins.back}/1`)])
+  const take = async (token: object, pool = 'browsers') =>
+    fleet.call('POST', `/v1/pools/${pool}/orders?waitMs=5000`, undefined, token)
+  for (const token of ['a-token-of-other-123', 'a-token-of-agent-123', 'a-token-of-crawl-123'])
+    expect(await take(bearer(token)), token).toMatchObject({ status: 403, body: { type: 'forbidden' } })
+  expect((await take({})).status).toBe(401)
+  expect(await take(all, 'nobodys')).toMatchObject({ status: 404 })
+  for (const query of ['max=0', 'max=101', 'waitMs=-1', 'waitMs=60001', 'max=x'])
+    expect(await fleet.call('POST', `/v1/pools/browsers/orders?${query}`, undefined, all), query).toMatchObject({
+      status: 400,
+    })
+  const order = async () => {
+    for (;;) {
+      const [one] = (await take(all)).body.orders as { permit: string; attempt: number }[]
+      if (one !== undefined) return one
+    }
+  }
+  const first = await order()
+  expect((await fleet.complete(first.permit, { status: 200 }, bearer('a-token-of-other-123'))).status).toBe(404)
+  expect(await fleet.call('DELETE', `/v1/permits/${first.permit}`, undefined, all)).toMatchObject({ status: 200 })
+  const again = await order()
+  expect(again.attempt).toBe(1)
+  expect((await fleet.complete(again.permit, { status: 200 }, all)).status).toBe(200)
+  expect((await fleet.outcomesOf(['a'])).get('a')).toMatchObject({ kind: 'fetched', attempts: 1, bytes: 0 })
+})
+
+test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is told", async () => {
+  const fleet = await poolFleet([{ name: 'hand', robots: { body: '' } }])
+  const origin = fleet.web.origins.hand as string
+  const ledger = await openLedger({
+    redis: fleet.redis.url,
+    partitions: 1,
+    leaseMs: TIMES.leaseMs,
+    quarantineMs: TIMES.quarantineMs,
+  })
+  const operate = (action: 'pause' | 'resume' | 'block') =>
+    ledger.operate({ origin, by: 'test', reason: '', action }, ['poolbot', 'journeybot'])
+  await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
+  const order = await fleet.takeOrder()
+  await operate('pause')
+  expect(await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})).toMatchObject({
+    status: 200,
+    body: { stop: 'paused' },
+  })
+  expect(await fleet.call('GET', `/v1/permits/${order.permit}`)).toMatchObject({
+    status: 200,
+    body: { stop: 'back-off' },
+  })
+  await fleet.carryOut(order)
+  expect(await fleet.takeOrders('?waitMs=1500')).toEqual([])
+  await operate('resume')
+  await operate('block')
+  expect((await fleet.outcomesOf(['b'])).get('b')).toMatchObject({ kind: 'refused', reason: 'blocked-by-operator' })
+  await ledger.close()
+})
+
+test('further requests of a page wait for the delay under the same order, and stay within the rules', async () => {
+  const fleet = await poolFleet([
+    { name: 'page', robots: { body: 'User-agent: *\nDisallow: /no\n' } },
+    { name: 'cdn', robots: { body: '' } },
+  ])
+  const { page, cdn } = fleet.web.origins
+  await fleet.enqueue([ofPool('a', `${page}/1`), ofPool('b', `${page}/2`)])
+  const order = await fleet.takeOrder()
+  const userAgent = AGENTS[0]?.userAgent as string
+  const send = async (url: string): Promise<void> =>
+    void (await (await fetch(url, { headers: { 'user-agent': userAgent } })).arrayBuffer())
+  const next = (url: string) => fleet.call('POST', `/v1/permits/${order.permit}/requests`, { url })
+  await send(order.url)
+  for (const n of [1, 2, 3]) {
+    expect(await next(`${page}/part-${n}`)).toMatchObject({ status: 201, body: { url: `${page}/part-${n}` } })
+    await send(`${page}/part-${n}`)
+  }
+  expect(await next(`${page}/no`)).toMatchObject({ status: 403, body: { type: 'disallowed' } })
+  expect(await next(`${cdn}/x`)).toMatchObject({ status: 400 })
+  const other = await fleet.ask({ url: `${cdn}/x`, agent: 'poolbot', waitMs: 20_000 })
+  expect(other.status).toBe(201)
+  await send(`${cdn}/x`)
+  expect((await fleet.complete(other.body.permit, { status: 200 })).status).toBe(200)
+  await fleet.complete(order.permit, { status: 200, load: { status: 429, retryAfter: '1' } })
+  expect((await fleet.workUntil(['a', 'b'])).get('a')).toMatchObject({ kind: 'fetched', status: 200 })
+  await fleet.expectPolite()
+})
+
+test('workers of two permits processes and two partitions, some killed: no violation, one outcome each', async () => {
+  const sites = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({
+    name,
+    robots: { body: name < 'c' ? 'User-agent: *\nCrawl-delay: 0.3\nDisallow: /page-2\n' : '' },
+    pages: { cycle: [{}, {}, { status: 503, retryAfter: '1' }, { delayMs: 200 }] },
+  }))
+  const fleet = await poolFleet(sites, { permits: 2, gateways: 2, env: { DECORUM_PARTITIONS: '2' } })
+  const urls = Object.entries(fleet.web.origins).flatMap(([name, origin]) =>
+    [1, 2, 3, 4, 5].map((n) => ofPool(`${name}${n}`, `${origin}/page-${n}`)),
+  )
+  await fleet.enqueue(urls)
+  let lost = 0
+  let isDone = false
+  const work = async (on: number): Promise<void> => {
+    while (!isDone) {
+      const told = await fleet
+        .call('POST', '/v1/pools/browsers/orders?max=2&waitMs=1000', undefined, { on })
+        .catch(() => undefined)
+      for (const order of (told?.body.orders ?? []) as Parameters<typeof fleet.carryOut>[0][]) {
+        if (lost < 4 && order.attempt === 1)
+          lost++ // this worker dies with it, and another one comes
+        else await fleet.carryOut(order)
+      }
+    }
+  }
+  const working = Promise.all([work(0), work(1), work(1)])
+  const ended = await fleet.outcomesOf(urls.map(({ id }) => id))
+  isDone = true
+  await working
+  expect(lost).toBe(4)
+  expect([...ended.values()].filter(({ kind }) => kind === 'disallowed')).toHaveLength(2)
+  expect([...ended.values()].filter(({ kind }) => kind === 'fetched')).toHaveLength(28)
+  await fleet.expectPolite()
+})
