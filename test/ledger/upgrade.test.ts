@@ -237,3 +237,11 @@ async function dueTimes(raw: Redis): Promise<[string, number][]> {
   const flat = await raw.zrange(keys.due, '0', '-1', 'WITHSCORES')
   return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] ?? '', Number(flat[2 * n + 1])])
 }
+
+test('a ledger with crawls has the layout of this version: nothing is left to do', async () => {
+  const raw = await emptyRedis()
+  await load(raw, LAYOUT.version)
+  await raw.hset(keys.epoch, EPOCH.layout, LAYOUT.withCrawls)
+  expect(await upgradeOnce()).not.toHaveProperty('error')
+  expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(LAYOUT.withCrawls)
+})

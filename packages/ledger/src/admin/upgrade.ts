@@ -35,13 +35,14 @@ export type Upgraded = {
 
 const CALL_MS = 10_000
 
-/** The layouts of the partitions that were ever called, each once; a change that is under way looks like `2>3`. */
+/** The layouts of the partitions that were ever called, each once; a change that is under way looks like `2>3`. One with crawls is this version's, too. */
 export async function layoutsOf(redis: RedisLink): Promise<string[]> {
   const { tags, retired } = await readTags(redis)
   const found = await Promise.all(
     [...tags, ...retired].map((tag) => redis.hmget(keysOf(tag).epoch, EPOCH.layout, EPOCH.run)),
   )
-  return [...new Set(found.flatMap(([layout, run]) => ((layout ?? run) ? [layout ?? '1'] : [])))]
+  const layouts = found.flatMap(([layout, run]) => ((layout ?? run) ? [layout ?? '1'] : []))
+  return [...new Set(layouts.map((layout) => (layout === LAYOUT.withCrawls ? LAYOUT.version : layout)))]
 }
 
 /** It has an earlier layout that this version knows, and no process has announced itself for 5 s. */
