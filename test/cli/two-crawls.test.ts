@@ -144,7 +144,7 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   await decorum(['enqueue', a.file], { env: here.env })
   const check = async (url: string) => {
     const { code, stdout, stderr } = await decorum(['check', url, '--json'], { env: here.env })
-    expect([code, stderr]).toEqual([0, ''])
+    expect([code, stderr]).toEqual([1, '']) // forbidden
     return JSON.parse(stdout) as { asked: { by: string }; verdicts: { allowed: boolean }[] }
   }
   const outcome = startDecorum(['outcomes', '--follow'], { env: here.env })

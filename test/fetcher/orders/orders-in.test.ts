@@ -95,7 +95,7 @@ test('an order that cannot be read ends its candidate; its companions are carrie
   const { agent, origin, fence, path } = poisoned as Order
   expect(ended).toEqual([
     {
-      order: { agent, origin, fence, path, id: 'o2', attempt: 1, meta: { a: 1 } },
+      order: { agent, origin, fence, path, id: 'o2', attempt: 1, crawl: 'default', meta: { a: 1 } },
       why: expect.stringMatching(/^expiresAt: /),
     },
   ])

@@ -127,12 +127,19 @@ test('the request names the agent and asks for nothing that cannot be read; no c
 test.each(
   [100, 101]
     .map((n) => n + 100)
-    .concat([204, 206, 300, 304, 305, 306, 400, 401, 403, 404, 410, 418, 451, 500, 502, 504, 599, 999]),
+    .concat([204, 206, 300, 304, 305, 306, 400, 401, 404, 410, 418, 451, 500, 502, 504, 599, 999]),
 )('status %i is an answer', async (status) => {
   const site = await rawOrigin(answerOf(status).toString('latin1'))
   const { outcome, load } = await page(connections, pageOrder(site.origin))
   expect(outcome).toMatchObject({ kind: 'fetched', status })
   expect(load).toEqual({ kind: 'normal' })
+})
+
+test('status 403 is an answer that may be about the crawler: several in a row slow it down', async () => {
+  const site = await rawOrigin(answerOf(403).toString('latin1'))
+  const { outcome, load } = await page(connections, pageOrder(site.origin))
+  expect(outcome).toMatchObject({ kind: 'fetched', status: 403 })
+  expect(load).toEqual({ kind: 'turned-away' })
 })
 
 describe('429 and 503 close the lane', () => {

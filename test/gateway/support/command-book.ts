@@ -72,6 +72,7 @@ export function complaintAbout(name: string, args: string[]): string | undefined
       return atMost(after('COUNT'))
     case 'LPOP':
     case 'HRANDFIELD':
+    case 'SPOP':
       return atMost(Number(args[1] ?? 1))
     case 'ZRANGE':
       return upper.includes('BYSCORE') ? atMost(limitOf(upper)) : span(Number(args[1]), Number(args[2]))

@@ -74,11 +74,12 @@ export function extend(m: Model, call: Call, held: { lane: string; fence: number
   let stop: string | undefined
   for (const { lane: name, fence } of held) {
     const lane = m.lanes.get(name)
-    if (lane?.lease === undefined || !isVisit(lane.lease) || lane.lease.fence !== fence || lane.lease.looked <= now)
-      return { kind: 'stale' }
+    const lease = lane?.lease
+    if (lane === undefined || lease?.started === undefined || lease.fence !== fence) return { kind: 'stale' }
+    if ((isVisit(lease) ? lease.looked : lease.ends) <= now) return { kind: 'stale' }
     lanes.push(lane)
     const { blockedUntil, pausedUntil, closedUntil } = originAt(m, originOf(name))
-    if (lane.lease.started?.kind !== 'hop' || stop !== undefined) continue
+    if (lease.started.kind === 'clock' || stop !== undefined) continue
     if (stoppedUntil(m, originOf(name), now) > now) stop = 'stopped'
     else if (blockedUntil > now) stop = 'blocked'
     else if (pausedUntil > now) stop = 'paused'
