@@ -121,6 +121,7 @@ test('a frontier in Node: client and plain producer', async () => {
   await withFleet()
   const { stdout } = await runModule(block('client'))
   expect(stdout.trim().split('\n').sort()).toEqual(['about fetched', 'home fetched'])
+  expect((await runModule(block('several'))).stdout.trim()).toBe('news fetched')
   await runModule(block('producer'))
   const dir = await folder()
   const seen = startDecorum(['outcomes', '--follow'], { env: { REDIS_URL: redis.url }, cwd: dir })
@@ -148,7 +149,7 @@ test('a frontier in a shell', async () => {
     stdout: expect.stringContaining('robots     answered 404'),
   })
   expect(await type(check, dir).result).toMatchObject({
-    code: 0,
+    code: 1, // forbidden
     stdout: expect.stringMatching(/disallow: ?\/private/i),
   })
 })

@@ -151,7 +151,8 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
   const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
     const opens = backAt + holdOf(times)
-    const early = starts.filter((start) => start > killedAt + ON_ITS_WAY_MS && start < opens - 50)
+    // The storm may notice later than the fleet that Redis is back: as late as the machine's longest stall.
+    const early = starts.filter((start) => start > killedAt + ON_ITS_WAY_MS && start < opens - 50 - stallMs)
     if (early.length > 0)
       broken.push(
         `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,
