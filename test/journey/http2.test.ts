@@ -79,7 +79,9 @@ test('a fleet of two fetchers, directly and through a proxy: HTTP/2, one stream 
     expect(one.asked[0]).toMatchObject({ path: '/robots.txt', version: '2.0' })
     expect(one.asked.every(({ version }) => version === '2.0')).toBe(true)
     expect(one.most).toBe(1)
-    expect(Math.min(...delays(one)), 'but for how late this process looked').toBeGreaterThanOrEqual(DELAY_MS - loop.max / 1e6)
+    expect(Math.min(...delays(one)), 'but for how late this process looked').toBeGreaterThanOrEqual(
+      DELAY_MS - loop.max / 1e6,
+    )
   }
   expect(proxy.asked.length).toBeGreaterThan(0)
   expect(new Set(proxy.asked)).toEqual(new Set([`127.0.0.1:${behind.port}`]))
