@@ -1,4 +1,5 @@
 /** What a ledger can be told, and what it does when it is not told. */
+import { randomInt } from 'node:crypto'
 import type { RedisLink } from './link.ts'
 
 export type OnCall = (verb: string, seconds: number, isAnswered: boolean) => void
@@ -33,6 +34,8 @@ export type LedgerOptions = {
   nowMs?: () => number
   /** tests only, with `nowMs`: the time that this process can vouch for; by default all of it */
   mostMs?: () => number | undefined
+  /** tests only: the share of itself that a back-off is lengthened by, [0, 1), in place of a random one */
+  jitter?: () => number
 }
 
 /**
@@ -63,6 +66,8 @@ export type VerbSettings = {
   backOffMaxMs: number
   backOffQuietMs: number
   bodies: BodyBudget
+  /** the share of itself that a back-off is lengthened by, [0, 1) in thousandths: sites of one fleet do not come back in step */
+  jitter: () => number
 }
 
 /**
@@ -85,5 +90,6 @@ export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'
     backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
     backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
     bodies: { ...BODIES, ...options.bodies },
+    jitter: options.jitter ?? (() => randomInt(1_000) / 1_000),
   }
 }

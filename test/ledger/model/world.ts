@@ -91,6 +91,12 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
   const copies = redis as unknown as Copy
   const clock = { now: startAt, steady: startAt }
   const jitters: number[] = []
+  // The same ones in every run, so that a run can be played again: steps of 379 reach every thousandth.
+  let last = 0
+  const jitter = () => {
+    last = (last + 379) % 1_000
+    return last / 1_000
+  }
   const process = (): Process => {
     let seen: { ledger: number; at: number } | undefined
     const startedAt = clock.steady
@@ -115,7 +121,10 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
       },
     }
     return {
-      verbs: verbsOf(scripts, verbSettings(crawls ? { ...SETTINGS, outcomesLimit: OUTCOMES_OF_CRAWLS } : SETTINGS)),
+      verbs: verbsOf(
+        scripts,
+        verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
+      ),
       most,
     }
   }

@@ -1,5 +1,4 @@
 /** complete: the exchange of a started lease is over. */
-import { randomInt } from 'node:crypto'
 import { isAssigned } from '@decorum/protocol'
 import { type Arg, COMPLETION, DONE, LEAVING } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
@@ -10,15 +9,20 @@ import { kindOf, leaving } from './leaving.ts'
 
 export async function complete(
   scripts: Scripts,
-  { backOffMs, backOffMaxMs, backOffQuietMs }: VerbSettings,
+  { backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
   completions: Completion[],
 ): Promise<CompleteResult[]> {
   const args = { backOffMs, backOffMaxMs, backOffQuietMs }
-  const { values } = await scripts.call('complete', args, completions.flatMap(itemOf))
+  const { values } = await scripts.call(
+    'complete',
+    args,
+    completions.flatMap((completion) => itemOf(completion, jitter)),
+  )
   return values as CompleteResult[]
 }
 
-function itemOf({ agent, origin, fence, delayMs, elapsedMs, load, outcome, candidate, secondary }: Completion): Arg[] {
+function itemOf(completion: Completion, jitter: () => number): Arg[] {
+  const { agent, origin, fence, delayMs, elapsedMs, load, outcome, candidate, secondary } = completion
   const common = {
     lane: laneName(agent, origin),
     fence,
@@ -35,12 +39,12 @@ function itemOf({ agent, origin, fence, delayMs, elapsedMs, load, outcome, candi
   ]
   const stays = outcome === undefined && secondary !== true
   const leavingCount = items.length / LEAVING.at.size
-  const item = { ...common, ending: stays ? 'again' : 'end', load: loadText(load), leaving: leavingCount }
+  const item = { ...common, ending: stays ? 'again' : 'end', load: loadText(load, jitter), leaving: leavingCount }
   return [...COMPLETION.write(item), ...items]
 }
 
-function loadText(load: SiteLoad): string {
+function loadText(load: SiteLoad, jitter: () => number): string {
   if (load.kind === 'normal') return load.kind
   const retryAfterMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''
-  return `${load.kind} ${randomInt(1_000) / 1_000} ${retryAfterMs}`
+  return `${load.kind} ${jitter()} ${retryAfterMs}`
 }
