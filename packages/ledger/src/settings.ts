@@ -12,6 +12,8 @@ export type LedgerOptions = {
   quarantineMs?: number
   /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
   grantAheadMs?: number
+  /** the longest that the end of an exchange waits for others, to be told together with them (`complete`); none */
+  gatherMs?: number
   /** a reservation that is not started ends after this; 30 s, or the lease where that is shorter */
   reserveMs?: number
   laneLimit?: number
@@ -59,6 +61,7 @@ export type VerbSettings = {
   leaseMs: number
   quarantineMs: number
   grantAheadMs: number
+  gatherMs: number
   reserveMs: number
   laneLimit: number
   outcomesLimit: number
@@ -82,6 +85,7 @@ export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'
     leaseMs,
     quarantineMs: options.quarantineMs ?? 10_000,
     grantAheadMs: options.grantAheadMs ?? 0,
+    gatherMs: options.gatherMs ?? 0,
     // start leaves the instant in `inflight` alone, so a reservation must not outlast the lease that it becomes
     reserveMs: Math.min(options.reserveMs ?? 30_000, leaseMs),
     laneLimit: options.laneLimit ?? 100_000,

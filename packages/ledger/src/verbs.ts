@@ -14,7 +14,6 @@ import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
 import type {
-  Completion,
   GrantRequest,
   HeldLane,
   LaneList,
@@ -37,7 +36,7 @@ import { acquire } from './verbs/acquire.ts'
 import { batched, MAX_ITEMS } from './verbs/batch.ts'
 import { cancel } from './verbs/cancel.ts'
 import { claim } from './verbs/claim.ts'
-import { complete } from './verbs/complete.ts'
+import { completer } from './verbs/complete.ts'
 import { confirm } from './verbs/confirm.ts'
 import { crawl } from './verbs/crawl.ts'
 import { extend } from './verbs/extend.ts'
@@ -67,7 +66,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     grant: batched((requests: GrantRequest[]) => grant(scripts, settings, requests), MAX_ITEMS / 2),
     extend: (held: HeldLane[], leaseMs: number) => extend(scripts, held, leaseMs),
     claim: (lane: LaneRef) => claim(scripts, settings, lane),
-    complete: batched((completions: Completion[]) => complete(scripts, settings, completions), MAX_ITEMS / 2),
+    complete: completer(scripts, settings),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
     cancel: (list: LaneRef & { list: List }, urls: readonly { entry: string; outcome: Outcome }[]) =>
       cancel(scripts, list, urls),

@@ -11,7 +11,13 @@ export const LAST_WORD_MS = SECOND
  */
 export const FRESH_LEASE_MS = SECOND / 2
 /** A lane that is due this soon is started already, so that the round trip to the ledger does not add to its delay. */
-export const START_AHEAD_MS = 8
+export const START_AHEAD_MS = 24
+/** Lanes that become due within this are started together: a call to the ledger costs more than what it says of one lane. */
+export const START_TOGETHER_MS = 12
+/** The round trip to the ledger mostly takes less than this. */
+export const START_TRIP_MS = 4
+/** The longest that the end of an exchange waits for others, to be told together; a fiftieth of its delay where that is less. */
+export const GATHER_MS = 20
 /** One name's look-up, all addresses; part of the send window. */
 export const DNS_TIMEOUT_MS = 5 * SECOND
 /** The longest that connecting to a proxy may take; part of the send window, so that the rest is left for what lies behind it. */

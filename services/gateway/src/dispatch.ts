@@ -16,10 +16,12 @@ import type { GatewayMetrics } from './metrics.ts'
 import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
-/** Lanes that are due this soon are reserved already: their orders reach a slot by the due time. */
-const AHEAD_MS = 15
+/** Lanes that are due this soon are reserved already: their orders reach a slot before the fetcher starts them. */
+const AHEAD_MS = 45
 /** A round gathers the lanes that become due within this, instead of waking for each of them. */
-const ROUND_MS = 5
+const ROUND_MS = 20
+/** The same while lanes are due that could not be reserved ahead, because their delays are shorter: every millisecond is theirs. */
+const LATE_ROUND_MS = 5
 /** The longest sleep, and so the most that a lost wake-up costs. */
 const LONGEST_SLEEP_MS = 1_000
 /** How soon the slots are looked at again when all are taken: they become free too fast for wake-ups. */
@@ -93,7 +95,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
       if (reserved.waitMs === 0) return 0 // the lanes that were looked at were empty, and more are due
       return reserved.why === 'startup-hold'
         ? reserved.waitMs
-        : Math.max(ROUND_MS, reserved.waitMs - AHEAD_MS + ROUND_MS)
+        : Math.max(LATE_ROUND_MS, reserved.waitMs - AHEAD_MS + ROUND_MS)
     }
     crashPoint('reserve.after')
     const { orders, left } = await decideAll(options, pools, reserved.lanes)
@@ -104,7 +106,8 @@ export function startDispatch(options: DispatchOptions): Dispatch {
     )
     peek = left ? PEEK_DEEP : PEEK
     if (failed !== undefined) throw failed
-    return reserved.more || left ? 0 : ROUND_MS
+    if (reserved.more || left) return 0
+    return reserved.lanes.some(({ notBefore, now }) => notBefore <= now) ? LATE_ROUND_MS : ROUND_MS
   }
 
   const loop = async (): Promise<void> => {

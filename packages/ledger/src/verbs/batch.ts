@@ -1,6 +1,6 @@
 /**
- * Calls of one turn of the event loop as one call. A script costs Redis about 10 µs before it does anything; twenty lanes that
- * become due together share that.
+ * Calls of one turn of the event loop as one call, or of the time for which the first of them can wait. A script costs Redis about
+ * 10 µs before it does anything, and its round trip costs the caller more; twenty lanes that become due together share that.
  */
 
 /** Items of one call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */
@@ -13,9 +13,17 @@ type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error:
 /**
  * @param flush  answers in the order asked; when it fails, every item of the batch fails
  * @param most   items per call
+ * @param waits  how long an item may wait for others, ms; 0, as it comes, sends all that wait at the end of this turn
  */
-export function batched<In, Out>(flush: (items: In[]) => Promise<Out[]>, most: number): Batcher<In, Out> {
+export function batched<In, Out>(
+  flush: (items: In[]) => Promise<Out[]>,
+  most: number,
+  waits: (item: In) => number = atOnce,
+): Batcher<In, Out> {
   let waiting: Waiting<In, Out>[] = []
+  /** when all that wait are sent; undefined when nothing waits, 0 at the end of this turn */
+  let sendAt: number | undefined
+  let timer: NodeJS.Timeout | undefined
   const send = (batch: Waiting<In, Out>[]): void => {
     // async, so that an error thrown before anything is sent is a rejection like any other
     const answered = (async () => flush(batch.map(({ item }) => item)))()
@@ -29,13 +37,24 @@ export function batched<In, Out>(flush: (items: In[]) => Promise<Out[]>, most: n
     )
   }
   const drain = (): void => {
+    clearTimeout(timer)
     const all = waiting
     waiting = []
+    sendAt = undefined
     for (let at = 0; at < all.length; at += most) send(all.slice(at, at + most))
   }
   return (item) =>
     new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(drain)
       waiting.push({ item, resolve, reject })
+      if (sendAt === 0) return
+      const ms = waits(item)
+      const at = ms === 0 ? 0 : performance.now() + ms
+      if (sendAt !== undefined && at >= sendAt) return
+      clearTimeout(timer)
+      sendAt = at
+      if (at === 0) setImmediate(drain)
+      else timer = setTimeout(drain, ms)
     })
 }
+
+const atOnce = (): number => 0

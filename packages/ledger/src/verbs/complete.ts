@@ -5,19 +5,52 @@ import { KIND, laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
+import { batched, MAX_ITEMS } from './batch.ts'
 import { kindOf, leaving } from './leaving.ts'
 
-export async function complete(
+/** A completion, and since when it waits for others, on `performance.now()`. */
+type Ended = { completion: Completion; since: number }
+
+/** A completion waits for others for this share of its delay at most: the next request of its lane is as far away. */
+const SHARE_OF_DELAY = 1 / 50
+/** Below this a timer costs more than it saves, ms. */
+const LEAST_WAIT_MS = 2
+
+/** Tells the ends of exchanges in calls of many. Delays run from the ends themselves, so that waiting lengthens none. */
+export function completer(
+  scripts: Scripts,
+  settings: VerbSettings,
+): (completion: Completion) => Promise<CompleteResult> {
+  const tell = batched(
+    (ended: Ended[]) => complete(scripts, settings, ended),
+    MAX_ITEMS / 2,
+    ({ completion }) => waitOf(completion, settings.gatherMs),
+  )
+  return (completion) =>
+    tell({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : performance.now() })
+}
+
+/**
+ * How long a completion may wait for others, ms. What the site said against further requests is told at once, because it binds other
+ * lanes, and so is the end of an exchange that was not the lane's own.
+ */
+function waitOf({ load, delayMs, secondary }: Completion, gatherMs: number): number {
+  const waits = load.kind === 'normal' && secondary !== true ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0
+  return waits < LEAST_WAIT_MS ? 0 : waits
+}
+
+async function complete(
   scripts: Scripts,
   { backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
-  completions: Completion[],
+  ended: Ended[],
 ): Promise<CompleteResult[]> {
   const args = { backOffMs, backOffMaxMs, backOffQuietMs }
-  const { values } = await scripts.call(
-    'complete',
-    args,
-    completions.flatMap((completion) => itemOf(completion, jitter)),
-  )
+  const now = performance.now()
+  const items = ended.flatMap(({ completion, since }) => {
+    const elapsedMs = completion.elapsedMs + Math.max(0, now - since)
+    return itemOf({ ...completion, elapsedMs }, jitter)
+  })
+  const { values } = await scripts.call('complete', args, items)
   return values as CompleteResult[]
 }
 

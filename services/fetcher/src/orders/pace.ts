@@ -20,6 +20,8 @@ import {
 } from './secondary-leases.ts'
 
 export type Pace = {
+  /** no request holds a group beside its host's */
+  readonly hostsAlone: boolean
   /** At once where nothing has to be asked for. @param delayMs  what the request owes its own lane */
   acquire(agent: Agent, origin: string, delayMs: number): Acquired | Promise<Acquired>
 }
@@ -34,6 +36,9 @@ export type PaceOptions = {
 
 export function openPace(options: PaceOptions): Pace {
   return {
+    get hostsAlone() {
+      return options.groups.hostsAlone
+    },
     acquire(agent, origin, delayMs) {
       const request = { options, agent, origin, delayMs }
       if (options.groups.hostsAlone) return new HeldGroups(request, [], noAddress) // nothing is awaited: each page comes here

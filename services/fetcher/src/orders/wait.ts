@@ -2,7 +2,7 @@
 import { type Agent, type Agents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { Order } from '@decorum/protocol'
 import { pause } from '@decorum/runtime'
-import { START_AHEAD_MS } from '../limits.ts'
+import { START_AHEAD_MS, START_TOGETHER_MS, START_TRIP_MS } from '../limits.ts'
 import { giveBack } from './give-back.ts'
 import type { HeldGroups } from './pace.ts'
 import type { Tools } from './tools.ts'
@@ -28,7 +28,8 @@ export async function waitForTurn(
       )
     return await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }
-  const waitMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_AHEAD_MS / 2
+  const opensInMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_TRIP_MS
+  const waitMs = pace.hostsAlone ? togetherIn(opensInMs) : opensInMs
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
   const egressWaitMs = connections.egressWaitMs(agent)
   if (egressWaitMs > 0) return await giveBack(order, tools, 'egress', egressWaitMs)
@@ -39,6 +40,16 @@ export async function waitForTurn(
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
   if ('waitMs' in groups) return await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS)
   return { agent, groups }
+}
+
+/**
+ * The same instants for all orders of this process, so that those of about the same time are started by one call. A pace group is not
+ * started ahead of its time, so lanes with groups do not use it.
+ * @returns ms from now, at most START_TOGETHER_MS less than `ms`
+ */
+function togetherIn(ms: number): number {
+  const now = performance.now()
+  return Math.floor((now + ms) / START_TOGETHER_MS) * START_TOGETHER_MS - now
 }
 
 /** The ledger knows stopped hosts; which address a host is at is known here alone. Nothing is connected to at a stopped one. */

@@ -10,7 +10,7 @@ import { type Config, contentUrlOf } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
 import { checkEgress } from '../http/egress.ts'
 import { openLookup } from '../http/lookup.ts'
-import { START_AHEAD_MS } from '../limits.ts'
+import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
 import { endUnreadable } from '../orders/give-back.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
@@ -39,6 +39,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     leaseMs: config.LEASE_MS,
     quarantineMs: config.QUARANTINE_MS,
     grantAheadMs: START_AHEAD_MS,
+    gatherMs: GATHER_MS,
     backOffMs: config.BACK_OFF_MS,
     bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
     onNotice: (sentence) => log.warn(sentence),
