@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
+import { parseRobots } from '@decorum/robots'
 import { expect, test } from 'vitest'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -16,7 +17,14 @@ import { redisForTest } from '../support/redis.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START = join(ROOT, 'scripts/start.mjs')
 /** Pages whose examples are run here. */
-const PAGES = ['README.md', 'docs/frontier.md', 'docs/operating.md', 'docs/http-api.md']
+const PAGES = [
+  'README.md',
+  'docs/frontier.md',
+  'docs/operating.md',
+  'docs/http-api.md',
+  'docs/site-owners.md',
+  'docs/security.md',
+]
 const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n')
 
 type Block = { language: string; name: string; code: string }
@@ -205,4 +213,22 @@ test('over HTTP: candidates in, a verdict, outcomes out, an origin paused, and t
   expect(await (await curl(operations, variables)).json()).toMatchObject({
     operations: [{ action: 'pause', origin, reason: 'asked by mail' }],
   })
+})
+
+test('the page for owners of sites is answered without a login', async () => {
+  const { CONSOLE = '' } = await withFleet()
+  const answer = await curl(block('site-owners').trim(), { CONSOLE })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(await answer.text()).toContain('How to slow or stop it')
+})
+
+test('what owners of sites are told to write does what it is said to do', () => {
+  const agent = 'Mozilla/5.0 (compatible; example-web/1.0; +https://example.com/bot)'
+  expect(parseRobots(block('robots-slow')).crawlDelay(agent)).toBe(10)
+  const part = parseRobots(block('robots-part'))
+  expect(['/calendar/2026', '/'].map((path) => part.isAllowed(`https://site.example${path}`, agent))).toEqual([
+    false,
+    true,
+  ])
+  expect(parseRobots(block('robots-stop')).isAllowed('https://site.example/', agent)).toBe(false)
 })
