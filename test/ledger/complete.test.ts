@@ -1,7 +1,7 @@
 /** complete and resolve: a lease ends with its outcome and its next due time in one step, or nothing changes. */
 
 import type { SiteLoad } from '@decorum/ledger'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
 import { redisForTest } from '../support/redis.ts'
 import {
@@ -56,6 +56,42 @@ test('the silence counts from the end of the exchange, not from its beginning', 
   clock.pass(20_000)
   await finish(lane, { delayMs: 1_000 })
   expect(await dueOf()).toBe(clock.now + 1_000)
+})
+
+test('ends of exchanges are told together, and the silence of each counts from its own end', async () => {
+  const verbs: string[] = []
+  const gatherMs = 200
+  const bench = await emptyLedger(redis, { gatherMs, onCall: (verb) => void verbs.push(verb) })
+  const { ledger, clock, reserve, startPage, finish, dueOf } = bench
+  await ledger.park(0, [url('a'), url('b', { origin: 'http://other.test' })])
+  const lanes = await reserve()
+  for (const lane of lanes) await startPage(lane, { delayMs: 100_000 })
+  clock.pass(20_000)
+  const began = performance.now()
+  expect(await Promise.all(lanes.map((lane) => finish(lane, { delayMs: 100_000, elapsedMs: 500 })))).toEqual([
+    'completed',
+    'completed',
+  ])
+  const waited = performance.now() - began
+  expect(verbs.filter((verb) => verb === 'complete')).toHaveLength(1)
+  const due = (await dueOf()) ?? 0
+  expect(due).toBeLessThan(clock.now + 99_501 - gatherMs)
+  expect(due).toBeGreaterThanOrEqual(clock.now + 99_499 - waited)
+})
+
+test.each([
+  { why: 'a short delay', end: { delayMs: 50 } },
+  { why: 'a site that asks for less', end: { delayMs: 100_000, load: { kind: 'asked-for-less' } as const } },
+])('the end of an exchange does not wait for others: $why', async ({ end }) => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] }) // a wait would not end
+  onTestFinished(() => void vi.useRealTimers())
+  const { ledger, reserveOne, startPage } = await emptyLedger(redis, { gatherMs: 20, callDeadlineMs: 2 ** 30 })
+  await ledger.park(0, urls('a'))
+  const lane = await reserveOne()
+  await startPage(lane, { delayMs: end.delayMs })
+  const { agent, origin, fence } = lane
+  const told = { agent, origin, fence, elapsedMs: 0, load: { kind: 'normal' } as const, outcome: outcomeOf('a') }
+  expect(await ledger.complete({ ...told, ...end })).toBe('completed')
 })
 
 test('silence that was kept already counts, but never more than the exchange could have left', async () => {

@@ -1,7 +1,7 @@
 /** Calls of one turn as one call. */
 
 import { batched } from '@decorum/ledger/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('what is asked in one turn goes in one call, and each gets its own answer', async () => {
   const calls: number[][] = []
@@ -38,4 +38,34 @@ test('a call that fails before it is sent rejects; it does not bring the process
     throw new TypeError('not even sent')
   }, 2)
   await expect(broken(1)).rejects.toThrow('not even sent')
+})
+
+test('what can wait goes with what comes within its time; what cannot takes all that wait along', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const calls: number[][] = []
+  const waiting = batched(
+    async (items: number[]) => {
+      calls.push(items)
+      return items
+    },
+    10,
+    (ms) => ms,
+  )
+  const answers = [waiting(20), waiting(30)]
+  await vi.advanceTimersByTimeAsync(10)
+  answers.push(waiting(5))
+  await vi.advanceTimersByTimeAsync(4)
+  expect(calls).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(calls).toEqual([[20, 30, 5]])
+  answers.push(waiting(20), waiting(0))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(calls).toEqual([
+    [20, 30, 5],
+    [20, 0],
+  ])
+  expect(await Promise.all(answers)).toEqual([20, 30, 5, 20, 0])
+  await vi.advanceTimersByTimeAsync(100)
+  expect(calls).toHaveLength(2)
 })
