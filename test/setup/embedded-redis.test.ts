@@ -14,7 +14,6 @@ import { Redis } from 'ioredis'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 
-vi.setConfig({ testTimeout: 20_000 })
 
 type Parent = { child: ChildProcess; lines: Interface; first: { url: string; pid: number; error?: string } }
 
@@ -54,10 +53,13 @@ async function parentProcess(dataDir: string, env = process.env): Promise<Parent
   })
   open.parents.push(child)
   const lines = createInterface({ input: child.stdout })
-  for (;;) {
-    const first = JSON.parse(String(await once(lines, 'line'))) as Parent['first']
-    if (first.url || first.error) return { child, lines, first }
-  }
+  const first = await new Promise<Parent['first']>((resolve) => {
+    lines.on('line', (line) => {
+      const said = JSON.parse(line) as Parent['first']
+      if (said.url || said.error) resolve(said)
+    })
+  })
+  return { child, lines, first }
 }
 
 /** A connection to the server; its `closed` resolves when the server ends it: gone, not just slow. */

@@ -80,9 +80,11 @@ test('an install that was killed half-way is done again by the next start', asyn
   await once(child.stderr as NodeJS.ReadableStream, 'data')
   await expect.poll(() => here.npmCalls().length).toBe(1)
   const owner = join(here.dir, '.cache', 'setup.lock', 'owner.json')
+  const npm = () => (JSON.parse(readFileSync(owner, 'utf8')) as { pids: number[] }).pids[1] as number
+  await expect.poll(() => process.kill(npm(), 0)).toBe(true) // the one that answered the ping is gone
   child.kill('SIGKILL')
   await once(child, 'exit')
-  for (const pid of (JSON.parse(readFileSync(owner, 'utf8')) as { pids: number[] }).pids.slice(1)) process.kill(pid)
+  process.kill(npm())
   writeFileSync(join(here.dir, 'second'), '')
   const next = await start(here)
   expect([next.code, here.npmCalls().length]).toEqual([0, 2])
