@@ -231,10 +231,11 @@ export const CRAWL = {
   weight: 'weight',
   /** '1': none of its URLs goes out */
   held: 'held',
-  /** how many of its URLs this partition may hold, may take in today, and may take in of a host; absent: as many as come */
+  /** how many of its URLs this partition may hold, may take in today, and may take in of a host or registrable domain; absent: as many as come */
   stored: 'stored',
   perDay: 'perDay',
   perHost: 'perHost',
+  perDomain: 'perDomain',
   /** the latest day, counted from 1970 UTC, on which URLs came in, and how many; counted while `perDay` is set */
   day: 'day',
   today: 'today',
@@ -388,6 +389,7 @@ export const keysOf = (tag: string) => ({
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
   crawls: `${tag}:${KEY.crawls}`,
   crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
+  hostsOf: (crawl: string) => `${tag}:${KEY.hostsOf}${crawl}`,
   lanesOf: (crawl: string) => `${tag}:${KEY.lanesOf}${crawl}`,
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
