@@ -254,7 +254,15 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     const { ledger } = bench
     await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 4, pagesPerHost: 2 } }, ...by })
     await ledger.crawlBook.look()
-    const hosts = ['site.co.uk', 'a.site.co.uk', 'b.site.co.uk', 'c.site.co.uk', 'd.site.co.uk', 'other.co.uk', '127.0.0.1']
+    const hosts = [
+      'site.co.uk',
+      'a.site.co.uk',
+      'b.site.co.uk',
+      'c.site.co.uk',
+      'd.site.co.uk',
+      'other.co.uk',
+      '127.0.0.1',
+    ]
     const places = new Set(hosts.slice(0, 5).map((host) => ledger.partitionOf(`http://${host}`)))
     expect(places.size, 'they are spread').toBeGreaterThan(partitions === 1 ? 0 : 1)
     for (const host of hosts)
@@ -281,10 +289,12 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     await ledger.crawlBook.look()
     for (const partition of ledger.tags.keys()) await ledger.healCrawls(partition)
     const last = 'http://d.site.co.uk'
-    expect(await ledger.park(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({ parked: 1 })
-    await expect(ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 0 } }, ...by })).rejects.toThrow(
-      'the limit pagesPerDomain is a whole number from 1',
-    )
+    expect(await ledger.park(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
+      parked: 1,
+    })
+    await expect(
+      ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 0 } }, ...by }),
+    ).rejects.toThrow('the limit pagesPerDomain is a whole number from 1')
   }
 })
 

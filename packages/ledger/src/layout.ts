@@ -40,6 +40,8 @@ export const KEY = {
   high: 'h:',
   /** of a lane that holds URLs of another crawl than the default one: whose turn it is (lib/turns.lua) */
   turns: 't:',
+  /** of a lane in which crawls ask for permits: their turns (lib/permit-turns.lua) */
+  permitTurns: 'pt:',
   /** the names of the crawls, with the version of their records; followed by a name: what is known of it; and the lanes with its URLs */
   crawls: 'crawls',
   crawl: 'crawl:',

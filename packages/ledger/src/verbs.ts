@@ -59,7 +59,8 @@ type Codec = (...input: never[]) => Promise<unknown>
 
 export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
   ({
-    park: (items: ParkItem[], mark?: ParkMark, elsewhere?: Elsewhere) => park(scripts, settings, items, mark, elsewhere),
+    park: (items: ParkItem[], mark?: ParkMark, elsewhere?: Elsewhere) =>
+      park(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
     start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
     confirm: (held: HeldLane[]) => confirm(scripts, held),
