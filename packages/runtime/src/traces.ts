@@ -32,7 +32,7 @@ const STOP_MS = 2_000
  * @param service   name of the role, as traces show it
  * @param endpoint  base address of a collector that takes OTLP over HTTP; '': no traces. Further OTEL_EXPORTER_OTLP_… variables
  *                  (headers, time-out, certificates) are read by the exporter itself
- * @throws Error when the packages of OpenTelemetry, which are optional, are not installed
+ * @throws TypeError for an endpoint that is no URL
  */
 export async function openTraces(service: string, version: string, endpoint: string): Promise<Traces> {
   if (endpoint === '') return NONE
