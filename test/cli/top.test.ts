@@ -120,14 +120,15 @@ describe('completion', () => {
     async () => {
       const dir = await folder()
       await writeFile(join(dir, 'completion'), (await decorum(['completion', 'zsh'])).stdout)
-      // The line as it is after the key is printed by itself: Ctrl-A goes to its start, Ctrl-E to its end
+      // The key completes, and then prints the line as it is: nothing is typed behind it before that has been read
       const text = `zmodload zsh/zpty
 zpty z zsh -f -i
-zpty -w z 'PS1=; autoload -U compinit; compinit -D; source ${dir}/completion; print READY'
+zpty -w z 'PS1=; autoload -U compinit; compinit -D; source ${dir}/completion'
+zpty -w z 'tell() { zle expand-or-complete; print -r -- "<$BUFFER>" }; zle -N tell; bindkey "^I" tell; print READY'
 zpty -r -m z out '*READY*READY*'
 for line in 'decorum fetc' 'decorum config ap' 'decorum config apply --y' 'decorum check --profile rfc'; do
-  zpty -w -n z "$line"$'\t\\C-aprint -r -- "<\\C-e>"\n'
-  zpty -r -m z out '*<*<*>*'
+  zpty -w -n z $'\\C-u'"$line"$'\t'
+  zpty -r -m z out '*<decorum *>*'
   print -r -- "\${\${out##*<}%%>*}"
 done
 zpty -d z`

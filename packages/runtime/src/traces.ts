@@ -41,11 +41,7 @@ export async function openTraces(service: string, version: string, endpoint: str
     import('@opentelemetry/sdk-trace'),
     import('@opentelemetry/exporter-trace-otlp-http'),
     import('@opentelemetry/resources'),
-  ]).catch((error: unknown) => {
-    throw new Error('OTEL_EXPORTER_OTLP_ENDPOINT: the optional packages of OpenTelemetry are not installed here', {
-      cause: error,
-    })
-  })
+  ])
   const exporter = new OTLPTraceExporter({ url: new URL('v1/traces', `${endpoint.replace(/\/*$/, '')}/`).href })
   const provider = new sdk.TracerProvider({
     resource: resourceFromAttributes({ 'service.name': `decorum-${service}`, 'service.version': version }),
