@@ -21,10 +21,15 @@ class Links(HTMLParser):
                 self.found.append(urllib.parse.urldefrag(urllib.parse.urljoin(self.base, href))[0])
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):  # urllib would send the login along, to whichever host
+    def redirect_request(self, *_):
+        return None
+
+
 def ask(path, body=None, content_type="application/json", method=None):
     login = {"authorization": "Basic " + base64.b64encode(LOGIN.encode()).decode()} if LOGIN else {}
     headers = {"accept": "application/json", **({"content-type": content_type} if body else {}), **login}
-    with urllib.request.urlopen(urllib.request.Request(CONSOLE + path, body, headers, method=method), timeout=60) as answer:
+    with opener.open(urllib.request.Request(CONSOLE + path, body, headers, method=method), timeout=60) as answer:
         return answer.read()
 
 
@@ -49,6 +54,7 @@ def add(urls, depth):
     return len(lines)
 
 
+opener = urllib.request.build_opener(NoRedirects)
 seen, hosts = set(), {urllib.parse.urlsplit(url).netloc for url in sys.argv[1:]}
 left = add(sys.argv[1:], 0)
 while left > 0:

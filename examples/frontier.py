@@ -25,6 +25,16 @@ AT_ONCE = 100
 WAIT_MS = 20_000
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """urllib would send the login along, to whichever host the answer names."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def call(method, path, body=None, content_type="application/json"):
     """Asks the console until it answers. Everything that is asked here may be asked again safely."""
     headers = {"accept": "application/json", "content-type": content_type}
@@ -33,7 +43,7 @@ def call(method, path, body=None, content_type="application/json"):
     while True:
         request = urllib.request.Request(CONSOLE + path, data=body, headers=headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=WAIT_MS / 1000 + 30) as answer:
+            with opener.open(request, timeout=WAIT_MS / 1000 + 30) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             if error.code not in (429, 503):

@@ -5,7 +5,15 @@ import time
 import urllib.error
 import urllib.request
 
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the crawler's proxy is not for this
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """urllib would send the token along, to whichever host the answer names."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)  # the crawler's proxy is not for this
 
 
 class Refused(Exception):
@@ -30,7 +38,10 @@ class Permits:
             with _DIRECT.open(request, timeout=timeout) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
+            try:
+                return error.code, json.load(error)
+            except ValueError:  # not from the service
+                return error.code, {"detail": "%s answered %d" % (self.url, error.code)}
         except OSError:
             return 0, {}
 

@@ -7,6 +7,15 @@ const AGAIN_MS = 1_000
 const SHADOW_MS = 1_000 // in shadow mode a service that is slow or away holds nobody up
 const UNSEEN = { sendWithinMs: Infinity, leaseMs: Infinity }
 
+/** What is no JSON, such as the page of a proxy in between, is not from the service. */
+function read(answer) {
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return {}
+  }
+}
+
 /** @param options  url, agent, token, patienceMs, shadow, and waitMs: how long one question waits in line */
 export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = WAIT_MS, shadow = false }) {
   const base = new URL(url)
@@ -26,9 +35,7 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
         let answer = ''
         response.setEncoding('utf8').on('data', (part) => (answer += part))
         response.on('error', reject)
-        response.on('end', () =>
-          resolve({ status: response.statusCode, body: answer === '' ? {} : JSON.parse(answer) }),
-        )
+        response.on('end', () => resolve({ status: response.statusCode, body: read(answer) }))
       })
       request.on('timeout', () => request.destroy(new Error('the permits service did not answer')))
       request.on('error', reject)

@@ -30,6 +30,15 @@ test('an address that is none is not repeated: it may hold a password', async ()
   await expect(opened).rejects.not.toThrow('secret')
 })
 
+test.for(['crawler-1:9000', ['crawler-1:9000'], [9000], {}])(
+  'content.fetchers %j is no list of addresses',
+  async (fetchers) => {
+    const opened = openFrontier({ redis: redis.url, content: { token: 'a-token', fetchers: fetchers as string[] } })
+    await expect(opened).rejects.toThrow('content.fetchers')
+    await expect(opened).rejects.toThrow(TypeError)
+  },
+)
+
 test('what outcomes() and removeGroup() are given is judged before the first outcome is asked for', async () => {
   const f = await openFrontier({ redis: redis.url })
   onTestFinished(() => f.close())

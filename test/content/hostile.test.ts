@@ -264,6 +264,18 @@ describe('a store that answers wrongly', async () => {
     expect(asked, 'signatures are for the store alone').toEqual([])
   })
 
+  test('a fetcher or a console that sends on to another host: the token and the login stay', async () => {
+    answering = (to) => to.writeHead(307, { location: at(elsewhere.address() as AddressInfo) }).end()
+    const kept = ref.replace(/^warc\+s3:\/\/pages\/crawl(.*)&until=.*$/, `warc+${at()}$1`)
+    const login = at().replace('//', '//decorum:the-secret@')
+    for (const options of [{ token: 'the-secret', fetchers: [at()] }, { via: login }]) {
+      const error = await openContent(kept, options).catch((thrown: Error) => thrown)
+      expect(error).toMatchObject({ name: 'ContentError', code: 'unavailable' })
+      expect(String((error as Error).message)).not.toContain('the-secret')
+    }
+    expect(asked).toEqual([])
+  })
+
   test.each([
     'until=http://169.254.169.254',
     'until=http%3A%2F%2Fa%3Ab%40127.0.0.1',

@@ -93,7 +93,7 @@ test('a large page is read as a stream, from the file and over HTTP alike', asyn
   onTestFinished(() => void server.close())
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const remote = writeReference(base, { name: file, offset, length })
-  const content = await openContent(remote, { token: 'the-token-of-the-fleet' })
+  const content = await openContent(remote, { token: 'the-token-of-the-fleet', fetchers: [`${base}/`] })
   expect(Buffer.from(await content.bytes()).equals(body)).toBe(true)
   expect(Buffer.concat(await content.stream().toArray()).equals(body)).toBe(true)
   await sink.close()

@@ -8,7 +8,9 @@ import { writeReference } from '@decorum/content'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
 import { freePort } from '@decorum/local-redis/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { answerOf, rawOrigin } from '../fetcher/support/raw-origin.ts'
 import { redisForTest } from '../support/redis.ts'
 import { newFolder } from './support/kept.ts'
@@ -152,6 +154,34 @@ test('a page in a folder of yet another machine is elsewhere for the console too
   expect(await codeOf(openContent(far, { via: consoleUrl }))).toBe('elsewhere')
 })
 
+test('the token goes to no address that a reference alone names: not from a frontier, and not from openContent', async () => {
+  const stranger = await rawOrigin(answerOf(200, {}, 'secrets').toString('latin1'))
+  const named = refOf().replace(base, stranger.origin)
+  expect(await codeOf(openContent(named, { token: TOKEN }))).toBe('elsewhere')
+  expect(await codeOf(openContent(refOf(), { token: TOKEN, fetchers: [stranger.origin] }))).toBe('elsewhere')
+  const stored = named.replace(/^warc\+http.*\/(decorum-[^?]*)(.*)$/, 'warc+s3://pages/crawl/$1$2')
+  const until = `${stored}&until=${encodeURIComponent(stranger.origin)}`
+  expect(await codeOf(openContent(until, { token: TOKEN }))).toBe('elsewhere')
+  for (const wrong of ['crawler-1:9000', 'ftp://crawler-1'])
+    await expect(openContent(refOf(), { token: TOKEN, fetchers: [wrong] })).rejects.toBeInstanceOf(TypeError)
+  // As somebody who can write to the stream of outcomes might have it
+  const frontier = await openFrontier({ redis: redis.url, content: { token: TOKEN } })
+  const reading = frontier.outcomes({ group: 'forged', from: 'now' })
+  const next = reading.next()
+  const writer = new Redis(redis.url)
+  onTestFinished(() => writer.disconnect())
+  const stream = outcomesKey('{decorum:0}', DEFAULT_CRAWL)
+  await expect.poll(async () => JSON.stringify(await writer.xinfo('GROUPS', stream))).toContain('forged')
+  for (const ref of [named, until, refOf()])
+    await writer.xadd(stream, '*', 'o', JSON.stringify({ ...kept, archive: { ...kept.archive, ref } }))
+  const codes: string[] = []
+  for (const delivery of [await next, await reading.next(), await reading.next()])
+    codes.push(await codeOf(delivery.value?.content?.text() as Promise<string>))
+  await frontier.close()
+  expect(codes).toEqual(['unavailable', 'unavailable', 'none'])
+  expect(stranger.connections).toBe(0)
+})
+
 test('the console asks nobody but fetchers of the fleet, and shows its token to nobody else', async () => {
   const stranger = await rawOrigin(answerOf(200, {}, 'secrets').toString('latin1'))
   const reply = await ask(
@@ -198,7 +228,7 @@ test('what was removed is gone, in one sentence, however it is asked for', async
   for (const name of await readdir(archive)) await rm(join(archive, name))
   expect((await ask(base)).status).toBe(410)
   expect((await ask(consoleUrl)).status).toBe(410)
-  const later = await openContent(refOf(), { token: TOKEN }).catch((error: Error) => error)
+  const later = await openContent(refOf(), { token: TOKEN, fetchers: [base] }).catch((error: Error) => error)
   expect(later).toMatchObject({
     name: 'ContentError',
     code: 'gone',
@@ -210,7 +240,7 @@ test('what was removed is gone, in one sentence, however it is asked for', async
 test('a fetcher that has stopped is unavailable, which is not gone', async () => {
   await services[1]?.stop()
   expect((await ask(consoleUrl)).status).toBe(503)
-  expect(await codeOf(openContent(refOf(), { token: TOKEN }))).toBe('unavailable')
+  expect(await codeOf(openContent(refOf(), { token: TOKEN, fetchers: [base] }))).toBe('unavailable')
 })
 
 test('while Redis does not answer, the console says so: ask again', async () => {

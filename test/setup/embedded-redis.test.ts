@@ -14,7 +14,6 @@ import { Redis } from 'ioredis'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 
-
 type Parent = { child: ChildProcess; lines: Interface; first: { url: string; pid: number; error?: string } }
 
 const log = () => {}

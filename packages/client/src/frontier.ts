@@ -9,6 +9,7 @@ import { connectTo, within } from './connection.ts'
 import { readDeliveryId } from './delivery-id.ts'
 import { Intake } from './enqueue.ts'
 import { FrontierUnavailableError } from './errors.ts'
+import { fetchersOf } from './fetchers.ts'
 import { Held } from './held.ts'
 import { merged } from './merged.ts'
 import {
@@ -65,6 +66,7 @@ function frontierOn(
 ): Frontier {
   const intake = new Intake(redis, partitions, patienceMs, own)
   const acks = new Acknowledger(redis)
+  const reaching = content.token === undefined ? content : { ...content, isFetcher: fetchersOf(redis) }
   const closing = new AbortController()
   let closed: Promise<void> | undefined
 
@@ -176,7 +178,7 @@ function frontierOn(
     signal.addEventListener('abort', cut)
     try {
       const links = { own, shared: redis }
-      yield* new OutcomeReader(links, acks, part, options, held, signal, patience, content).read()
+      yield* new OutcomeReader(links, acks, part, options, held, signal, patience, reaching).read()
     } finally {
       signal.removeEventListener('abort', cut)
       if (!signal.aborted) cut() // a second disconnect would keep a timer of 2 s running

@@ -25,11 +25,14 @@ export function checkFrontierOptions(options: FrontierOptions): void {
 function checkContent(content: ContentOptions): void {
   const where = 'openFrontier'
   need(isObject(content), where, 'content', content, 'an object such as { via, token, maxBytes }, or left out')
-  const { via, token, maxBytes } = content
-  // Neither is repeated: an address may hold a password.
-  const isVia = via === undefined || (typeof via === 'string' && /^https?:/.test(via) && URL.canParse(via))
+  const { via, token, fetchers, maxBytes } = content
+  // None is repeated: an address may hold a password.
+  const isVia = via === undefined || isAddress(via)
   need(isVia, where, 'content.via', typeof via, "the console's address, such as http://127.0.0.1:7070, or left out")
   need(token === undefined || typeof token === 'string', where, 'content.token', typeof token, 'a text, or left out')
+  const areAddresses = fetchers === undefined || (Array.isArray(fetchers) && fetchers.every(isAddress))
+  const addresses = 'an array of addresses such as http://crawler-1:9000, or left out'
+  need(areAddresses, where, 'content.fetchers', typeof fetchers, addresses)
   const isSize = Number.isSafeInteger(maxBytes) && Number(maxBytes) >= 1
   need(maxBytes === undefined || isSize, where, 'content.maxBytes', maxBytes, 'a whole number from 1, or left out')
 }
@@ -88,6 +91,8 @@ function need(isRight: boolean, where: string, what: string, given: unknown, rig
   throw new TypeError(`${where}: ${what} is ${shown}; what is needed is ${right}`)
 }
 
+const isAddress = (value: unknown): boolean =>
+  typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 /** Lone surrogates would all be one name in Redis. */
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '' && value.isWellFormed()

@@ -4,7 +4,7 @@
  * cannot be sure that it still counts as alive hands out nothing before Redis has said what is still its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ContentOptions, contentOf } from '@decorum/content'
+import { contentOf, type FleetOptions } from '@decorum/content'
 import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger'
 import type { Acknowledger } from './acknowledge.ts'
 import { within } from './connection.ts'
@@ -35,7 +35,7 @@ export class OutcomeReader {
   readonly #closing: AbortSignal
   readonly #held: Set<string>
   readonly #patience: Patience
-  readonly #content: ContentOptions
+  readonly #content: FleetOptions
   /** the groups exist, and everything that was given to this consumer has been handed out */
   #sure = false
   /** when the latest command was sent that told Redis that this consumer lives */
@@ -54,7 +54,7 @@ export class OutcomeReader {
     held: Set<string>,
     closing: AbortSignal,
     patience = PATIENCE,
-    content: ContentOptions = {},
+    content: FleetOptions = {},
   ) {
     this.#own = links.own
     this.#shared = links.shared
@@ -185,7 +185,7 @@ export class OutcomeReader {
   }
 }
 
-function delivery(one: Omit<Delivery, 'content'>, options: ContentOptions): Delivery {
+function delivery(one: Omit<Delivery, 'content'>, options: FleetOptions): Delivery {
   const { outcome } = one
   const reference = outcome.kind === 'fetched' ? outcome.archive?.ref : undefined
   if (outcome.kind !== 'fetched' || reference === undefined) return one

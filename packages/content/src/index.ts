@@ -2,5 +2,5 @@
 export { Content, type ContentHead } from './content.ts'
 export { ContentError, type ContentErrorCode } from './errors.ts'
 export type { Link } from './links.ts'
-export { type ContentOptions, contentOf, openContent } from './open-content.ts'
+export { type ContentOptions, contentOf, type FleetOptions, openContent } from './open-content.ts'
 export { writeReference } from './reference.ts'

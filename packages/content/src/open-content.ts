@@ -10,13 +10,18 @@ import { type Reference, readReference } from './reference.ts'
 export type ContentOptions = {
   /** the console's address, with user and password as in a URL: asked for all that is not in a folder of this machine */
   via?: string
-  /** CONTENT_TOKEN of the fleet, which its fetchers want to see */
+  /** CONTENT_TOKEN of the fleet, which its fetchers want to see; sent to the addresses of `fetchers` alone */
   token?: string
+  /** addresses of fetchers, such as http://crawler-1:9000; `openFrontier` knows those that run in its fleet */
+  fetchers?: readonly string[]
   /** the S3-compatible store of the fleet, for `warc+s3:` references; without it they are asked for `via` the console */
   s3?: StoreAccess
   /** bytes of a decoded body at most; default 64 MiB */
   maxBytes?: number
 }
+
+/** What `openFrontier` adds: whether an address is that of a fetcher of the fleet. @throws when that cannot be found out */
+export type FleetOptions = ContentOptions & { isFetcher?: (base: string) => Promise<boolean> }
 
 /** Members of this size are read in one call; what is larger, and what a small one unpacks to beyond 1 MiB, is streamed. */
 const SMALL_BYTES = 256 * 1024
@@ -38,17 +43,32 @@ export async function openContent(reference: string, options: ContentOptions = {
 }
 
 /** The content of an outcome, whose head is known: nothing is opened before it is asked for. */
-export function contentOf(head: ContentHead, reference: string, options: ContentOptions = {}): Content {
+export function contentOf(head: ContentHead, reference: string, options: FleetOptions = {}): Content {
+  // Asked now as well, because the frontier may be closed when the content is read
+  const base = options.isFetcher === undefined || options.via !== undefined ? undefined : keeperIn(reference)
+  if (base !== undefined) void options.isFetcher?.(base).catch(() => undefined)
   return new Content(head, () => readRecord(reference, options), options.maxBytes)
 }
 
-async function readRecord(text: string, options: ContentOptions): Promise<PageRecord & { close?(): void }> {
+/** The address of the fetcher that a reference names, if it names one. */
+function keeperIn(text: string): string | undefined {
+  try {
+    const reference = readReference(text)
+    const kept = reference.kind === 's3' ? reference.until : reference
+    return kept.kind === 'http' ? kept.base : undefined
+  } catch {
+    return undefined // whoever reads the content is told
+  }
+}
+
+async function readRecord(text: string, options: FleetOptions): Promise<PageRecord & { close?(): void }> {
   const reference = readReference(text)
-  const { via, token } = options
+  const { via } = options
   const ask = (keeper: Keeper): Promise<PageRecord> =>
     readFrom(fetchMember(keeper, text, reference.length), reference.length)
   if (reference.kind === 's3') return readStored(reference, options, ask)
-  if (reference.kind === 'http') return ask(via === undefined ? fetcherAt(reference.base, token) : consoleAt(via))
+  if (reference.kind === 'http')
+    return ask(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))
   const member = await openMember(reference.folder, reference, { isRead: reference.length <= SMALL_BYTES }).catch(
     (error: unknown) => {
       const isElsewhere = error instanceof ContentError && (error.code === 'elsewhere' || error.code === 'gone')
@@ -77,9 +97,10 @@ async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): 
  */
 async function readStored(
   reference: Extract<Reference, { kind: 's3' }>,
-  { via, token, s3 }: ContentOptions,
+  options: FleetOptions,
   ask: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
 ): Promise<PageRecord & { close?(): void }> {
+  const { via, s3 } = options
   const { bucket, prefix, name, offset, length, until } = reference
   const place = { bucket, key: prefix + name }
   const ways: (() => Promise<PageRecord & { close?(): void }>)[] = []
@@ -88,7 +109,7 @@ async function readStored(
   const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3).range(place, offset, length), length)]
   ways.push(...stored)
   if (via !== undefined) ways.push(() => ask(consoleAt(via)))
-  else if (until.kind === 'http') ways.push(() => ask(fetcherAt(until.base, token)))
+  else if (until.kind === 'http') ways.push(async () => ask(await fetcherAt(until.base, options)))
   if (ways.length > stored.length) ways.push(...stored)
   let last: ContentError | undefined
   for (const way of ways) {
@@ -121,10 +142,31 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-const fetcherAt = (base: string, token: string | undefined): Keeper => ({
-  base,
-  authorization: token === undefined ? undefined : `Bearer ${token}`,
-})
+/**
+ * Anybody can write a reference, so the token goes to no address that a reference alone names. @throws ContentError
+ */
+async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {
+  if (token === undefined) return { base }
+  const isTold = fetchers.some((one) => originOf(one) === base)
+  if (!isTold && isFetcher === undefined)
+    throw new ContentError(
+      'elsewhere',
+      `the reference names ${base}, which \`fetchers\` does not: the token is sent to no other address`,
+    )
+  if (!isTold && (await isFetcher?.(base).catch(cannotTell)) !== true)
+    throw new ContentError('unavailable', `no running fetcher of this fleet keeps pages at ${base}`)
+  return { base, authorization: `Bearer ${token}` }
+}
+
+const cannotTell = (error: unknown): never => {
+  throw new ContentError('unavailable', 'Redis does not say which fetchers keep pages', error)
+}
+
+function originOf(address: string): string {
+  if (!/^https?:/.test(address) || !URL.canParse(address))
+    throw new TypeError('content: one of the fetchers is not an address such as http://crawler-1:9000')
+  return new URL(address).origin
+}
 
 /** The token is for fetchers, the login in `via` for the console: neither is sent to the other. */
 function consoleAt(via: string): Keeper {

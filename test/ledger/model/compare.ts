@@ -2,7 +2,7 @@
 
 import { laneName } from '@decorum/ledger/testing'
 import { isAssigned } from '@decorum/protocol'
-import { type Act, caller, DifferenceError, IDS, LANES, type Play, same } from './play.ts'
+import { type Act, caller, DifferenceError, IDS, LANES, type Play, rounded, same } from './play.ts'
 import * as rules from './rules.ts'
 
 // --- looking -----------------------------------------------------------------------------------------------------
@@ -50,10 +50,12 @@ export async function check(play: Play): Promise<void> {
   const real = await play.world.inspect(LANES, IDS, crawls)
   const { lanes, ids, outcomes, outbox } = play.model
   const sorted = (entries: [string, number][]): [string, number][] =>
-    entries.sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
+    entries
+      .map(([name, at]): [string, number] => [name, rounded(at) ?? at])
+      .sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
   same(
     'due',
-    real.due,
+    sorted(real.due),
     sorted([...lanes].flatMap(([name, { due }]) => (due === undefined ? [] : [[name, due] as [string, number]]))),
   )
   const leases = (visits: boolean): [string, number][] =>
@@ -62,8 +64,8 @@ export async function check(play: Play): Promise<void> {
         lease === undefined || rules.isVisit(lease) !== visits ? [] : [[name, lease.looked] as [string, number]],
       ),
     )
-  same('in flight', real.inFlight, leases(false))
-  same('visits', real.visits, leases(true))
+  same('in flight', sorted(real.inFlight), leases(false))
+  same('visits', sorted(real.visits), leases(true))
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
   for (const crawl of crawls.slice(1))

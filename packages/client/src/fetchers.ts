@@ -1,0 +1,26 @@
+/**
+ * Which addresses are fetchers of the fleet: those that have announced in Redis that they serve what they keep. The fleet's token
+ * is for them alone, because anybody can write a reference.
+ */
+import { contentKey, type RedisLink } from '@decorum/ledger'
+import { within } from './connection.ts'
+
+const CALL_MS = 5_000
+
+/** @returns a question that throws while Redis is away. What was a fetcher once is not asked for again. */
+export function fetchersOf(redis: RedisLink): (base: string) => Promise<boolean> {
+  const known = new Set<string>()
+  const asking = new Map<string, Promise<boolean>>()
+  const ask = async (base: string): Promise<boolean> => (await within(CALL_MS, redis.exists(contentKey(base)))) === 1
+  return async (base) => {
+    if (known.has(base)) return true
+    const answer = asking.get(base) ?? ask(base)
+    asking.set(base, answer)
+    try {
+      if (await answer) known.add(base)
+      return await answer
+    } finally {
+      asking.delete(base)
+    }
+  }
+}
