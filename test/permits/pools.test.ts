@@ -98,6 +98,18 @@ test('a worker that dies: the lane is shut for lease and quarantine, then the UR
   await fleet.outcomesOf(['a'])
 })
 
+test('fewer attempts of a crawl count at once, for an order that was given out before as well', async () => {
+  const fleet = await poolFleet([{ name: 'few', robots: { body: '' } }])
+  await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
+  const { permit } = await fleet.takeOrder()
+  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+  await ledger.changeCrawl({ name: 'default', change: { settings: { attempts: 1 } }, by: 'test', reason: '' })
+  await ledger.close()
+  expect((await fleet.complete(permit, { error: 'it broke off', reason: 'reset' })).status).toBe(200)
+  const ended = (await fleet.outcomesOf(['few'])).get('few')
+  expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
+})
+
 test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
   const env = { PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '1000' }
   const fleet = await poolFleet([{ name: 'long', robots: { body: '' } }], { env })
