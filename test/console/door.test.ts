@@ -194,7 +194,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
     expect(all).toEqual(expect.arrayContaining(['write GET /v1/outcomes', 'write PATCH /v1/origins/:origin']))
     expect(all).toEqual(expect.arrayContaining(['write POST /v1/candidates', 'write POST /origins/:origin']))
     expect(all).toEqual(expect.arrayContaining(['read GET /', 'open GET /livez', 'read GET /queues/api/queues']))
-    expect(all.filter((one) => one.startsWith('open'))).toHaveLength(8) // health and what the page to sign in needs, by GET and HEAD
+    expect(all.filter((one) => one.startsWith('open'))).toHaveLength(10) // health, the page for owners of sites, and what the page to sign in needs, by GET and HEAD
     expect(all.filter((one) => one.startsWith('write GET'))).toEqual(['write GET /v1/outcomes'])
   })
 
@@ -212,7 +212,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
     expect(await wrongly(list)).toEqual([])
   }, 120_000)
 
-  test('with a password: nothing but health and the page to sign in is answered without it, by whatever method and spelling', async () => {
+  test('with a password: nothing but health, the page for owners of sites and the page to sign in is answered without it, by whatever method and spelling', async () => {
     const answered: string[] = []
     for (const { url, access } of guarded.routes) {
       for (const path of [pathOf({ url }), spelledOtherwise(pathOf({ url }))]) {
@@ -223,7 +223,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
       }
     }
     const both = (paths: string[]) => paths.flatMap((path) => [path, spelledOtherwise(path)])
-    const open = both(['/livez', '/readyz', '/static/console.css', '/static/icon.svg'])
+    const open = both(['/livez', '/readyz', '/site-owners', '/static/console.css', '/static/icon.svg'])
     const may = [
       ...open.flatMap((path) => [`open GET ${path}`, `open HEAD ${path}`]),
       ...both(['/login']).flatMap((path) => [`login GET ${path}`, `login HEAD ${path}`]),

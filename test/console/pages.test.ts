@@ -33,6 +33,7 @@ const PAGES = [
   '/configuration',
   '/stops',
   '/login',
+  '/site-owners',
 ] as const
 
 type Violation = { id: string; nodes: { html: string }[] }

@@ -44,6 +44,7 @@ test('the worker of Python’s standard library passes every situation', async (
 const BAD: [situation: string, fault: string, complaint: RegExp][] = [
   ['page', 'twice', /2 requests, at most 1 were ordered/],
   ['redirect', 'follows', /before-rules|disallowed/],
+  ['slow', 'early', /completed \d+ ms before its answer had ended/],
   ['long', 'no-extension', /overlap|short-delay/],
   ['deadline', 'patient', /open for \d+ ms/],
   ['big', 'greedy', /truncated is false/],

@@ -148,31 +148,38 @@ test('429 closes the lane for Retry-After, for stored URLs and permits alike', a
   await expectPolite()
 })
 
-test('two hundred callers for one lane are granted in the order in which they came', async () => {
+test('two hundred callers of two permits processes for one lane: each has its turn, in the order in which they came to its process', async () => {
   const env = { DEFAULT_DELAY_MS: '10', LEASE_MS: '90000' } // the first permit is held until all of them are in line
-  const { web, url: base, ask, complete } = await permitFleet([{ name: 'queue', robots: { body: '' } }], { env })
-  const url = `${web.origins.queue}/0`
-  const first = await ask({ url, waitMs: 20_000 }) // robots.txt is known, the lane is taken
-  const waiting = async (): Promise<number> => {
-    const metrics = await (await fetch(`${base()}/metrics`)).text()
+  const fleet = await permitFleet([{ name: 'queue', robots: { body: '' } }], { env, permits: 2 })
+  const { web, url: base, ask, complete } = fleet
+  const first = await ask({ url: `${web.origins.queue}/0`, waitMs: 20_000 }) // robots.txt is known, the lane is taken
+  const waiting = async (on: number): Promise<number> => {
+    const metrics = await (await fetch(`${base(on)}/metrics`)).text()
     return Number(/^decorum_permits_waiting (\d+)$/m.exec(metrics)?.[1])
   }
   const granted: number[] = []
   const asked: Promise<void>[] = []
   for (let n = 0; n < 200; n++) {
+    const on = n % 2
     asked.push(
-      ask({ url: `${web.origins.queue}/${n}`, waitMs: 60_000 }).then(async ({ status, body }) => {
+      ask({ url: `${web.origins.queue}/${n}`, waitMs: 60_000 }, { on }).then(async ({ status, body }) => {
         if (status === 201) granted.push(n)
-        await complete(body.permit, { status: 200 })
+        await complete(body.permit, { status: 200 }, { on: n % 3 === 0 ? 1 - on : on }) // any process can end it
       }),
     )
-    await expect.poll(waiting, { interval: 5 }).toBe(n + 1) // it is in line before the next one is sent
+    // One of each process is in line before the next two are sent.
+    if (on === 1)
+      await expect
+        .poll(() => Promise.all([waiting(0), waiting(1)]), { interval: 5 })
+        .toEqual([(n + 1) / 2, (n + 1) / 2])
   }
   await complete(first.body.permit, { status: 200 })
   await Promise.all(asked)
   expect(granted).toHaveLength(200)
-  const outOfOrder = granted.filter((n, at) => at > 0 && n < (granted[at - 1] as number))
-  expect(outOfOrder).toEqual([])
+  for (const on of [0, 1]) {
+    const own = granted.filter((n) => n % 2 === on)
+    expect(own, `of process ${on}`).toEqual(own.toSorted((one, other) => one - other))
+  }
 })
 
 test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {

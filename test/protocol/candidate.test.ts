@@ -32,7 +32,7 @@ test.for([
   [
     'colour',
     'colour: there is no such member; there are url, id, agent, crawl, priority, expiresAt, meta, ' +
-      'method, headers, ifNoneMatch, ifModifiedSince, knownDigest, maxBytes, deadlineMs, accept, redirects',
+      'method, headers, ifNoneMatch, ifModifiedSince, knownDigest, maxBytes, deadlineMs, accept, redirects, traceparent',
   ],
   ['expriesAt', 'expriesAt: there is no such member; did you mean expiresAt?'],
   ['expires_at', 'expires_at: there is no such member; did you mean expiresAt?'],

@@ -22,6 +22,7 @@ const full: Required<RequestShape> = {
   deadlineMs: 100,
   accept: ['text/html', 'image/*', 'application/ld+json'],
   redirects: 'report',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 }
 
 test('every field is read as it was given, and its shape is all of it', () => {

@@ -1,22 +1,34 @@
 /** The examples of the README and of the docs pages that took some over, as they stand there, on a real Redis and a real site. */
 
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
-import { expect, test } from 'vitest'
+import { parseRobots } from '@decorum/robots'
+import { expect, onTestFinished, test } from 'vitest'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const START = join(ROOT, 'scripts/start.mjs')
 /** Pages whose examples are run here. */
-const PAGES = ['README.md', 'docs/frontier.md', 'docs/operating.md', 'docs/http-api.md']
+const PAGES = [
+  'README.md',
+  'docs/frontier.md',
+  'docs/operating.md',
+  'docs/http-api.md',
+  'docs/site-owners.md',
+  'docs/security.md',
+]
 const text = PAGES.map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n')
 
 type Block = { language: string; name: string; code: string }
@@ -55,8 +67,8 @@ const type = ({ args, env }: Typed, cwd: string): Running =>
 
 const PASSWORD = 'correct-horse'
 /** @returns what the examples of the HTTP API read from the environment */
-async function withFleet(): Promise<Record<string, string>> {
-  const env = { REDIS_URL: redis.url, CONSOLE_PASSWORD: PASSWORD }
+async function withFleet(more: Record<string, string> = {}): Promise<Record<string, string>> {
+  const env = { REDIS_URL: redis.url, CONSOLE_PASSWORD: PASSWORD, ...more }
   const running = startDecorum(['up', '--json', '--port', '0'], { env })
   await running.hears(/"event":"up".*\n/)
   const [line = ''] = /^.*"event":"up".*$/m.exec(running.said()) ?? []
@@ -65,10 +77,10 @@ async function withFleet(): Promise<Record<string, string>> {
 }
 
 /** A module run from the project's root, as a reader would try it. */
-const runModule = (code: string): Promise<{ stdout: string; stderr: string }> =>
+const runModule = (code: string, env: Record<string, string> = {}): Promise<{ stdout: string; stderr: string }> =>
   run(process.execPath, ['--input-type=module', '-e', localized(code)], {
     cwd: ROOT,
-    env: { ...process.env, REDIS_URL: redis.url },
+    env: { ...process.env, REDIS_URL: redis.url, ...env },
   })
 
 test('no example stands there untested', () => {
@@ -205,4 +217,83 @@ test('over HTTP: candidates in, a verdict, outcomes out, an origin paused, and t
   expect(await (await curl(operations, variables)).json()).toMatchObject({
     operations: [{ action: 'pause', origin, reason: 'asked by mail' }],
   })
+})
+
+test('the page for owners of sites is answered without a login', async () => {
+  const { CONSOLE = '' } = await withFleet()
+  const answer = await curl(block('site-owners').trim(), { CONSOLE })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(await answer.text()).toContain('How to slow or stop it')
+})
+
+test('what owners of sites are told to write does what it is said to do', () => {
+  const agent = 'Mozilla/5.0 (compatible; example-web/1.0; +https://example.com/bot)'
+  expect(parseRobots(block('robots-slow')).crawlDelay(agent)).toBe(10)
+  const part = parseRobots(block('robots-part'))
+  expect(['/calendar/2026', '/'].map((path) => part.isAllowed(`https://site.example${path}`, agent))).toEqual([
+    false,
+    true,
+  ])
+  expect(parseRobots(block('robots-stop')).isAllowed('https://site.example/', agent)).toBe(false)
+})
+
+type Told = {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  attributes: { key: string; value: Value }[]
+}
+type Value = { stringValue?: string; intValue?: number }
+type Payload = {
+  resourceSpans: { resource: { attributes: Told['attributes'] }; scopeSpans: { spans: Told[] }[] }[]
+}
+const attribute = (attributes: Told['attributes'], key: string): string | number | undefined => {
+  const value = attributes.find((one) => one.key === key)?.value
+  return value?.stringValue ?? value?.intValue
+}
+
+/** A collector that takes OTLP over HTTP as JSON, and keeps every span with the name of the service that told it. */
+async function collector(): Promise<{ url: string; spans: (Told & { service: string })[] }> {
+  const spans: (Told & { service: string })[] = []
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const payload = JSON.parse(await textOf(request)) as Payload
+    for (const { resource, scopeSpans } of payload.resourceSpans)
+      for (const span of scopeSpans.flatMap((scope) => scope.spans))
+        spans.push({ ...span, service: String(attribute(resource.attributes, 'service.name')) })
+    response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}')
+  }
+  const server = createServer((request, response) => void take(request, response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
+}
+
+test('one trace follows a URL from the frontier through gateway and fetcher to its outcome', async () => {
+  ;({ origin } = await site())
+  const { url, spans } = await collector()
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url }
+  await withFleet(env)
+  await runModule(block('traced'), env)
+  const isPage = (span: Told): boolean =>
+    span.name === 'decorum.fetch' && attribute(span.attributes, 'decorum.kind') === 'page'
+  await expect.poll(() => spans.some(isPage)).toBe(true)
+  await expect
+    .poll(() => spans.map(({ name }) => name).sort())
+    .toEqual([
+      ...['decorum.enqueue', 'decorum.fetch', 'decorum.fetch', 'decorum.order', 'decorum.order', 'decorum.store'],
+    ])
+  const [first] = spans.filter(({ name }) => name === 'decorum.enqueue')
+  expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([first?.traceId]))
+  for (const span of spans) if (span !== first) expect(span.parentSpanId).toBe(first?.spanId)
+  const services = spans.filter((span) => span !== first).map(({ name, service }) => `${service} ${name}`)
+  expect(new Set(services)).toEqual(
+    new Set(['decorum-gateway decorum.store', 'decorum-gateway decorum.order', 'decorum-fetcher decorum.fetch']),
+  )
+  const page = spans.find(isPage)
+  expect(attribute(page?.attributes ?? [], 'http.response.status_code')).toBe(200)
+  expect(attribute(page?.attributes ?? [], 'decorum.outcome')).toBe('fetched')
 })

@@ -110,7 +110,11 @@ async function standInLine(options: HoldersOptions, facts: HolderFacts): Promise
   const latest = new Map<string, number>()
   const stand = async (n: number): Promise<void> => {
     for (let tries = 0; !signal.aborted; tries++) {
-      const base = bases()[0] ?? ''
+      const [base] = bases()
+      if (base === undefined) {
+        await sleep(100)
+        continue
+      }
       const { status, body } = await call(base, 'POST', '/v1/permits', { url: lineUrl(n), waitMs: 60_000 }, signal)
       if (status !== 201) {
         await sleep(100)

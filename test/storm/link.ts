@@ -2,10 +2,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export type LinkFault = 'slow' | 'silent' | 'cut' | 'lost-reply'
+/** away: all connections are cut, and new ones too */
+export type LinkFault = 'slow' | 'silent' | 'cut' | 'lost-reply' | 'away'
 
 export type Link = {
   port: number
+  /** Is told of each connection, from 1. */
+  onConnection?: (count: number) => void
   /** Begins a fault; `cut` and `lost-reply` happen once, the others last until `heal`. */
   hurt(fault: LinkFault): void
   heal(): void
@@ -16,8 +19,11 @@ const SLOW_MS = 200
 
 export async function openLink(redisPort: number): Promise<Link> {
   const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean }>()
-  let state: 'well' | 'slow' | 'silent' = 'well'
+  let state: 'well' | 'slow' | 'silent' | 'away' = 'well'
+  let count = 0
   const server = createServer((near) => {
+    link.onConnection?.(++count)
+    if (state === 'away') return void near.on('error', () => {}).destroy()
     const far = connect({ host: '127.0.0.1', port: redisPort })
     const pair = { near, far, loseReply: false }
     pairs.add(pair)
@@ -61,12 +67,13 @@ export async function openLink(redisPort: number): Promise<Link> {
       far.destroy()
     }
   }
-  return {
+  const link: Link = {
     port: (server.address() as AddressInfo).port,
     hurt(fault) {
       if (fault === 'cut') cut()
       else if (fault === 'lost-reply') for (const pair of pairs) pair.loseReply = true
       else state = fault
+      if (fault === 'away') cut()
     },
     heal() {
       // What was swallowed in silence is missing in mid-stream: nobody could go on with such a connection.
@@ -78,4 +85,5 @@ export async function openLink(redisPort: number): Promise<Link> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return link
 }

@@ -101,7 +101,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     const holding = holdPermits({
       bases: () =>
         targets.flatMap(({ worker }) =>
-          worker.role === 'permits' && worker.port > 0 ? [`http://127.0.0.1:${worker.port}`] : [],
+          worker.role === 'permits' && worker.state === 'running' ? [`http://127.0.0.1:${worker.port}`] : [],
         ),
       urlOf: (n) => `${new URL(urlOf(n * OF_ONE_SITE)).origin}/permit/${n}`,
       lineUrl: (n) => `${new URL(places.url(web.origins, 0, 0)).origin}/line/${n}`,

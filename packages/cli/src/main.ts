@@ -19,7 +19,11 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 }
 const cache = await cacheFolder()
-if (cache !== undefined) enableCompileCache(join(cache, 'compiled'))
+if (cache !== undefined) {
+  // Node reads the variable at its start: processes that this one starts have no module that is compiled each time.
+  process.env.NODE_COMPILE_CACHE ??= join(cache, 'compiled')
+  enableCompileCache(process.env.NODE_COMPILE_CACHE)
+}
 const { runCommand } = await import('./run-command.ts')
 process.exitCode = await runCommand(process.argv.slice(2))
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -14,10 +14,12 @@ import {
   queueOptions,
   readUrl,
 } from '@decorum/protocol'
+import type { Span } from '@opentelemetry/api'
 import { Queue } from 'bullmq'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import type { Partitions } from './partitions.ts'
+import { endSpan, traced } from './traced.ts'
 
 /** Candidates per job: where a job's cost has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
@@ -34,7 +36,9 @@ type Job = {
   data: { crawl?: string; candidates: unknown[] }
   opts: { jobId: string; removeOnComplete: true }
 }
-type Batch = { tag: string; job: Job }
+/** What is going to be one job. */
+type Filling = { some: unknown[]; spans: Span[] }
+type Batch = { tag: string; job: Job; spans: Span[] }
 
 export class Intake {
   readonly #redis: RedisLink
@@ -57,10 +61,10 @@ export class Intake {
 
   async enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }> {
     let count = 0
-    const filling = new Map<string, unknown[]>()
+    const filling = new Map<string, Filling>()
     let full: Batch[] = []
     const closeAll = (): void => {
-      for (const [tag, batch] of filling) full.push({ tag, job: this.#job(batch) })
+      for (const [tag, { some, spans }] of filling) full.push({ tag, job: this.#job(some), spans })
       filling.clear()
     }
     const storeFull = async (): Promise<void> => {
@@ -75,11 +79,14 @@ export class Intake {
       if (candidate === PAUSE) closeAll()
       else {
         const tag = this.#tagOf(candidate)
-        const batch = filling.get(tag) ?? []
+        const batch = filling.get(tag) ?? { some: [], spans: [] }
         filling.set(tag, batch)
-        if (batch.push(sendable(candidate, count)) === BATCH) {
+        const { span, traceparent } = traced(candidate)
+        if (span !== undefined) batch.spans.push(span)
+        const sent = traceparent === undefined ? candidate : { ...candidate, traceparent }
+        if (batch.some.push(sendable(sent, count)) === BATCH) {
           filling.delete(tag)
-          full.push({ tag, job: this.#job(batch) })
+          full.push({ tag, job: this.#job(batch.some), spans: batch.spans })
         }
         count++
       }
@@ -123,7 +130,13 @@ export class Intake {
   async #store(full: Batch[]): Promise<void> {
     const stored = [...Map.groupBy(full, ({ tag }) => tag)].map(([tag, some]) => {
       const jobs = some.map(({ job }) => job)
-      return this.#add(tag, jobs)
+      return this.#add(tag, jobs).then(
+        () => endSpans(some),
+        (error: unknown) => {
+          endSpans(some, error)
+          throw error
+        },
+      )
     })
     await Promise.all(stored)
   }
@@ -150,6 +163,10 @@ export class Intake {
     this.#queues.delete(tag)
     queue.close().catch(() => undefined)
   }
+}
+
+function endSpans(batches: readonly Batch[], error?: unknown): void {
+  for (const { spans } of batches) for (const span of spans) endSpan(span, error)
 }
 
 /** What JSON can carry. An endless URL is refused unread by the gateway, so its rest need not travel. */

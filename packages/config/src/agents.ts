@@ -27,6 +27,9 @@ export const PoolName = z
   .regex(/^[a-z0-9-]{1,64}$/, 'the name of a pool is 1 to 64 small letters, digits and hyphens')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
+/** The contact that a User-Agent names: the first URL or e-mail address in it. */
+export const contactIn = (userAgent: string): string | undefined => CONTACT.exec(userAgent)?.[0]
+
 const AdaptiveDelayEntry = z.strictObject({
   factor: z.number().positive().max(1_000).meta({ description: 'times what the exchange took' }),
   floorMs: z.int().min(0).optional().meta({ description: 'at least, ms; default 0' }),

@@ -9,6 +9,7 @@ export {
   type AgentSettings,
   type Agents,
   agentsOf,
+  contactIn,
   loadAgents,
   PROFILES,
   takeOverDelays,

@@ -100,5 +100,6 @@ export {
   SHAPE_FIELDS,
   shapeOf,
   shapeOfTarget,
+  traceOf,
 } from './request-shape.ts'
 export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'

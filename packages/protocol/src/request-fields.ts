@@ -12,6 +12,7 @@ import {
 const VALIDATOR = 'the value of the header as the site sent it is needed, at most 512 printable characters'
 const validator = z.string(VALIDATOR).max(512, VALIDATOR).regex(HEADER_VALUE, VALIDATOR)
 const DIGEST = 'the `digest` of an earlier outcome is needed, such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ'
+const TRACEPARENT = 'a traceparent of W3C Trace Context, version 00, is needed'
 const TYPE = 'a media type in lower case, such as text/html or image/*, without parameters'
 const ONE_PART = "[a-z0-9!#$&^_.+'-]{1,64}"
 
@@ -45,6 +46,10 @@ export const REQUEST_FIELDS = {
     .max(MAX_ACCEPTED_TYPES)
     .optional(),
   redirects: z.enum(['follow', 'report']).optional(),
+  traceparent: z
+    .string(TRACEPARENT)
+    .regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, TRACEPARENT)
+    .optional(),
 } satisfies { [F in keyof Required<RequestShape>]: z.ZodType<RequestShape[F]> }
 
 /** As an order carries it. */

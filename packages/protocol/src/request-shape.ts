@@ -23,6 +23,8 @@ export type RequestShape = {
   accept?: string[] | undefined
   /** report: a redirect ends as `fetched` with `to`, and its target does not become a candidate. Default: follow */
   redirects?: 'follow' | 'report' | undefined
+  /** the trace that the fleet's spans for this URL belong to (W3C Trace Context); never sent to a site */
+  traceparent?: string | undefined
 }
 
 /** Largest shape of one candidate, as JSON in UTF-8, bytes: it is stored with each pending URL. */
@@ -42,6 +44,7 @@ const USUAL: { [F in keyof Required<RequestShape>]: RequestShape[F] } = {
   deadlineMs: undefined,
   accept: undefined,
   redirects: 'follow',
+  traceparent: undefined,
 }
 export const SHAPE_FIELDS = Object.keys(USUAL) as readonly (keyof RequestShape)[]
 
@@ -62,6 +65,10 @@ export function shapeOfTarget(shape: RequestShape | undefined): RequestShape | u
   if (shape === undefined) return undefined
   return shapeOf({ ...shape, ifNoneMatch: undefined, ifModifiedSince: undefined, knownDigest: undefined })
 }
+
+/** What of a shape a robots fetch for the URL has: its trace alone. */
+export const traceOf = (shape: RequestShape | undefined): Pick<RequestShape, 'traceparent'> | undefined =>
+  shape?.traceparent === undefined ? undefined : { traceparent: shape.traceparent }
 
 /** A shape that asks whether a page has changed. */
 export const isConditional = (shape: RequestShape | undefined): boolean =>

@@ -10,6 +10,7 @@ export { pause, retry } from './retry.ts'
 export { passed, type Since, sinceNow } from './since.ts'
 export { type SupervisedRole, supervise } from './supervise.ts'
 export { type Role, runSupervised } from './supervised.ts'
+export { type OpenSpan, openTraces, type Traces } from './traces.ts'
 export { endIfUnfit } from './unfit.ts'
 
 /** What the `main` of a service returns: the port of its health server, and how to stop it in order. */

@@ -20,6 +20,8 @@ export type ConsoleConfig = {
   redisUrl: string
   partitions: number
   agents: Agents
+  /** who answers for the crawler; '' when nobody has said */
+  contact: string
   outcomesLimit: number
   leaseMs: number
   quarantineMs: number
@@ -46,6 +48,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     redisUrl: c.REDIS_URL,
     partitions: c.DECORUM_PARTITIONS,
     agents: agentsOf(c),
+    contact: c.DECORUM_CONTACT ?? '',
     outcomesLimit: c.OUTCOMES_LIMIT,
     leaseMs: c.LEASE_MS,
     quarantineMs: c.QUARANTINE_MS,

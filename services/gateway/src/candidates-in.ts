@@ -13,7 +13,7 @@ import {
   queueOptions,
   tagName,
 } from '@decorum/protocol'
-import { crashPoint, retry } from '@decorum/runtime'
+import { crashPoint, retry, type Traces } from '@decorum/runtime'
 import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
@@ -28,6 +28,7 @@ export type IntakeOptions = {
   connection: RedisLink
   admit: Admit
   metrics: GatewayMetrics
+  traces?: Traces
   log: Logger
   concurrency: number
   /** a job is delivered again after so long without a sign of life, ms */
@@ -40,19 +41,25 @@ const AGAIN_MS = 500
 const LATER_MS = 5_000
 
 export function startIntake(options: IntakeOptions): Worker {
-  const { ledger, partition, tag, connection, metrics, log, concurrency, lockMs } = options
+  const { ledger, partition, tag, connection, metrics, traces, log, concurrency, lockMs } = options
   let closing = false
   /** Whether all of it is stored. */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
+      const spans = items.map((item) =>
+        'parked' in item
+          ? traces?.span('decorum.store', item.parked.request, { 'decorum.id': item.parked.id })
+          : undefined,
+      )
       crashPoint('intake.before-park')
       const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
       // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
       const result = await (target === partition
         ? retry(park, AGAIN_MS, () => !closing)
         : park().catch(() => undefined))
+      for (const span of spans) span?.end(result === undefined ? 'the partition did not answer' : undefined)
       if (result === undefined) {
         away.add(target)
         continue

@@ -15,6 +15,7 @@ import {
   type Outcome,
   type OutcomeBody,
   outcomeOf,
+  traceOf,
 } from '@decorum/protocol'
 import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
 
@@ -52,28 +53,31 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       const about = { id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, crawl, meta }
       dropped.push(outcomeOf(about, body))
     }
-    const make = (kind: Order['kind'], path: string, delay: Delay): Decision => ({
-      ...leave({ kind: 'keep' }),
-      order: {
-        kind,
-        agent: lane.agent,
-        origin,
-        path,
-        fence,
-        version: lane.robots.version,
-        delayMs: delay.delayMs,
-        notBefore: lane.notBefore,
-        id: head.id,
-        attempt: attempts + 1,
-        hops: head.hops,
-        expiresAt: head.expiresAt,
-        ...(wanted === undefined ? {} : { maxAttempts: wanted }),
-        priority: head.priority,
-        crawl: head.crawl ?? DEFAULT_CRAWL,
-        ...(head.meta === undefined ? {} : { meta: head.meta }),
-        ...(head.request === undefined || kind === 'robots' ? {} : { request: head.request }),
-      },
-    })
+    const make = (kind: Order['kind'], path: string, delay: Delay): Decision => {
+      const request = kind === 'robots' ? traceOf(head.request) : head.request
+      return {
+        ...leave({ kind: 'keep' }),
+        order: {
+          kind,
+          agent: lane.agent,
+          origin,
+          path,
+          fence,
+          version: lane.robots.version,
+          delayMs: delay.delayMs,
+          notBefore: lane.notBefore,
+          id: head.id,
+          attempt: attempts + 1,
+          hops: head.hops,
+          expiresAt: head.expiresAt,
+          ...(wanted === undefined ? {} : { maxAttempts: wanted }),
+          priority: head.priority,
+          crawl: head.crawl ?? DEFAULT_CRAWL,
+          ...(head.meta === undefined ? {} : { meta: head.meta }),
+          ...(request === undefined ? {} : { request }),
+        },
+      }
+    }
 
     if (expires <= now) {
       drop({ kind: 'expired', reason: lane.heldBy ?? 'lane-busy' })

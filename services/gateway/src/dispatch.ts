@@ -5,9 +5,16 @@
 
 import type { RobotsGate } from '@decorum/admission'
 import type { Agents } from '@decorum/config'
-import { type Ledger, MAX_ITEMS, type PoolDemand, type ReservedLane, type ReserveResult } from '@decorum/ledger'
-import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, writtenOrder } from '@decorum/protocol'
-import { crashPoint } from '@decorum/runtime'
+import {
+  type Ledger,
+  MAX_ITEMS,
+  type Parked,
+  type PoolDemand,
+  type ReservedLane,
+  type ReserveResult,
+} from '@decorum/ledger'
+import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
+import { crashPoint, type Traces } from '@decorum/runtime'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
@@ -41,6 +48,7 @@ export type DispatchOptions = {
   agents: Agents
   gate: RobotsGate
   metrics: GatewayMetrics
+  traces?: Traces
   log: Logger
   maxAttempts: number
   /** how long a reservation lasts, ms */
@@ -148,8 +156,22 @@ async function decideAll(
   const stale = await resolveAll(ledger, partition, resolved)
   if (resolved.length > 0) crashPoint('resolve.after')
   const orders = decisions.flatMap((one) => (one.order !== undefined && !stale.has(one) ? [one.order] : []))
-  for (const { resolution } of decisions) for (const { kind } of resolution.dropped) metrics.dropped.inc({ kind })
+  for (const [index, decision] of decisions.entries()) {
+    const { dropped } = decision.resolution
+    for (const { kind } of dropped) metrics.dropped.inc({ kind })
+    if (!stale.has(decision)) tellDropped(options, dropped, lanes[index]?.heads ?? [])
+  }
   return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
+}
+
+/** @param heads  the first URLs of the lane: those that were dropped, in their order, and others */
+function tellDropped({ traces }: DispatchOptions, dropped: readonly Outcome[], heads: readonly Parked[]): void {
+  for (const [index, outcome] of dropped.entries()) {
+    const { id, kind } = outcome
+    const reason = 'reason' in outcome ? { 'decorum.outcome.reason': outcome.reason } : {}
+    const attributes = { 'decorum.id': id, 'decorum.outcome': kind, ...reason }
+    traces?.span('decorum.outcome', heads[index]?.request, attributes)?.end()
+  }
 }
 
 async function decideLane(
@@ -197,11 +219,14 @@ async function resolveAll(ledger: Ledger, partition: number, decisions: Decision
 
 /** Sends the orders in jobs of up to MAX_ORDERS_PER_JOB, and smaller ones when there are few, so that every fetcher gets some. */
 async function addOrders(
-  { orders: queue, ledger, partition, metrics, fleet }: DispatchOptions,
+  { orders: queue, ledger, partition, metrics, traces, fleet }: DispatchOptions,
   pools: Pools,
   all: Order[],
 ): Promise<void> {
   if (all.length === 0) return
+  const spans = all.map(({ request, kind, id, attempt }) =>
+    traces?.span('decorum.order', request, { 'decorum.id': id, 'decorum.kind': kind, 'decorum.attempt': attempt }),
+  )
   const orders = await pools.offer(all)
   const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))
   const size = Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share))
@@ -214,6 +239,7 @@ async function addOrders(
   crashPoint('orders.before-add')
   if (jobs.length > 0) await queue.addBulk(jobs)
   crashPoint('orders.after-add')
+  for (const span of spans) span?.end()
   for (const { kind } of all) metrics.orders.inc({ kind })
 }
 

@@ -67,7 +67,8 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     if (ended === 0) isSweeping.delete(partition)
     else isSweeping.add(partition)
   }
-  await announce(options)
+  // The first announcement tells how large the fleet is, before anything is dispatched. Where Redis has just gone, the loops go on.
+  await announce(options).catch((error: unknown) => endIfUnfit(error, log))
   const loops = [
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await announce(options))), {}),
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await lookAtCrawls(ledger))), {}),

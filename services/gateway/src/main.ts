@@ -2,13 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { robotsGate } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, tellLeastDelays, tellSitePolicies } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  type Joined,
+  startJoined,
+  tellLeastDelays,
+  tellSitePolicies,
+  VERSION,
+} from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import {
   closeWithin,
   endIfUnfit,
   openHealthServer,
+  openTraces,
   queueConnection,
   type RunningService,
   roleLog,
@@ -33,6 +41,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.LOG_LEVEL)
   const metrics = gatewayMetrics(() => following.now().version)
+  const traces = await openTraces('gateway', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -72,6 +81,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       agents,
       gate,
       metrics,
+      traces,
       log,
       get maxAttempts() {
         return config.MAX_ATTEMPTS
@@ -128,6 +138,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       connection,
       admit,
       metrics,
+      traces,
       log,
       concurrency: config.INTAKE_CONCURRENCY,
       lockMs: config.INTAKE_LOCK_MS,
@@ -152,6 +163,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       await health.close()
       connection.disconnect()
       await ledger.close()
+      await traces.stop()
     },
   }
 }

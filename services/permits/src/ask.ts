@@ -8,7 +8,7 @@ import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
-import { type Caller, Lines } from './waiting.ts'
+import { type Caller, GoneError, Lines } from './waiting.ts'
 
 export type Asked =
   | { status: 201; body: z.output<typeof GrantedAnswer>; permit?: Permit }
@@ -60,6 +60,8 @@ export class Asking {
       else wishes.push(asked.crawl === undefined ? admitted : { ...admitted, crawl: asked.crawl })
     }
     if (wishes.length === 0) throw allRefused(refusals)
+    await desk.ids.ready()
+    if (caller.isGone) throw new GoneError()
     const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
     const answer = await this.#inRoom(token, () => this.#lines.ask(wishes, leaseMs, asked.waitMs, caller))
     refusals.push(...answer.refused.map(({ wish, problem }) => ({ index: wish.index, problem })))

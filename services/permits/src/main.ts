@@ -58,7 +58,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   await connectLink(redis, CONNECT_MS).catch(() => undefined)
   const robots = robotsOrders(ledger, redis)
   const key = sharedKey(redis)
-  await key()
+  await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))
   const pages = await openPages(config, pagesBy, log)
   const permits = new Permits({
     pages,

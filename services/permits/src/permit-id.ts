@@ -3,7 +3,7 @@
  * Only the ledger knows whether it is still held.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { RedisLink } from '@decorum/ledger'
+import { type RedisLink, withDeadline } from '@decorum/ledger'
 
 /** A secondary lease that a permit holds besides its own lane. */
 export type Clock = {
@@ -47,6 +47,11 @@ export class PermitIds {
   readonly #key: () => Promise<Buffer>
   constructor(key: () => Promise<Buffer>) {
     this.#key = key
+  }
+
+  /** Before anything is granted: once the key is known, permits can be written and read whatever becomes of Redis. @throws LedgerUnavailableError */
+  async ready(): Promise<void> {
+    await this.#key()
   }
 
   async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder, order }: Permit): Promise<string> {
@@ -111,8 +116,9 @@ function padsOf(key: Buffer): Pads {
 const KEY = 'decorum:permits-key'
 /** The key is read again after this, and written again where Redis has lost it. */
 const AGAIN_MS = 5_000
+const KEY_WITHIN_MS = 2_000
 
-/** The fleet's own key, made by the first process that needs one. */
+/** The fleet's own key, made by the first process that needs one. Throws LedgerUnavailableError until Redis has answered once. */
 export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
   let known: Buffer | undefined
   let asked = 0
@@ -125,16 +131,16 @@ export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
     asked = performance.now()
     return key
   }
-  return () => {
-    if (known !== undefined && performance.now() - asked < AGAIN_MS) return Promise.resolve(known)
-    asking ??= ask()
-      .catch((error: unknown) => {
-        if (known === undefined) throw error
-        return known // nothing is granted or ended without Redis, so the key in memory is enough
-      })
-      .finally(() => {
-        asking = undefined
-      })
+  const again = (): Promise<Buffer> => {
+    asking ??= withDeadline(ask(), KEY_WITHIN_MS, 'permits-key').finally(() => {
+      asking = undefined
+    })
     return asking
+  }
+  return () => {
+    if (known === undefined) return again()
+    // Nothing is granted or ended without Redis, so the key in memory is enough meanwhile.
+    if (performance.now() - asked >= AGAIN_MS) again().catch(() => undefined)
+    return Promise.resolve(known)
   }
 }

@@ -73,6 +73,8 @@ export class Pools {
    */
   async ask(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
     const pool = this.#poolOf(name, token)
+    await this.#desk.ids.ready()
+    if (caller.isGone) throw new GoneError()
     if (this.waiting >= this.#desk.config.PERMITS_MAX_WAITING)
       throw new Problem('busy', `${this.waiting} workers wait already`, { retryAfterMs: 1_000 })
     const { promise, resolve: give, reject: fail } = Promise.withResolvers<StartedOrder[]>()

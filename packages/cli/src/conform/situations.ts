@@ -54,6 +54,14 @@ const isFetched = (seen: Seen, id: string, wanted: Partial<Extract<Outcome, { ki
 const at = (path: string) => (origins: Record<string, string>) => ({ page: `${origins.site}${path}` })
 /** A busy machine makes everything later. */
 const SLACK_MS = 3_000
+/** The clock of Redis, by which outcomes are dated, and that of the sites may differ by less than this. */
+const CLOCKS_MS = 500
+/** An outcome from before the last octet of its answer: the delay of the lane began too early, whether or not another request suffered. */
+function isEarly({ requests, outcomes }: Seen, id: string, path: string): string | false {
+  const [told, end] = [outcomes.get(id)?.at, requests.findLast((one) => one.path === path)?.end]
+  if (told === undefined || end === undefined || told >= end - CLOCKS_MS) return false
+  return `${id}: completed ${Math.round(end - told)} ms before its answer had ended`
+}
 
 export const SITUATIONS: Situation[] = [
   {
@@ -152,7 +160,11 @@ export const SITUATIONS: Situation[] = [
     means: 'waits for a slow answer, and says that it has ended when it has',
     sites: { site: { robots: RULES, pages: { delayMs: 1_500 } } },
     urls: ({ site }) => ({ page: `${site}/slow`, next: `${site}/next` }),
-    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 1 }),
+    judge: (seen) => [
+      ...isFetched(seen, 'page', { status: 200, attempts: 1 }),
+      isEarly(seen, 'page', '/slow'),
+      isEarly(seen, 'next', '/next'),
+    ],
   },
   {
     name: 'long',

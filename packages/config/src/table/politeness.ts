@@ -16,7 +16,7 @@ export const politeness = {
   DECORUM_CONTACT: {
     schema: z.string().optional(),
     means:
-      'Contact of the built-in agent: a URL or an e-mail address. Agents of DECORUM_AGENTS name theirs themselves.',
+      'Who answers for the crawler: a URL or an e-mail address. It is the contact of the built-in agent, and stands first on the page for owners of sites; agents of DECORUM_AGENTS name theirs themselves.',
     reason: 'Nobody else can say whom a site owner should write to; without it only allowed addresses are visited.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'fleet',

@@ -37,6 +37,18 @@ export const processes = {
     scope: 'process',
     change: 'restart',
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: textThat((text) => {
+      if (text !== '' && !/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+        throw new Error(`an http: or https: address such as http://127.0.0.1:4318 is needed, not '${text}'`)
+    }).default(''),
+    means:
+      'Base address of an OpenTelemetry collector (OTLP over HTTP, JSON) that is told the spans of traced URLs; empty: no traces. Its other variables (`OTEL_EXPORTER_OTLP_HEADERS` …) count as well.',
+    reason: 'Without it nothing of OpenTelemetry is loaded.',
+    roles: ['gateway', 'fetcher'],
+    scope: 'process',
+    change: 'restart',
+  },
   INTAKE_CONCURRENCY: {
     schema: wholeNumber(1, 64).default(4),
     unit: 'jobs',

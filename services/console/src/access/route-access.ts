@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * `open`: health, answered to everybody. `login`: signing in, as `write`, but without a password. `read`: changes nothing. `write`: changes something or takes something away, by
+ * `open`: health and the page for owners of sites, answered to everybody. `login`: signing in, as `write`, but without a password. `read`: changes nothing. `write`: changes something or takes something away, by
  * whatever method: the reader of GET /v1/outcomes acknowledges what it is sent.
  */
 export type Access = 'open' | 'login' | 'read' | 'write'

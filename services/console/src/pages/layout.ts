@@ -54,14 +54,17 @@ export function layout({ title, body, frame, place, reload = false, charts = fal
   return page.text
 }
 
-/** @param script  the page follows the fleet */
-export function headOf(title: string, { reload = false, charts = false, script = true } = {}): Html {
+/**
+ * @param script   the page follows the fleet
+ * @param indexed  search engines may list it
+ */
+export function headOf(title: string, { reload = false, charts = false, script = true, indexed = false } = {}): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
+${!indexed && html`<meta name="robots" content="noindex">`}
 <title>${title}</title>
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/console.css">

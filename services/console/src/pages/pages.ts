@@ -17,6 +17,7 @@ import { addLooking } from './looking.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginFacts, type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
+import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
 const OPERATIONS_SHOWN = 10
@@ -37,6 +38,7 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
   addLooking(scope, parts)
   addStops(scope, parts)
   addOrigin(scope, parts)
+  addSiteOwners(scope, parts)
 }
 
 function addOverview(scope: FastifyInstance, parts: PageParts): void {
@@ -66,6 +68,13 @@ function addStatic(scope: FastifyInstance): void {
     const body = readFileSync(file)
     scope.get(`/static/${name}`, { config: { access } }, (_request, reply) => reply.type(type).send(body))
   }
+}
+
+/** Open: a User-Agent links to it. */
+function addSiteOwners(scope: FastifyInstance, { config: { agents, contact } }: PageParts): void {
+  scope.get('/site-owners', { config: { access: 'open' } }, (_request, reply) =>
+    page(reply, siteOwnersPage({ agents: agents.list, contact })),
+  )
 }
 
 function addStops(scope: FastifyInstance, parts: PageParts): void {

@@ -3,10 +3,10 @@
  * robots fetch differ only in what is read from the answer and recorded. Nothing is sent without a lease, and every lease ends
  * by itself, so an order that breaks off anywhere holds nothing for ever.
  */
-import type { Order } from '@decorum/protocol'
+import { type Order, orderUrl } from '@decorum/protocol'
 import { fetchPage } from '../page/fetch-page.ts'
 import { fetchRobots } from '../robots/fetch-robots.ts'
-import { complete } from './complete.ts'
+import { complete, type Fetched } from './complete.ts'
 import { giveBack } from './give-back.ts'
 import { startLease } from './lease.ts'
 import type { Tools } from './tools.ts'
@@ -17,7 +17,12 @@ import { waitForTurn } from './wait.ts'
  * @param receivedAt  when this process received the order, by `performance.now()`
  */
 export async function carryOut(order: Order, tools: Tools, receivedAt = performance.now()): Promise<void> {
-  const { ledger, stats, log } = tools
+  const { ledger, stats, log, traces } = tools
+  const { id, kind, attempt } = order
+  const span = traces?.span('decorum.fetch', order.request, {
+    ...{ 'decorum.id': id, 'decorum.kind': kind, 'decorum.attempt': attempt, 'url.full': orderUrl(order) },
+  })
+  let broken: Error | undefined
   const dueInMs = order.notBefore === 0 ? 0 : order.notBefore - ledger.now(ledger.partitionOf(order.origin))
   const dueAt = Math.max(receivedAt, performance.now() + dueInMs)
   try {
@@ -40,13 +45,28 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
         order.kind === 'robots'
           ? await fetchRobots(order, agent, held, tools)
           : await fetchPage(order, agent, held, tools)
+      span?.set(told(fetched))
       await complete(order, agent, held, fetched, tools)
     } finally {
       stats.ended++
       stats.took(order.kind, performance.now() - startedAt)
     }
   } catch (error) {
+    broken = error as Error
     stats.broken++
     log.error({ err: error, origin: order.origin, kind: order.kind }, 'an order broke off; its lease ends by itself')
+  } finally {
+    span?.end(broken)
+  }
+}
+
+/** What a span says of the exchange. */
+function told({ what, bytes, outcome }: Fetched): Record<string, string | number> {
+  const status = outcome !== undefined && 'status' in outcome ? outcome.status : undefined
+  return {
+    'decorum.answer': what,
+    'http.response.body.size': bytes,
+    ...(outcome === undefined ? {} : { 'decorum.outcome': outcome.kind }),
+    ...(status === undefined ? {} : { 'http.response.status_code': status }),
   }
 }

@@ -1,6 +1,7 @@
 /** What each step of an order works with. */
 import type { Agents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import type { Traces } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
 import type { Stats } from '../process/stats.ts'
 import type { SiteAnswers } from '../robots/site-answers.ts'
@@ -39,6 +40,7 @@ export type ExchangeTools = {
 
 export type Tools = ExchangeTools & {
   pace: Pace
+  traces?: Traces
   pageMaxBytes: number
   maxAttempts: number
   /** pages that say noarchive are not kept */

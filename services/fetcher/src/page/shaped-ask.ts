@@ -14,7 +14,8 @@ export function shapedAsk(
 ): AskLimits & Pick<Ask, 'method' | 'headers' | 'wantsBody'> {
   if (shape === undefined) return { ...limits, headers: headersOf(agent) }
   const { method = 'GET', headers = {}, ifNoneMatch, ifModifiedSince, maxBytes, deadlineMs, accept, ...rest } = shape
-  const { redirects: _, knownDigest: __, ...forgotten } = rest // read-page.ts reads them
+  // read-page.ts reads the first two, and a trace is the fleet's own affair
+  const { redirects: _, knownDigest: __, traceparent: ___, ...forgotten } = rest
   forgotten satisfies Record<string, never>
   const types = accept?.join(', ') ?? '*/*'
   const list = ['user-agent', agent.userAgent, 'accept', types, 'accept-encoding', ACCEPTED_CODINGS]

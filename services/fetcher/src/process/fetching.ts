@@ -1,10 +1,10 @@
 /** The work of one fetching process: ledger, connections, slots, sink, orders. */
 import { randomUUID } from 'node:crypto'
 import { storeSettings, takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { endIfUnfit, queueConnection, type Role } from '@decorum/runtime'
+import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { openConnections } from '../http/connections.ts'
@@ -30,6 +30,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const { agents, egress, guard } = config
   for (const { key } of agents.list) await checkEgress(egress(key))
   const contentUrl = contentUrlOf(config)
+  const traces = await openTraces('fetcher', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const sink = await sinkOf(config, contentUrl, log)
   const slots = openSlots(config.FETCH_CONCURRENCY)
   const stats = openStats(slots)
@@ -65,6 +66,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     sink,
     siteAnswers: siteAnswers(agents),
     stats,
+    traces,
     log,
     pageMaxBytes: config.PAGE_MAX_BYTES,
     maxAttempts: config.MAX_ATTEMPTS,
@@ -131,6 +133,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
       await sink.close()
       connection.disconnect()
       await ledger.close()
+      await traces.stop()
     },
   }
 }
