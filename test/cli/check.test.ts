@@ -54,13 +54,13 @@ test('by the site: what it answered, through a redirect', async () => {
 })
 
 test.for([
-  [404, 'decorum: allowed: no rules, no restriction'],
-  [503, 'decorum: not now: nothing may be fetched before it answers'],
-  [429, 'decorum: not now: nothing may be fetched before it answers'],
-] as const)('a robots.txt that answers %d', async ([status, sentence]) => {
+  [404, 'decorum: allowed: no rules, no restriction', 0],
+  [503, 'decorum: not now: nothing may be fetched before it answers', 1],
+  [429, 'decorum: not now: nothing may be fetched before it answers', 1],
+] as const)('a robots.txt that answers %d: %s, exit code %d', async ([status, sentence, code]) => {
   const { origin } = await answering(status)
   const result = await check(`${origin}/x`)
-  expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) })
+  expect(result).toMatchObject({ code, stdout: expect.stringContaining(sentence) })
 })
 
 test('--profile all shows where the profiles differ', async () => {

@@ -1,9 +1,9 @@
 /** `decorum top` on a terminal of its own (a pty of util-linux's `script`), and on a pipe; completion of shells. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { openLedger } from '@decorum/ledger'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { programOf } from '../support/programs.ts'
@@ -12,6 +12,7 @@ import { decorum, folder, startDecorum } from './decorum.ts'
 
 const redis = await redisForTest()
 const script = programOf('script')
+const run = promisify(execFile)
 
 async function fleet() {
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
@@ -91,6 +92,57 @@ describe('completion', () => {
     for (const name of ['crawl', 'why', 'readers', 'rollback', '--expire-minutes'])
       expect(stdout).toContain(shell === 'fish' ? name.replace('--', '') : name)
   })
+
+  const fish = programOf('fish')
+  test.skipIf(fish === undefined)(
+    'fish itself completes commands, their own commands, options and the values of options',
+    async () => {
+      const file = join(await folder(), 'completion')
+      await writeFile(file, (await decorum(['completion', 'fish'])).stdout)
+      const complete = async (line: string): Promise<string[]> => {
+        const text = `source ${file}; complete -C '${line}'`
+        const { stdout } = await run(fish as string, ['--no-config', '-c', text])
+        return stdout
+          .trim()
+          .split('\n')
+          .map((one) => one.split('\t')[0] ?? '')
+      }
+      expect(await complete('decorum f')).toEqual(['fetcher', 'fleet'])
+      expect(await complete('decorum config a')).toEqual(['apply'])
+      expect(await complete('decorum config apply --y')).toEqual(['--yes'])
+      expect(await complete('decorum check --profile google')).toEqual(['google', 'google-2022'])
+    },
+  )
+
+  const zsh = programOf('zsh')
+  test.skipIf(zsh === undefined)(
+    'zsh itself, on a terminal, completes what the tabulator key is pressed behind',
+    async () => {
+      const dir = await folder()
+      await writeFile(join(dir, 'completion'), (await decorum(['completion', 'zsh'])).stdout)
+      // The key completes, and then prints the line as it is: nothing is typed behind it before that has been read
+      const text = `zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PS1=; autoload -U compinit; compinit -D; source ${dir}/completion'
+zpty -w z 'tell() { zle expand-or-complete; print -r -- "<$BUFFER>" }; zle -N tell; bindkey "^I" tell; print READY'
+zpty -r -m z out '*READY*READY*'
+for line in 'decorum fetc' 'decorum config ap' 'decorum config apply --y' 'decorum check --profile rfc'; do
+  zpty -w -n z $'\\C-u'"$line"$'\t'
+  zpty -r -m z out '*<decorum *>*'
+  print -r -- "\${\${out##*<}%%>*}"
+done
+zpty -d z`
+      const { stdout } = await run(zsh as string, ['-f', '-c', text])
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((line) => line.trim()),
+      ).toEqual([
+        ...['decorum fetcher', 'decorum config apply', 'decorum config apply --yes', 'decorum check --profile rfc9309'],
+      ])
+    },
+  )
 
   test('another shell is refused', async () => {
     expect((await decorum(['completion', 'csh'])).code).toBe(2)

@@ -72,6 +72,27 @@ test('metrics are of fifty groups at most, those with most to read', async () =>
   for (const group of many) await raw.xgroup('DESTROY', STREAM, group)
 })
 
+test('readers of other crawls have metrics and are in the headline: of the crawls that store most outcomes, fifty groups at most', async () => {
+  for (let crawl = 0; crawl < 25; crawl++) {
+    const stream = `${STREAM}:c${crawl}`
+    await raw.hset('{decorum:0}:crawls', `c${crawl}`, '0')
+    for (let n = 0; n < (crawl === 24 ? 9 : 1); n++) await raw.xadd(stream, '*', 'o', JSON.stringify({ id: `${n}` }))
+    for (const group of ['one', 'two', 'three']) await makeGroup(raw, [stream], group, 'start')
+  }
+  await raw.hset('{decorum:0}:crawl:c24', 'parked', '1', 'left', '0')
+  const text = await (await fetch(`${fleet.base}/metrics`)).text()
+  const lags = text.match(/^decorum_outcomes_group_lag\{.*$/gm) ?? []
+  expect(lags.filter((line) => line.includes('crawl="c'))).toHaveLength(50)
+  for (const group of ['one', 'two', 'three'])
+    expect(lags).toContain(`decorum_outcomes_group_lag{crawl="c24",group="${group}"} 9`)
+  expect(text).toMatch(/decorum_outcomes_group_oldest_seconds\{crawl="c24",group="one"\} \d/)
+  expect(lags.some((line) => line.includes('crawl="default",group="gone"'))).toBe(true)
+  const crawls = (await fleet.get('/v1/crawls')).body as { crawls: { name: string; unreadInOne: number }[] }
+  expect(crawls.crawls.find(({ name }) => name === 'c24')).toMatchObject({ waiting: 1, unread: 9, unreadInOne: 9 })
+  for (let crawl = 0; crawl < 25; crawl++) await raw.del(`${STREAM}:c${crawl}`, `{decorum:0}:crawl:c${crawl}`)
+  await raw.del('{decorum:0}:crawls')
+})
+
 describe.skipIf(chromiumPath === undefined)('in chromium', () => {
   let chrome: BrowserForTest
   beforeAll(async () => {

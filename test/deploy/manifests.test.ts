@@ -7,6 +7,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
 type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec: never }
+type ModelOf = new (manifest: unknown) => { validate(): void }
 type Pod = {
   terminationGracePeriodSeconds: number
   automountServiceAccountToken: boolean
@@ -43,7 +44,26 @@ test('kustomization.yaml names every file, and every manifest says what it is', 
     expect([apiVersion, kind, metadata.name]).not.toContain(undefined)
 })
 
-test.each(['gateway', 'fetcher', 'console'])(
+test('every manifest is what the schemas of Kubernetes and KEDA ask for, and a wrong value would be named', async () => {
+  const check = async (manifest: Manifest): Promise<string> => {
+    const { apiVersion, kind } = manifest
+    const from = apiVersion.startsWith('keda.sh/') ? '@kubernetes-models/keda' : 'kubernetes-models'
+    const { [kind]: Model } = (await import(`${from}/${apiVersion}/${kind}`)) as Record<string, ModelOf>
+    if (Model === undefined) return `${apiVersion} ${kind}: there is no schema`
+    try {
+      new Model(manifest).validate()
+      return 'valid'
+    } catch (error) {
+      return `${kind} ${manifest.metadata.name}: ${(error as Error).message}`
+    }
+  }
+  for (const manifest of manifests) expect(await check(manifest)).toBe('valid')
+  const wrong = structuredClone(named('Deployment', 'gateway')) as unknown as { spec: { replicas: unknown } }
+  wrong.spec.replicas = 'two'
+  expect(await check(wrong as unknown as Manifest)).toContain('spec/replicas must be')
+})
+
+test.each(['gateway', 'fetcher', 'console', 'permits'])(
   '%s: unprivileged, read-only, drained before it is killed, asked for its health',
   (name) => {
     const pod = podOf(name)

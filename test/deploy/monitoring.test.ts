@@ -15,12 +15,27 @@ import { main as permitsMain } from '@decorum/permits'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
 import { dashboardText, ROWS } from '../../deploy/grafana/fleet.ts'
+import { alertsText } from '../../deploy/prometheus/alerts.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
 const root = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+type Target = { refId: string; datasource: object }
+type Dashboard = {
+  uid: string
+  schemaVersion: number
+  templating: { list: { name: string; type: string }[] }
+  panels: {
+    id: number
+    title: string
+    type: string
+    gridPos: { x: number; y: number; w: number; h: number }
+    targets?: Target[]
+    datasource?: object
+  }[]
+}
 type Rule = { alert: string; expr: string; annotations: { runbook: string } }
 const { groups } = parse(readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8')) as {
   groups: { rules: Rule[] }[]
@@ -103,6 +118,34 @@ test('no label says an origin, a host or a URL', () => {
 
 test('the dashboard is the one of fleet.ts: `node deploy/grafana/fleet.ts --write`', () => {
   expect(readFileSync(join(root, 'deploy/grafana/fleet.json'), 'utf8')).toBe(dashboardText())
+})
+
+test('the dashboard is one that Grafana can import: whole places without overlaps, its own ids, queries that name their source', () => {
+  const { panels, uid, schemaVersion, templating } = JSON.parse(dashboardText()) as Dashboard
+  expect([uid, schemaVersion]).toEqual([expect.stringMatching(/^[\w-]{1,40}$/), expect.any(Number)])
+  expect(templating.list.map(({ name, type }) => [name, type])).toEqual([['datasource', 'datasource']])
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  const cells = new Set<string>()
+  for (const { title, type, gridPos, targets = [], datasource } of panels) {
+    const { x, y, w, h } = gridPos
+    for (const n of [x, y, w, h]) expect(Number.isInteger(n) && n >= 0, title).toBe(true)
+    expect(x + w, title).toBeLessThanOrEqual(24)
+    for (let cell = 0; cell < w * h; cell++) {
+      const at = `${x + (cell % w)} ${y + Math.floor(cell / w)}`
+      expect(cells.has(at), `${title} lies on another panel`).toBe(false)
+      cells.add(at)
+    }
+    if (type === 'row') continue
+    expect(['timeseries', 'stat']).toContain(type)
+    for (const source of [datasource, ...targets.map((one) => one.datasource)])
+      expect(source, title).toEqual({ type: 'prometheus', uid: '$datasource' })
+    expect(targets.length, title).toBeGreaterThan(0)
+    expect(new Set(targets.map(({ refId }) => refId)).size, title).toBe(targets.length)
+  }
+})
+
+test('the alerts are those of alerts.ts: `node deploy/prometheus/alerts.ts --write`', () => {
+  expect(readFileSync(join(root, 'deploy/prometheus/alerts.yml'), 'utf8')).toBe(alertsText())
 })
 
 test('each alert says what to do in docs/operating.md, and has tests of its own', () => {

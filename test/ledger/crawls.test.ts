@@ -248,6 +248,56 @@ test('a limit refuses what is beyond it, and says which it was', async () => {
   ])
 })
 
+test('a limit per registrable domain counts all its hosts, in whichever partition they are', async () => {
+  for (const partitions of [1, 3]) {
+    const bench = await emptyLedger(redis, { partitions })
+    const { ledger } = bench
+    await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 4, pagesPerHost: 2 } }, ...by })
+    await ledger.crawlBook.look()
+    const hosts = [
+      'site.co.uk',
+      'a.site.co.uk',
+      'b.site.co.uk',
+      'c.site.co.uk',
+      'd.site.co.uk',
+      'other.co.uk',
+      '127.0.0.1',
+    ]
+    const places = new Set(hosts.slice(0, 5).map((host) => ledger.partitionOf(`http://${host}`)))
+    expect(places.size, 'they are spread').toBeGreaterThan(partitions === 1 ? 0 : 1)
+    for (const host of hosts)
+      await ledger.park(
+        ledger.partitionOf(`http://${host}`),
+        [1, 2, 3].map((n) => url(`${host}/${n}`, { crawl: 'domain', origin: `http://${host}` })),
+      )
+    const seen: [string, unknown][] = []
+    for (const tag of ledger.tags)
+      for (const [, fields] of await bench.raw.xrange(`${tag}:outcomes:domain`, '-', '+')) {
+        const { id, reason } = JSON.parse(fields[1] ?? '') as { id: string; reason: string }
+        seen.push([id, reason])
+      }
+    expect(Object.fromEntries(seen), `${partitions} partitions`).toEqual({
+      'site.co.uk/3': 'crawl-per-host',
+      'a.site.co.uk/3': 'crawl-per-host',
+      ...Object.fromEntries(
+        ['b', 'c', 'd'].flatMap((one) => [1, 2, 3].map((n) => [`${one}.site.co.uk/${n}`, 'crawl-per-domain'])),
+      ),
+      'other.co.uk/3': 'crawl-per-host',
+      '127.0.0.1/3': 'crawl-per-host',
+    })
+    await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: null } }, ...by })
+    await ledger.crawlBook.look()
+    for (const partition of ledger.tags.keys()) await ledger.healCrawls(partition)
+    const last = 'http://d.site.co.uk'
+    expect(await ledger.park(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
+      parked: 1,
+    })
+    await expect(
+      ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 0 } }, ...by }),
+    ).rejects.toThrow('the limit pagesPerDomain is a whole number from 1')
+  }
+})
+
 test('a crawl ends at its end, or when it has fetched as many bytes as it may', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, startPage } = bench

@@ -1,7 +1,18 @@
 /** grant, extend and claim: the leases of crawlers that are no fetchers of the fleet. */
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, LEASE, ORIGIN, QUARANTINE, RESERVE, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  type Bench,
+  emptyLedger,
+  LEASE,
+  ORIGIN,
+  outcomeOf,
+  QUARANTINE,
+  RESERVE,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const lane = { agent: AGENT, origin: ORIGIN }
@@ -78,4 +89,97 @@ test.each([
   if (permit.kind !== 'granted') throw new Error(permit.kind)
   await ledger.operate({ origin: ORIGIN, by: 'someone', reason: 'some', action }, [AGENT])
   expect(await ledger.extend([{ ...lane, fence: permit.fence }], LEASE)).toEqual({ kind: 'extended', stop })
+})
+
+/**
+ * A crawl that asks for permits all the time beside stored URLs: mid-delay and when its last request has ended, as permits processes
+ * do. @returns whose the requests were, in order
+ */
+async function sideBySide(bench: Bench, crawls: string[], requests: number): Promise<string[]> {
+  const { ledger, clock, startPage } = bench
+  const order: string[] = []
+  const again = new Map(crawls.map((crawl) => [crawl, 0]))
+  const ask = async (crawl: string): Promise<number | undefined> => {
+    if ((again.get(crawl) ?? 0) > clock.now) return undefined
+    const answer = await ledger.grant({ ...asked, crawl, by: { agent: 'one:bot', origin: ORIGIN } })
+    if (answer.kind === 'granted') return answer.fence
+    if (answer.kind !== 'wait') throw new Error(answer.kind)
+    again.set(crawl, clock.now + Math.min(answer.waitMs, answer.gate === 'lane-busy' ? DELAY / 2 : answer.waitMs))
+    return undefined
+  }
+  while (order.length < requests) {
+    const [reserved] = await bench.reserve()
+    if (reserved !== undefined) {
+      await startPage(reserved, { delayMs: DELAY })
+      for (const crawl of crawls) expect(await ask(crawl)).toBeUndefined()
+      const [head] = reserved.heads
+      await ledger.complete({
+        ...{ ...lane, fence: reserved.fence, delayMs: DELAY, elapsedMs: 0, load: { kind: 'normal' as const } },
+        outcome: outcomeOf(head?.id ?? '', head?.crawl === undefined ? {} : { crawl: head.crawl }),
+      })
+      order.push(`stored ${head?.crawl ?? 'default'}`)
+    }
+    for (const crawl of crawls) {
+      const fence = await ask(crawl)
+      if (fence === undefined) continue
+      order.push(crawl)
+      for (const other of crawls) await ask(other) // the next caller stands in line while the lane is busy
+      await ledger.complete({ ...lane, fence, delayMs: DELAY, ...end })
+    }
+    clock.pass(DELAY / 4)
+  }
+  return order
+}
+const countOf = (order: string[], name: string): number => order.filter((one) => one === name).length
+
+test.each([
+  [1, 1, 20],
+  [3, 1, 30],
+  [1, 3, 10],
+])('permits of a crawl of weight %d beside stored URLs of weight %d: %d of 40 requests', async (own, stored, share) => {
+  for (const crawl of ['default', 'other']) {
+    const bench = await emptyLedger(redis)
+    await bench.ledger.changeCrawl({ name: 'asks', change: { weight: own }, by: 'test', reason: '' })
+    await bench.ledger.changeCrawl({ name: crawl, change: { weight: stored }, by: 'test', reason: '' })
+    await bench.ledger.park(
+      0,
+      Array.from({ length: 60 }, (_, n) => url(`${crawl}${n}`, crawl === 'default' ? {} : { crawl })),
+    )
+    const order = await sideBySide(bench, ['asks'], 40)
+    expect(Math.abs(countOf(order, 'asks') - share), order.join()).toBeLessThanOrEqual(3)
+  }
+})
+
+test('permits of two crawls share a lane by weight, and a crawl that stores URLs as well has one turn for both', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.changeCrawl({ name: 'heavy', change: { weight: 2 }, by: 'test', reason: '' })
+  const alone = await sideBySide(bench, ['heavy', 'light'], 30)
+  expect(Math.abs(countOf(alone, 'heavy') - 20), alone.join()).toBeLessThanOrEqual(3)
+  const both = await emptyLedger(redis)
+  await both.ledger.park(
+    0,
+    ['both', 'other'].flatMap((crawl) => Array.from({ length: 40 }, (_, n) => url(`${crawl}${n}`, { crawl }))),
+  )
+  const order = await sideBySide(both, ['both'], 40)
+  expect(Math.abs(countOf(order, 'stored other') - 20), order.join()).toBeLessThanOrEqual(3)
+})
+
+test('a crawl that is paused or over gets no permit, and others go on', async () => {
+  const { ledger } = await emptyLedger(redis)
+  const by = { by: 'test', reason: 'a test' }
+  await ledger.changeCrawl({ name: 'news', change: { state: 'paused' }, ...by })
+  expect(await ledger.grant({ ...asked, crawl: 'news' })).toMatchObject({
+    kind: 'crawl-held',
+    record: { state: 'paused' },
+  })
+  await ledger.changeCrawl({ name: 'news', change: { state: 'running' }, ...by })
+  const permit = await ledger.grant({ ...asked, crawl: 'news' })
+  if (permit.kind !== 'granted') throw new Error(permit.kind)
+  await ledger.complete({ ...lane, fence: permit.fence, delayMs: 0, ...end })
+  await ledger.changeCrawl({ name: 'news', change: { state: 'cancelled' }, ...by })
+  expect(await ledger.grant({ ...asked, crawl: 'news' })).toMatchObject({
+    kind: 'crawl-held',
+    record: { state: 'cancelled' },
+  })
+  expect(await ledger.grant({ ...asked, ...paceLane, crawl: 'other' })).toMatchObject({ kind: 'granted' })
 })

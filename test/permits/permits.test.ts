@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { openLedger } from '@decorum/ledger'
+import { expect, onTestFinished, test } from 'vitest'
 import { permitFleet, TIMES, UA } from './fleet.ts'
 
 test('an unknown origin: a fetcher asks for robots.txt while the permit waits, then it is granted', async () => {
@@ -53,4 +54,35 @@ test('a lane in use: 200 names the gate, and who waits gets the lane when its de
   expect((await complete(first.body.permit, { status: 200 })).status).toBe(200)
   expect(await waiting).toBe(200)
   expect((await expectPolite()).requests).toBe(3)
+})
+
+test('a permit of a crawl: it waits while the crawl is paused, is told so, and is refused once the crawl was cancelled', async () => {
+  const { web, ask, complete, redis } = await permitFleet([{ name: 'c', robots: { body: '' } }])
+  const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+  onTestFinished(() => ledger.close())
+  const set = (state: 'running' | 'paused' | 'cancelled') =>
+    ledger.changeCrawl({ name: 'news', change: { state }, by: 'test', reason: 'a test' })
+  const url = `${web.origins.c}/1`
+  const other = await ask({ url, waitMs: 20_000 })
+  expect(other.status).toBe(201)
+  await complete(other.body.permit, { status: 200 })
+  await set('paused')
+  expect(await ask({ url, crawl: 'news', waitMs: 0 })).toMatchObject({
+    status: 200,
+    body: { decision: 'wait', gate: 'crawl-held', detail: "the crawl 'news' is paused" },
+  })
+  const waiting = ask({ url, crawl: 'news', waitMs: 60_000 })
+  const free = await ask({ url, waitMs: 20_000 })
+  expect(free.status, 'others go on').toBe(201)
+  await complete(free.body.permit, { status: 200 })
+  await set('running')
+  const held = await waiting
+  expect(held.status).toBe(201)
+  await complete(held.body.permit, { status: 200 })
+  await set('cancelled')
+  expect(await ask({ url, crawl: 'news', waitMs: 20_000 })).toMatchObject({
+    status: 409,
+    body: { type: 'refused', reason: 'cancelled', detail: "the crawl 'news' was cancelled" },
+  })
+  expect(await ask({ url, crawl: 'No Name', waitMs: 0 })).toMatchObject({ status: 400, body: { type: 'bad-request' } })
 })

@@ -1,7 +1,13 @@
 /** Pools: stored URLs that are fetched by workers of others. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openContent } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { testStore } from '../fetcher/support/object-store.ts'
 import { TIMES } from './fleet.ts'
 import { AGENTS, poolFleet } from './pool.ts'
 
@@ -90,6 +96,18 @@ test('a worker that dies: the lane is shut for lease and quarantine, then the UR
   expect(ended.get('a')).toMatchObject({ kind: 'failed', reason: 'lease-expired', attempts: 2 })
   expect(await fleet.complete(second.permit, { status: 200 })).toMatchObject({ status: 410 })
   await fleet.outcomesOf(['a'])
+})
+
+test('fewer attempts of a crawl count at once, for an order that was given out before as well', async () => {
+  const fleet = await poolFleet([{ name: 'few', robots: { body: '' } }])
+  await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
+  const { permit } = await fleet.takeOrder()
+  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+  await ledger.changeCrawl({ name: 'default', change: { settings: { attempts: 1 } }, by: 'test', reason: '' })
+  await ledger.close()
+  expect((await fleet.complete(permit, { error: 'it broke off', reason: 'reset' })).status).toBe(200)
+  const ended = (await fleet.outcomesOf(['few'])).get('few')
+  expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
 })
 
 test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
@@ -224,6 +242,59 @@ test('further requests of a page wait for the delay under the same order, and st
   expect((await fleet.complete(other.body.permit, { status: 200 })).status).toBe(200)
   await fleet.complete(order.permit, { status: 200, load: { status: 429, retryAfter: '1' } })
   expect((await fleet.workUntil(['a', 'b'])).get('a')).toMatchObject({ kind: 'fetched', status: 200 })
+  await fleet.expectPolite()
+})
+
+test('pages of a pool go to the store of the fleet; while it takes none and the folder is full, no orders are handed out', async () => {
+  const store = await testStore()
+  const { access } = store
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-pool-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const env = {
+    PAGE_SINK: 's3',
+    S3_ENDPOINT: access.endpoint,
+    S3_BUCKET: access.bucket,
+    S3_PREFIX: access.prefix,
+    S3_ACCESS_KEY_ID: access.accessKeyId,
+    S3_SECRET_ACCESS_KEY: access.secretAccessKey,
+    S3_FILE_MAX_BYTES: '1000', // the page after it completes a file
+    S3_SPOOL_MAX_BYTES: '30000', // room for the robots.txt of all and one page
+    ARCHIVE_DIR: folder,
+  }
+  const bytesThere = async (): Promise<number> => {
+    const sizes = (await readdir(folder)).map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    )
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  }
+  store.door = { kind: 'status', status: 507 }
+  const body = randomBytes(20_000).toString('base64') // does not shrink
+  const names = ['a', 'b', 'c']
+  const sites = names.map((name) => ({ name, robots: { body: '' }, paths: { '/page': { body } } }))
+  const fleet = await poolFleet(sites, { env })
+  await fleet.enqueue(names.map((name) => ofPool(name, `${fleet.web.origins[name]}/page`)))
+  while ((await bytesThere()) < 30_000) await fleet.carryOut(await fleet.takeOrder())
+  const refused = store.seen.length
+  await expect.poll(() => store.seen.length).toBeGreaterThan(refused + 2) // the folder has been looked at since
+  await fleet.enqueue([ofPool('d', `${fleet.web.origins.a}/page`)])
+  expect(await fleet.takeOrders('?waitMs=1000')).toEqual([])
+  store.door = { kind: 'open' }
+  const ended = await fleet.workUntil([...names, 'd'])
+  await expect
+    .poll(async () => (await store.names()).filter((name) => name.endsWith('.warc.gz')).length)
+    .toBeGreaterThan(2)
+  let read = 0
+  for (const outcome of ended.values()) {
+    const archive = outcome.kind === 'fetched' ? outcome.archive : undefined
+    if (!(await store.names()).includes(access.prefix + archive?.file)) continue // its file is not complete yet
+    const content = await openContent(archive?.ref ?? '', { s3: access })
+    expect(await content.text(), outcome.id).toBe(body)
+    read++
+  }
+  expect(read, 'there was room for the last one when another was in the store').toBeGreaterThan(0)
   await fleet.expectPolite()
 })
 

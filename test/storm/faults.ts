@@ -1,6 +1,7 @@
 /** What is done to the fleet, by dice: each kind of fault in a loop of its own, written down with its times. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { clock } from './clock.ts'
+import type { ConfigChange } from './config-changes.ts'
 import type { Dice } from './dice.ts'
 import type { Link, LinkFault } from './link.ts'
 import type { Times } from './manners.ts'
@@ -10,13 +11,21 @@ import type { Worker } from './worker.ts'
 export type Kill = { name: string; role: Worker['role']; at: number }
 export type Freeze = Kill & { until: number; whom: 'family' | 'child' }
 export type Hurt = { name: string; role: Worker['role']; fault: LinkFault; at: number; until: number }
-export type FaultLog = { kills: Kill[]; freezes: Freeze[]; outages: Outage[]; hurts: Hurt[] }
+export type FaultLog = {
+  kills: Kill[]
+  freezes: Freeze[]
+  outages: Outage[]
+  hurts: Hurt[]
+  configs: ConfigChange[]
+}
 
 export type Rhythm = {
   /** mean time between two faults of a kind, ms */
   killMs: number
   freezeMs: number
   hurtMs: number
+  /** for which the configuration has a longer delay, and for which it then has the usual one */
+  configMs: number
   /** parts of the whole at which Redis is killed, and whether its file loses its last second */
   outages: { at: number; loseMs: number }[]
 }

@@ -11,6 +11,7 @@ export const shortForm = (seed: number, ms = 90_000): StormOptions => ({
     killMs: 1_350,
     freezeMs: 6_000,
     hurtMs: 5_000,
+    configMs: 8_000,
     outages: [
       { at: 0.3, loseMs: 0 },
       { at: 0.65, loseMs: 1_000 },
@@ -35,6 +36,7 @@ export function longForm(seed: number, minutes: number): StormOptions {
       killMs: 1_500,
       freezeMs: 20_000,
       hurtMs: 10_000,
+      configMs: 20_000,
       outages: Array.from({ length: outages }, (_, n) => ({
         at: (n + 0.5) / outages,
         loseMs: n % 2 === 0 ? 1_000 : 0,

@@ -77,6 +77,9 @@ export function environment(redisUrl: string, times: Times, more: NodeJS.Process
   }
 }
 
+/** What the configuration is changed to now and then. */
+export const longerDelay = ({ delayMs }: Times): number => 2 * delayMs
+
 /** By what the auditor knows this fleet, and what it owes; every violation is kept. */
 export const judgedBy = (times: Times): JudgeOptions => ({
   agents: agentsOf({

@@ -36,6 +36,10 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
       `${faults.outages.length}, ${tails.length} without the last second (${tails.map(({ lostBytes }) => `${lostBytes} B`).join(', ')})`,
     ],
     ['links to Redis hurt', String(faults.hurts.length)],
+    [
+      'longer delays by configuration',
+      `${faults.configs.length} applied and rolled back; ${verdict.underLongerDelay.reduce((sum, n) => sum + n, 0)} requests judged by them`,
+    ],
     ['longest stall of the machine', s(facts.stallMs)],
     ['violations', String(verdict.violations.length)],
     [

@@ -4,17 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { FLEET_SETTINGS } from '@decorum/config'
 import { decodeEntry, keysOf, LIST, readLaneRecord } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
+import { changeConfig } from './config-changes.ts'
 import { diceOf } from './dice.ts'
 import { type FaultLog, letLoose, type Rhythm, type Target } from './faults.ts'
 import { type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
-import { environment, type Times } from './manners.ts'
+import { environment, longerDelay, type Times } from './manners.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
@@ -71,19 +73,30 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   const targets: Target[] = []
   let book: Book | undefined
   try {
-    await mobilise(options, redis, targets, (name, text) => {
+    const environments = await mobilise(options, redis, targets, (name, text) => {
       const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
       troubles.set(what, (troubles.get(what) ?? 0) + 1)
     })
     await Promise.all(targets.map(({ worker }) => worker.start()))
+    // Whoever starts again takes from the configuration what all agree on, as it stands by then
+    for (const env of environments) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)
     const frontier = book
     say(`${targets.length} processes, ${places.sites.length} sites, seed ${seed}`)
     const end = new AbortController()
     const stalls = watchStalls()
-    const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [] }
+    const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [], configs: [] }
     const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, log, signal: end.signal })
     const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
+    const dice = diceOf(seed + 2)
+    const changing = changeConfig(
+      redis.url,
+      PARTITIONS,
+      longerDelay(times),
+      () => dice.between(rhythm.configMs * 0.5, rhythm.configMs * 1.5),
+      log.configs,
+      end.signal,
+    )
     const pouring = pour(frontier, options, urlOf, end.signal)
     const holding = holdPermits({
       bases: () =>
@@ -97,10 +110,11 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       signal: end.signal,
     })
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
-    await Promise.race([longEnough(options, log, frontier), raging, pouring]) // the others reject when something is wrong
+    await Promise.race([longEnough(options, log, frontier), raging, pouring, changing]) // the others reject when something is wrong
     end.abort()
     await raging
     await pouring
+    await changing
     const holders = await holding
     say('the storm is over')
     await calm(frontier, redis.url, calmMs)
@@ -169,7 +183,8 @@ async function mobilise(
   redis: { url: string; port: number },
   targets: Target[],
   onTrouble: (name: string, text: string) => void,
-): Promise<void> {
+): Promise<NodeJS.ProcessEnv[]> {
+  const environments: NodeJS.ProcessEnv[] = []
   const add = async (
     role: Worker['role'],
     n: number,
@@ -186,6 +201,7 @@ async function mobilise(
       FETCH_PROCESSES: String(processes),
       ...skew,
     })
+    environments.push(env)
     const worker = new Worker({ role, name: `${role}-${n}`, env, onTrouble })
     targets.push({ worker, supervised: processes > 0, ...(link === undefined ? {} : { link }) })
   }
@@ -200,6 +216,7 @@ async function mobilise(
       n === 2 ? -HOUR : n === 3 ? HOUR : 0,
       n === fetchers - 1 ? 0 : times.fetchProcesses,
     )
+  return environments
 }
 
 async function pour(

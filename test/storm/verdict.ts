@@ -5,6 +5,7 @@
 import { type Evidence, judgeRecord, type Report, type RequestLine, type Violation } from '@decorum/audit'
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
+import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
 
@@ -38,6 +39,8 @@ export type Verdict = {
   heldOpen: RequestLine[]
   /** requests that came once more, by what had happened to the first */
   extra: Record<Cause, number>
+  /** requests of each change of the configuration to a longer delay that were judged by it */
+  underLongerDelay: number[]
   /** of the death that cost most */
   mostPerDeath: number
   /** of lanes whose fetcher was killed: kill → next request, ms, ascending */
@@ -126,6 +129,15 @@ export function judgeStorm(facts: StormFacts): Verdict {
   for (const { offence, origin, path, because, at: when } of violations)
     broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
 
+  const changes = faults.configs.map((change) => {
+    const { judged, short } = judgeChange(change, facts, report.tolerance)
+    for (const { line, gapMs } of short)
+      broken.push(
+        `too early for the configuration: ${line.origin}${line.path} at ${at(line.start)}, ${Math.round(gapMs)} ms after the exchange before it, while ${change.delayMs} ms were in force`,
+      )
+    return judged
+  })
+
   const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
   const { lost, lostWithTail, doubled, doubledWithTail, phantoms, both } = reconcile(book, stored, tails)
   if (lost.length > 0)
@@ -171,6 +183,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     heldOpen: [...heldOpen],
     extra,
     mostPerDeath: most,
+    underLongerDelay: changes,
     backMs,
     afterHoldMs,
     lost,
@@ -183,6 +196,44 @@ export function judgeStorm(facts: StormFacts): Verdict {
     stored: stored.size,
   }
 }
+
+/**
+ * Requests while a longer delay was in force: each comes at least so long after the exchange before it, of the same agent at the same
+ * origin. Not judged: what was granted just before, and what comes while Redis may have forgotten the change.
+ */
+function judgeChange(
+  { delayMs, appliedAt, from, until }: ConfigChange,
+  { evidence: { requests }, faults, times, stallMs }: StormFacts,
+  tolerance: Report['tolerance'],
+): { judged: number; short: { line: RequestLine; gapMs: number }[] } {
+  const short: { line: RequestLine; gapMs: number }[] = []
+  if (faults.outages.some(({ lostSince, backAt }) => lostSince < until && backAt > appliedAt))
+    return { judged: 0, short }
+  const begins = from + SENT_WITHIN_MS + ON_ITS_WAY_MS + stallMs
+  let judged = 0
+  const lanes = Map.groupBy(requests, ({ agent, origin }) => `${agent} ${origin}`)
+  for (const lines of lanes.values()) {
+    let before: RequestLine | undefined
+    for (const line of lines.toSorted((a, b) => a.start - b.start)) {
+      if (line.start >= begins && line.start < until && before !== undefined && !line.agent.includes(LIAR)) {
+        judged++
+        const gapMs = line.start - before.end // below 0: an overlap, which the auditor judges
+        const least = delayMs - (before.cut ? (before.late ?? tolerance.afterCutMs) : tolerance.delayMs)
+        const { origin, start } = line
+        if (
+          gapMs >= 0 &&
+          gapMs < least &&
+          heldOpenByFrozen({ origin, at: start }, requests, faults, times) === undefined
+        )
+          short.push({ line, gapMs })
+      }
+      if (before === undefined || line.end > before.end) before = line
+    }
+  }
+  return { judged, short }
+}
+/** From the grant to the first byte, at most (services/fetcher, services/permits). */
+const SENT_WITHIN_MS = 1_000
 
 const holdOf = ({ leaseMs, quarantineMs }: Times): number => leaseMs + quarantineMs
 const at = (instant: number): string => new Date(instant).toISOString().slice(11, 23)
@@ -219,8 +270,8 @@ function causeOf(
  * that lease: its sender could not hang up.
  */
 function heldOpenByFrozen(
-  { origin, at: when }: Violation,
-  requests: RequestLine[],
+  { origin, at: when }: Pick<Violation, 'origin' | 'at'>,
+  requests: readonly RequestLine[],
   { freezes }: FaultLog,
   { leaseMs }: Times,
 ): RequestLine | undefined {

@@ -139,6 +139,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
     .option('--per-day <n>', 'URLs taken in on one day (UTC)', orNone(whole(1)))
     .option('--per-host <n>', 'URLs taken in of one host', orNone(whole(1)))
+    .option('--per-domain <n>', 'URLs taken in of one registrable domain', orNone(whole(1)))
     .option('--bytes <n>', 'bytes of bodies in all', orNone(whole(1)))
     .addOption(new Option('--redirects <what>', 'what becomes of redirects').choices(['follow', 'report', 'none']))
     .addOption(new Option('--priority <p>', 'of candidates that name none').choices(['high', 'normal', 'none']))

@@ -37,7 +37,7 @@ export const ARGS = {
   fleet: ['member', 'lifeMs'],
   'least-delays': ['version'],
   policies: ['version', 'ask'],
-  crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'record'],
+  crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'perDomain', 'record'],
   stops: ['expected', 'version', 'everything', 'record'],
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],
@@ -81,7 +81,7 @@ function joined<const Name extends string>(...names: Name[]) {
 }
 
 export const SINGLE = item('lane', 'url')
-export const GROUP = item('lane', 'form', 'urls')
+export const GROUP = item('lane', 'form', 'domain', 'elsewhere', 'urls')
 export const URL_ITEM = item('list', 'url', 'bucket', 'number', 'mark')
 export const OUTCOME_ITEM = item('json', 'kind', 'crawl', 'bucket', 'number', 'mark')
 export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')

@@ -40,6 +40,8 @@ export const KEY = {
   high: 'h:',
   /** of a lane that holds URLs of another crawl than the default one: whose turn it is (lib/turns.lua) */
   turns: 't:',
+  /** of a lane in which crawls ask for permits: their turns (lib/permit-turns.lua) */
+  permitTurns: 'pt:',
   /** the names of the crawls, with the version of their records; followed by a name: what is known of it; and the lanes with its URLs */
   crawls: 'crawls',
   crawl: 'crawl:',
@@ -231,10 +233,11 @@ export const CRAWL = {
   weight: 'weight',
   /** '1': none of its URLs goes out */
   held: 'held',
-  /** how many of its URLs this partition may hold, may take in today, and may take in of a host; absent: as many as come */
+  /** how many of its URLs this partition may hold, may take in today, and may take in of a host or registrable domain; absent: as many as come */
   stored: 'stored',
   perDay: 'perDay',
   perHost: 'perHost',
+  perDomain: 'perDomain',
   /** the latest day, counted from 1970 UTC, on which URLs came in, and how many; counted while `perDay` is set */
   day: 'day',
   today: 'today',
@@ -388,6 +391,7 @@ export const keysOf = (tag: string) => ({
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
   crawls: `${tag}:${KEY.crawls}`,
   crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
+  hostsOf: (crawl: string) => `${tag}:${KEY.hostsOf}${crawl}`,
   lanesOf: (crawl: string) => `${tag}:${KEY.lanesOf}${crawl}`,
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,

@@ -4,6 +4,7 @@ import { DEFAULT_CRAWL, hostOf, MINUTE, outcomesKey, partitionOf } from '@decoru
 import { dropPending } from './admin/drop-pending.ts'
 import { type FoundPending, findInJobs, findOutcome, findPending } from './admin/find-candidate.ts'
 import { listOperations } from './admin/operate.ts'
+import { takenElsewhere } from './crawls/elsewhere.ts'
 import {
   type Crawl,
   type CrawlBook,
@@ -373,7 +374,10 @@ async function compose(
     warnings,
     partitionOf: place,
     async park(partition, items, mark) {
-      const result = await of(partition).verbs.park(items, mark)
+      const own = of(partition).keys
+      const others = crawlPlaces.all.filter((keys) => keys !== own)
+      const elsewhere = await takenElsewhere({ redis, others, callDeadlineMs }, book, items)
+      const result = await of(partition).verbs.park(items, mark, elsewhere)
       for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
     },

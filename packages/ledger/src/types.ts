@@ -1,6 +1,7 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
 import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
+import type { CrawlRecord } from './crawls/record.ts'
 import type { List } from './layout.ts'
 
 /** One lane: one request at a time, then a delay. */
@@ -164,8 +165,10 @@ export type GrantRequest = LaneRef & {
   /** delay owed afterwards if no longer one is known, ms */
   delayMs: number
   leaseMs: number
-  /** whose request it is for, without '|': it keeps its place in line */
+  /** whose request it is for, without '|' and '@': it keeps its place in line */
   by: LaneRef
+  /** by whose weight it takes its turn in the lane; absent: in the order in which requests come */
+  crawl?: string
 }
 export type GrantGate =
   | 'startup-hold'
@@ -196,6 +199,8 @@ export type GrantAnswer =
     }
   /** refetch: an operator wants robots.txt asked for again first */
   | { kind: 'blocked' | 'rules-changed' | 'refetch' }
+  /** the crawl is paused or over */
+  | { kind: 'crawl-held'; record: CrawlRecord }
 
 export type ExtendedStop = 'stopped' | 'visiting-hours' | 'blocked' | 'paused' | 'back-off'
 /** stop: the leases last longer, but the origin or an operator wants no more requests */

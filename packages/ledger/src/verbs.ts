@@ -44,7 +44,7 @@ import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
-import { park } from './verbs/park.ts'
+import { type Elsewhere, park } from './verbs/park.ts'
 import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
@@ -58,7 +58,8 @@ type Codec = (...input: never[]) => Promise<unknown>
 
 export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
   ({
-    park: (items: ParkItem[], mark?: ParkMark) => park(scripts, settings, items, mark),
+    park: (items: ParkItem[], mark?: ParkMark, elsewhere?: Elsewhere) =>
+      park(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
     start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
     confirm: (held: HeldLane[]) => confirm(scripts, held),

@@ -131,6 +131,10 @@ export const REFUSALS = explained({
     means: 'Its crawl has taken in as many URLs of this host as its limit `pagesPerHost` allows.',
     todo: 'Drop it, or raise the limit.',
   },
+  'crawl-per-domain': {
+    means: 'Its crawl has taken in as many URLs of this registrable domain as its limit `pagesPerDomain` allows.',
+    todo: 'Drop it, or raise the limit.',
+  },
   'crawl-bytes': {
     means: 'Its crawl has fetched as many bytes as its limit `bytes` allows.',
     todo: 'Raise the limit and resume the crawl, then enqueue it again.',

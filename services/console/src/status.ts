@@ -23,7 +23,7 @@ export async function fleetStatus(ledger: Ledger, outcomesLimit: number): Promis
   return {
     headline: headline(look, totals, undefined, outcomesLimit),
     totals,
-    readers: look.kind === 'seen' ? look.readers : [],
+    readers: look.kind === 'seen' ? [...look.readers, ...look.otherReaders] : [],
   }
 }
 
@@ -48,5 +48,5 @@ export async function fleetLook(ledger: Ledger, outcomesLimit: number): Promise<
   })
   const members = look.members.toSorted((a, b) => `${a.role} ${a.id}`.localeCompare(`${b.role} ${b.id}`))
   const top = headline(look, totals, undefined, outcomesLimit)
-  return { headline: top, totals, readers: look.readers, members, lanes }
+  return { headline: top, totals, readers: [...look.readers, ...look.otherReaders], members, lanes }
 }

@@ -5,8 +5,8 @@ import type { Agent } from '@decorum/config'
 import { namesRobotsTxt, readUrl } from '@decorum/protocol'
 import { Problem } from './problem.ts'
 
-/** One URL for one agent. `index`: its position among those that were asked for at once. */
-export type Wish = { agent: Agent; origin: string; path: string; url: string; index: number }
+/** One URL for one agent. `index`: its position among those that were asked for at once. `crawl`: by whose weight it takes its turn. */
+export type Wish = { agent: Agent; origin: string; path: string; url: string; index: number; crawl?: string }
 
 /** @returns the URL in its lane, or why it is never visited */
 export function admit(text: string, agent: Agent, guard: AddressGuard, index = 0): Wish | Problem {

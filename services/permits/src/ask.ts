@@ -57,7 +57,7 @@ export class Asking {
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
       const admitted = admit(text, agent, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
-      else wishes.push(admitted)
+      else wishes.push(asked.crawl === undefined ? admitted : { ...admitted, crawl: asked.crawl })
     }
     if (wishes.length === 0) throw allRefused(refusals)
     await desk.ids.ready()

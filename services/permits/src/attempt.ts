@@ -1,6 +1,14 @@
 /** One try at a permit: judged by the rules in force, its robots.txt asked for first where nobody knows it, then granted or not. */
 import type { Agent } from '@decorum/config'
-import type { GrantGate, LaneRef, Ledger, Resolution } from '@decorum/ledger'
+import {
+  type CrawlRecord,
+  endingOf,
+  type GrantAnswer,
+  type GrantGate,
+  type LaneRef,
+  type Ledger,
+  type Resolution,
+} from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { hostOf } from '@decorum/protocol'
 import type { Judgement } from '@decorum/robots'
@@ -11,7 +19,7 @@ import type { Clock, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
-export type Gate = GrantGate | 'crawl-delay' | 'robots-in-flight' | 'robots-unreachable'
+export type Gate = GrantGate | 'crawl-held' | 'crawl-delay' | 'robots-in-flight' | 'robots-unreachable'
 export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
 /** `since`: when the ledger was asked; its leases may have begun then. */
 export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
@@ -32,6 +40,8 @@ export type AttemptTools = {
 
 /** A stopped address is looked at again after so long; a caller is told sooner. */
 export const STOPPED_WAIT_MS = 2_000
+/** A paused crawl is looked at again after so long. */
+const HELD_WAIT_MS = 1_000
 /** Rules may change while they are judged; a lane where they always do is asked for again. */
 const MOST_TRIES = 4
 
@@ -58,6 +68,8 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
         return askFirst(wish, judged, tools)
       case 'blocked':
         return { kind: 'refused', problem: refused(wish, 'blocked', 'an operator has blocked this origin') }
+      case 'crawl-held':
+        return heldCrawl(wish, answer.record)
       default:
         return answer
     }
@@ -88,22 +100,23 @@ function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): 
 }
 
 async function grant(
-  { agent, origin }: Wish,
+  { agent, origin, crawl }: Wish,
   { version, delayMs }: Judged,
   leaseMs: number,
   tools: AttemptTools,
-): Promise<Attempt | { kind: 'rules-changed' | 'refetch' | 'blocked' }> {
+): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Attempt> {
   const { ledger, groups, id, addressOf } = tools
   const { stops } = ledger
   // The ledger knows stopped hosts; which address a host is at is known here alone.
   if (stops.hasAddresses() && stops.why(origin, await addressOf(hostOf(origin))) !== undefined)
     return { kind: 'wait', waitMs: STOPPED_WAIT_MS, gate: 'stopped' }
   const since = sinceNow()
-  const by = { agent: `${id}:${agent.key}`, origin }
+  const by = { agent: [id, agent.key, ...(crawl === undefined ? [] : [crawl])].join(':'), origin }
   const above = await acquireAbove(agent, origin, delayMs, by, tools)
   if ('waitMs' in above) return { kind: 'wait', waitMs: above.waitMs, gate: 'pace-group' }
   const clock = groups.hostLane(agent.key, origin)
-  const own = { agent: agent.key, origin, version, delayMs, leaseMs, by }
+  const ofCrawl = crawl === undefined ? {} : { crawl }
+  const own = { agent: agent.key, origin, version, delayMs, leaseMs, by, ...ofCrawl }
   const answer = await ledger.grant(clock === undefined ? own : { ...own, clock }).catch(async (error: unknown) => {
     await release(ledger, above.clocks)
     throw error
@@ -128,6 +141,15 @@ async function grant(
       clocks: [...above.clocks, ...host],
     },
   }
+}
+
+/** A crawl that is paused goes on some day; one that was cancelled, or is over, does not. */
+function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
+  const ending = endingOf(record)
+  if (ending === undefined)
+    return { kind: 'wait', waitMs: HELD_WAIT_MS, gate: 'crawl-held', detail: `the crawl '${wish.crawl}' is paused` }
+  const how = record.state === 'cancelled' ? 'was cancelled' : 'is over'
+  return { kind: 'refused', problem: refused(wish, ending, `the crawl '${wish.crawl}' ${how}`) }
 }
 
 /** Pace groups beyond the host: all of them, or none and how long to wait. */

@@ -2,7 +2,7 @@
 import type { Agent } from '@decorum/config'
 import type { Parked } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import type { Outcome } from '@decorum/protocol'
+import { DEFAULT_CRAWL, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
@@ -65,7 +65,11 @@ export class Holding {
     const parked = await ledger.headOf(permit, priority)
     if (parked === undefined || agent === undefined) throw this.#desk.gone(id)
     const now = ledger.wall(ledger.partitionOf(permit.origin))
-    const end = endOfOrder(said, { permit, attempt, parked, agent, maxAttempts: config.MAX_ATTEMPTS, now, heldMs })
+    // Only of a request that may be made again does it matter how often its crawl has it made
+    if (said.status !== 200) await ledger.crawlBook.look()
+    const own = ledger.crawlBook.recordOf(parked.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
+    const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
+    const end = endOfOrder(said, { permit, attempt, parked, agent, maxAttempts, now, heldMs })
     await this.#keep(permit, parked, agent, said.body, end.outcome)
     return { ...end, delayMs: delayOf(said.tookMs) }
   }

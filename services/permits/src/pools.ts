@@ -159,8 +159,9 @@ export class Pools {
 
   /** One look at the lists of all partitions. @returns whether an order was there */
   async #look(pool: Pool): Promise<boolean> {
-    const { ledger } = this.#desk
+    const { ledger, pages } = this.#desk
     let found = false
+    if (!pages.hasRoom()) return false
     for (const partition of ledger.tags.keys()) {
       const [first] = pool.workers
       if (first === undefined) break

@@ -1,4 +1,5 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
+import { CrawlName } from '@decorum/protocol'
 import { z } from 'zod'
 
 const url = z.string().min(1).max(8_192)
@@ -8,7 +9,9 @@ export const AskBody = z
     url: url.optional(),
     urls: z.array(url).min(1).max(100).optional().describe('the first of these that may go'),
     agent: z.string().max(64).optional().describe('one of DECORUM_AGENTS; absent: the first that the token may use'),
-    crawl: z.string().min(1).max(128).optional().describe('checked against the crawls of the token'),
+    crawl: CrawlName.optional().describe(
+      'whose request it is: it takes its turn in the lane by the weight of that crawl, and is checked against the crawls of the token',
+    ),
     waitMs: z.int().min(0).max(60_000).default(0).describe('how long to wait in line, ms'),
     leaseMs: leaseMs.optional(),
     shadow: z
@@ -109,6 +112,7 @@ const gate = z.enum([
   'delay',
   'crawl-delay',
   'pace-group',
+  'crawl-held',
   'robots-in-flight',
   'robots-unreachable',
 ])

@@ -1,6 +1,7 @@
 /**
- * Callers that wait for permits, lane by lane: first come, first served. Only the first of a lane asks the ledger, where this
- * process has one place among all that wait for the lane: stored URLs, robots fetches and the permits of other processes.
+ * Callers that wait for permits, lane by lane and crawl by crawl: first come, first served. Only the first of each asks the ledger, where
+ * this process has one place for each crawl among all that wait for the lane: stored URLs, robots fetches and the permits of other
+ * processes. Turns between crawls are the ledger's.
  */
 
 import type { Wish } from './admission.ts'
@@ -47,8 +48,11 @@ type Ask = {
 }
 /** `number`: how many came to this lane before it */
 type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
+/** Of one crawl, or of callers that name none. */
 type Lane = {
   name: string
+  /** of all crawls of the same lane: by which the end of an exchange is told */
+  shared: string
   places: Set<Place>
   /** the ledger's latest answer, and when it is asked again (performance.now) */
   last: Wait
@@ -72,6 +76,7 @@ export type LinesOptions = {
 export class Lines {
   readonly #options: LinesOptions
   readonly #lanes = new Map<string, Lane>()
+  readonly #sharing = new Map<string, Set<Lane>>()
   #waiting = 0
 
   constructor(options: LinesOptions) {
@@ -129,19 +134,21 @@ export class Lines {
 
   /** An exchange of this lane has ended: it is due in so many ms. */
   ended(agent: string, origin: string, delayMs: number): void {
-    const lane = this.#lanes.get(`${agent} ${origin}`)
-    if (lane === undefined) return
-    lane.opensAt = performance.now() + delayMs
-    this.#again(lane, delayMs)
+    for (const lane of this.#sharing.get(`${agent} ${origin}`) ?? []) {
+      lane.opensAt = performance.now() + delayMs
+      this.#again(lane, delayMs)
+    }
   }
 
   #enter(ask: Ask, wish: Wish): Lane {
-    const name = `${wish.agent.key} ${wish.origin}`
+    const shared = `${wish.agent.key} ${wish.origin}`
+    const name = wish.crawl === undefined ? shared : `${shared} ${wish.crawl}`
     let lane = this.#lanes.get(name)
     if (lane === undefined) {
       const last: Wait = { kind: 'wait', waitMs: 1_000, gate: 'lane-busy' }
       lane = {
         name,
+        shared,
         places: new Set(),
         last,
         againAt: 0,
@@ -152,6 +159,7 @@ export class Lines {
         passing: undefined,
       }
       this.#lanes.set(name, lane)
+      this.#sharing.set(shared, (this.#sharing.get(shared) ?? new Set()).add(lane))
     }
     const place = { ask, wish, lane, number: lane.come++ }
     lane.places.add(place)
@@ -171,8 +179,15 @@ export class Lines {
     const { lane } = place
     lane.places.delete(place)
     if (lane.places.size > 0 || lane.passing !== undefined) return
+    this.#forget(lane)
+  }
+
+  #forget(lane: Lane): void {
     clearTimeout(lane.timer)
     this.#lanes.delete(lane.name)
+    const sharing = this.#sharing.get(lane.shared)
+    sharing?.delete(lane)
+    if (sharing?.size === 0) this.#sharing.delete(lane.shared)
   }
 
   /** Asks for the first places of a lane until one has to wait; one pass at a time. */
@@ -181,10 +196,7 @@ export class Lines {
     if (lane.passing === undefined && lane.againAt > performance.now()) return Promise.resolve()
     lane.passing ??= this.#serve(lane).finally(() => {
       lane.passing = undefined
-      if (lane.places.size === 0) {
-        clearTimeout(lane.timer)
-        this.#lanes.delete(lane.name)
-      }
+      if (lane.places.size === 0) this.#forget(lane)
     })
     return lane.passing
   }

@@ -2,7 +2,7 @@
 
 import type { Look } from '@decorum/console/inside'
 import { headline, totalsOf } from '@decorum/console/inside'
-import type { Intake, Member, PartitionView, Reader } from '@decorum/ledger'
+import { type Crawl, type Intake, type Member, type PartitionView, type Reader, USUAL } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
@@ -24,14 +24,36 @@ function at(
   away = 0,
   readers: Reader[] = [],
 ) {
-  const look: Look = { kind: 'seen', at: now, partitions, away, lanes: [], members, readers, crawls: [], intake: NONE }
+  const look: Look = {
+    kind: 'seen',
+    at: now,
+    partitions,
+    away,
+    lanes: [],
+    members,
+    readers,
+    otherReaders: [],
+    crawls: [],
+    intake: NONE,
+  }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
 }
 const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false }
 
 /** The same with candidates that no gateway has taken in. */
 function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
-  const look: Look = { kind: 'seen', at: now, partitions, away: 0, lanes: [], members, readers: [], crawls: [], intake }
+  const look: Look = {
+    kind: 'seen',
+    at: now,
+    partitions,
+    away: 0,
+    lanes: [],
+    members,
+    readers: [],
+    otherReaders: [],
+    crawls: [],
+    intake,
+  }
   return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), undefined, 1_000_000, takenIn)
 }
 
@@ -160,6 +182,36 @@ test('a group that nobody reads any more and that stops the crawl is named, with
     title: 'A reader is behind',
     sentence: "Dispatch has paused until the reader 'old' has worked through 10 outcomes that it has not acknowledged.",
   })
+})
+
+test('another crawl that waits for its reader is named, and is no trouble while it holds no URLs', () => {
+  const reader: Reader = {
+    ...{ crawl: 'news', group: 'old', lag: 7, lagIsLeast: false, pending: 3, consumers: [], consumerCount: 1 },
+    ...{ idleMs: 100, oldest: { entry: '1-0', id: 'a', ageMs: 7_200_000 } },
+  }
+  const crawl = (name: string, over: Partial<Crawl> = {}): Crawl => ({
+    ...{ name, record: USUAL, waiting: 5, unread: 10, unreadInOne: 10, counts: {}, bytes: 0 },
+    ...over,
+  })
+  const say = (crawls: Crawl[], otherReaders: Reader[] = []) => {
+    const partitions = [part({ waiting: 9, lanes: 9, nextDue: now + 10 })]
+    const look: Look = {
+      ...{ kind: 'seen', at: now, partitions, away: 0, lanes: [], members: fleet, readers: [], otherReaders, crawls },
+      intake: NONE,
+    }
+    return headline(look, totalsOf(partitions, OUTCOME_KINDS), undefined, 10)
+  }
+  const text =
+    "The crawl 'news' has paused until its reader 'old' has worked through 10 outcomes that it has not acknowledged."
+  expect(say([crawl('news')], [reader])).toEqual({ tone: 'trouble', title: "The crawl 'news' waits", sentence: text })
+  expect(say([crawl('news')], [{ ...reader, idleMs: 7_200_000 }]).sentence).toBe(
+    "The reader 'old' was last heard of 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum readers forget old --crawl news.",
+  )
+  expect(say([crawl('news'), crawl('more')], [{ ...reader, crawl: 'more' }]).sentence).toBe(
+    "10 outcomes of the crawl 'news' lie unread, so it has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",
+  )
+  for (const fine of [{ waiting: 0 }, { unreadInOne: 9, unread: 12 }])
+    expect(say([crawl('default'), crawl('news', fine)], [reader]).title).toBe('Polite, not stalled')
 })
 
 test('a Redis that does not answer is trouble, in its own words', () => {

@@ -175,6 +175,12 @@ test('writers killed while they write and upload: the next one brings all that w
   const readAll = async (some: string[]): Promise<void> => {
     for (const ref of some) expect(await (await openContent(ref, { s3: store.access })).text()).toMatch(/^page /)
   }
+  /** What was left is brought to the store. */
+  const drain = async (): Promise<void> => {
+    const sink = await sinkTo(store, folder)
+    await expect.poll(async () => (await names(folder)).length, { interval: 100 }).toBe(0)
+    await sink.close()
+  }
   const until = performance.now() + MINUTES * 60_000
   let killed = 0
   for (; killed < 4 || performance.now() < until; killed++) {
@@ -199,11 +205,11 @@ test('writers killed while they write and upload: the next one brings all that w
     await once(child, 'exit')
     store.door = { kind: 'open' }
     await readAll(refs.slice(-READ_AGAIN))
+    // Writers that are killed so soon leave more than they bring
+    if (MINUTES > 0 && killed % DOORS.length === 0) await drain()
     store.seen.length = 0
   }
-  const sink = await sinkTo(store, folder)
-  await expect.poll(() => names(folder)).toEqual([])
-  await sink.close()
+  await drain()
   // A page whose record was written whole, and whose reference was not told any more, may be there as well
   const all = await stored(store)
   console.info(`${killed} writers killed, ${urls.length} records told, ${all.length} in the store`)

@@ -35,15 +35,5 @@ export const cancel: Act = async (play, dice) => {
       })),
     ),
   )
-  same(
-    'cancel',
-    real,
-    rules.cancel(
-      play.model,
-      call,
-      lane,
-      list,
-      asked.map(({ id }) => id),
-    ),
-  )
+  same('cancel', real, rules.cancel(play.model, call, lane, list, asked))
 }

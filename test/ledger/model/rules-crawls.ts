@@ -24,14 +24,16 @@ export function setCrawl(m: Model, call: Call, name: string, set: CrawlSet): 'wr
   return 'written'
 }
 
-export function cancel(m: Model, call: Call, name: string, list: List, ids: string[]): string[] | 'doubt' {
+type Asked = { id: string; expiresAt: number }
+/** Of two URLs that have one id, because it is never looked up, the one that was asked for is meant. */
+export function cancel(m: Model, call: Call, name: string, list: List, asked: Asked[]): string[] | 'doubt' {
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
   const lane = m.lanes.get(name)
   const lease = lane?.lease?.list === list && !isVisit(lane.lease) ? lane.lease : undefined
-  const answers = ids.map((id) => {
+  const answers = asked.map(({ id, expiresAt }) => {
     const urls = lane === undefined ? [] : urlsIn(lane, list)
-    const place = urls.findIndex((url) => url.id === id)
+    const place = urls.findIndex((url) => url.id === id && url.expiresAt === expiresAt)
     if (lane === undefined || place < 0) return 'absent'
     if (place === 0 && lease?.started !== undefined) return 'in-flight'
     urls.splice(place, 1)

@@ -48,7 +48,7 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     times: SCALED,
     slots: 1,
     evidence: { requests: [robots, ...requests], bodies: new Map() },
-    faults: { kills: [], freezes: [], outages: [], hurts: [], ...faults },
+    faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [], ...faults },
     book: {
       accepted: new Map(accepted.map(([id, at]) => [id, T + at])),
       outcomes: new Map(outcomes.map(([id, ats]) => [id, ats.map((at) => ({ outcome: outcome(id, at), at: T + at }))])),
@@ -63,6 +63,26 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
 }
 const kill = (at: number, role: 'gateway' | 'fetcher' = 'fetcher') => ({ name: `${role}-1`, role, at: T + at })
 const tail = { killedAt: T + 5_000, backAt: T + 6_000, lostSince: T + 4_000, lostBytes: 9 }
+
+test('while the configuration has a longer delay, a shorter one is broken; before, after, and where Redis may have forgotten it, it is not', () => {
+  const configs = [{ delayMs: 2 * SCALED.delayMs, appliedAt: T + 900, from: T + 1_000, until: T + 9_000 }]
+  const usual = (start: number) => [
+    visit(start, start + 10, '/a'),
+    visit(start + 10 + SCALED.delayMs, start + 170, '/b'),
+  ]
+  const words = (requests: RequestLine[], faults: Partial<FaultLog> = {}) =>
+    judge({ requests, faults: { configs, ...faults } }).broken
+  expect(words(usual(5_000))).toEqual([
+    expect.stringMatching(/^too early for the configuration: .*\/b at .*, 150 ms after .* 300 ms were in force$/),
+  ])
+  const kept = [visit(5_000, 5_010, '/a'), visit(5_310, 5_320, '/b')]
+  expect(words(kept)).toEqual([])
+  expect(judge({ requests: kept, faults: { configs } }).underLongerDelay).toEqual([2])
+  for (const at of [500, 1_500, 8_900, 12_000]) expect(words(usual(at)), `${at}`).toEqual([])
+  expect(
+    words(usual(8_000), { outages: [{ ...tail, lostSince: T + 6_500, killedAt: T + 6_500, backAt: T + 6_600 }] }),
+  ).toEqual([expect.stringMatching(/while the ledger was away/)])
+})
 
 test('a polite crawl with every outcome breaks nothing', () => {
   const verdict = judge({

@@ -18,7 +18,10 @@ import { tell, tellJson } from '../terminal.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
-/** @returns FAILED when a rule forbids the URL, under any of the profiles asked for, and when the site gave no answer */
+/**
+ * @returns DONE when the URL may be fetched now under every profile asked for; FAILED when a rule forbids it, and when nothing may be
+ *          fetched yet because robots.txt is unreachable: the site gave no answer, or one such as 503
+ */
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
   const settings = readCliSettings(env)
@@ -51,7 +54,8 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
   say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.policy })
-  return found.isAnswered && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
+  const isClosed = !found.isAnswered || others.some(({ kind }) => kind === 'closed')
+  return !isClosed && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
 
 const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({ allowed }) => allowed)

@@ -13,6 +13,7 @@ export type SetOptions = Named & {
   stored?: number | 'none'
   perDay?: number | 'none'
   perHost?: number | 'none'
+  perDomain?: number | 'none'
   bytes?: number | 'none'
   redirects?: 'follow' | 'report' | 'none'
   priority?: 'high' | 'normal' | 'none'
@@ -40,9 +41,21 @@ export async function setWeight(name: string, weight: number, options: Named): P
 
 /** @param options  'none' takes a limit or a setting away */
 export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
-  const { weight, stored, perDay, perHost, bytes, redirects, priority, accept, maxBytes, deadlineMs, attempts } =
-    options
-  const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, bytes })
+  const {
+    weight,
+    stored,
+    perDay,
+    perHost,
+    perDomain,
+    bytes,
+    redirects,
+    priority,
+    accept,
+    maxBytes,
+    deadlineMs,
+    attempts,
+  } = options
+  const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, pagesPerDomain: perDomain, bytes })
   const types = accept === 'none' ? ('none' as const) : accept?.split(',').map((type) => type.trim())
   const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts })
   const made: CrawlChange = {

@@ -1,6 +1,6 @@
 /** `decorum status`: how the fleet is, in the sentence that the console has at its top, and the readers that are behind. */
 import { fleetStatus } from '@decorum/console/status'
-import { printable } from '@decorum/protocol'
+import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { tell, tellJson } from '../terminal.ts'
@@ -14,7 +14,8 @@ export async function status({ json }: { json?: boolean }): Promise<ExitCode> {
     }
     const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
     const lines = behind.map(
-      ({ group, lag, pending }) => `  reader '${printable(group)}': ${lag + pending} outcomes not acknowledged`,
+      ({ crawl, group, lag, pending }) =>
+        `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${lag + pending} outcomes not acknowledged`,
     )
     tell([headline.title, headline.sentence, ...lines].join('\n'))
     return DONE

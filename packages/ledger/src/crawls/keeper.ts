@@ -32,6 +32,8 @@ export type Crawl = {
   waiting: number
   /** outcomes in its streams: what some group has not acknowledged, and what no group has read */
   unread: number
+  /** the same of the partition that stores most of them: at OUTCOMES_LIMIT the crawl waits there */
+  unreadInOne: number
   /** outcomes since the beginning, by kind */
   counts: Record<string, number>
   /** of bodies, on the wire */
@@ -116,6 +118,7 @@ function crawlOf(name: string, told: readonly Facts[]): Crawl {
     record: records.reduce((one, other) => (other.version > one.version ? other : one), USUAL),
     waiting: told.reduce((sum, one) => sum + number(one, CRAWL.parked) - number(one, CRAWL.left), 0),
     unread: told.reduce((sum, one) => sum + one.unread, 0),
+    unreadInOne: Math.max(0, ...told.map((one) => one.unread)),
     counts,
     bytes: told.reduce((sum, one) => sum + number(one, CRAWL.bytes), 0),
   }

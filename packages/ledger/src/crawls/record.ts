@@ -14,6 +14,8 @@ export type CrawlLimits = {
   pagesPerDay?: number | undefined
   /** URLs that are taken in of one host */
   pagesPerHost?: number | undefined
+  /** URLs that are taken in of one registrable domain; of an address or a name without one, of that host */
+  pagesPerDomain?: number | undefined
   /** bytes of bodies on the wire, all in all */
   bytes?: number | undefined
 }

@@ -21,6 +21,7 @@ export async function crawl(
     stored: limits.stored ?? '',
     perDay: limits.pagesPerDay ?? '',
     perHost: limits.pagesPerHost ?? '',
+    perDomain: limits.pagesPerDomain ?? '',
     record: JSON.stringify(record),
   })
   return values[0] === 'written' ? { kind: 'written' } : { kind: 'newer', record: readRecord(values[1]) }

@@ -1,5 +1,6 @@
 /** grant: the leases of permits. */
 import { GRANT_ITEM, GRANT_WAIT, GRANTED } from '../calls.ts'
+import { readRecord } from '../crawls/record.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -10,12 +11,12 @@ export async function grant(
   { grantAheadMs }: VerbSettings,
   requests: GrantRequest[],
 ): Promise<GrantAnswer[]> {
-  const items = requests.flatMap(({ agent, origin, clock, version, delayMs, leaseMs, by }) =>
+  const items = requests.flatMap(({ agent, origin, clock, version, delayMs, leaseMs, by, crawl }) =>
     GRANT_ITEM.write({
       lane: laneName(agent, origin),
       paceLane: clock === undefined ? '' : laneName(clock.agent, clock.origin),
       ...{ version, delayMs, leaseMs },
-      asker: laneName(by.agent, by.origin),
+      asker: laneName(crawl === undefined ? by.agent : `${by.agent}@${crawl}`, by.origin),
     }),
   )
   const { values } = await scripts.call('grant', { aheadMs: grantAheadMs }, items)
@@ -23,6 +24,7 @@ export async function grant(
 }
 
 function readAnswer(parts: string[]): GrantAnswer {
+  if (parts[0] === 'crawl-held') return { kind: 'crawl-held', record: readRecord(parts.slice(1).join('|')) }
   const { answer, waitMs, fence, delayMs, paceFence, paceDelayMs } = GRANTED.read(parts)
   if (answer === 'granted') {
     const clock = paceFence === '' ? {} : { clock: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }

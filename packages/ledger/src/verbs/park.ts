@@ -1,5 +1,13 @@
 /** park: URLs into their lanes, and outcomes that are known already into the stream. */
-import { crawlField, DEFAULT_CRAWL, isFrontierJob, type Outcome, type RefusedReason } from '@decorum/protocol'
+import {
+  crawlField,
+  DEFAULT_CRAWL,
+  hostOf,
+  isFrontierJob,
+  type Outcome,
+  type RefusedReason,
+  registrableDomain,
+} from '@decorum/protocol'
 import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
 import { LIST, type List, laneName, listOf } from '../layout.ts'
 import { countedAs } from '../notes.ts'
@@ -14,11 +22,19 @@ const MARK_MS = 7 * 86_400_000
 /** The same once its job is done. */
 export const DONE_MARK_MS = 3_600_000
 
+/** What the limit per registrable domain counts by: an address, or a name without one, is a domain of its own. */
+export const limitedDomain = (origin: string): string => registrableDomain(hostOf(origin)) ?? hostOf(origin)
+
+/** URLs of a domain that other partitions took in. */
+export type Elsewhere = (crawl: string, domain: string) => number
+
+/** @param elsewhere  of crawls that have a limit per domain; absent: there is no other partition */
 export async function park(
   scripts: Scripts,
   { laneLimit }: VerbSettings,
   items: ParkItem[],
   mark?: ParkMark,
+  elsewhere: Elsewhere = () => 0,
 ): Promise<ParkResult> {
   let todo = items
   for (;;) {
@@ -28,7 +44,7 @@ export async function park(
         SINGLE.write({ lane, url: encodeEntry((one as Parkable).parked) }),
       ),
       others.length,
-      ...others.flatMap(groupArgs),
+      ...others.flatMap((group) => groupArgs(group, elsewhere)),
       ...outcomes,
     ])
     const [parked, absorbed, written] = values
@@ -100,8 +116,12 @@ function plainList(group: Parkable[]): List | undefined {
   return isPlain ? listOf(priority, group[0]?.parked.crawl) : undefined
 }
 
-function groupArgs({ lane, group, list }: LaneGroup): Arg[] {
-  const header = GROUP.write({ lane, form: list ?? '*', urls: group.length })
+function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[] {
+  const [{ lane: at, parked: first }] = group as [Parkable]
+  const { crawl = DEFAULT_CRAWL } = first
+  const domain = crawl === DEFAULT_CRAWL ? '' : limitedDomain(at.origin)
+  const others = crawl === DEFAULT_CRAWL ? 0 : elsewhere(crawl, domain)
+  const header = GROUP.write({ lane, form: list ?? '*', domain, elsewhere: others, urls: group.length })
   if (list !== undefined) return [...header, ...group.map(({ parked }) => encodeEntry(parked))]
   const urls = group.flatMap(({ parked, mark = '' }) =>
     URL_ITEM.write({

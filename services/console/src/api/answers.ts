@@ -388,6 +388,10 @@ const CrawlAnswer = z
     record: CrawlRecordAnswer,
     waiting: z.number().int().meta({ description: 'URLs that are stored' }),
     unread: z.number().int().meta({ description: 'outcomes that are stored' }),
+    unreadInOne: z
+      .number()
+      .int()
+      .meta({ description: 'in the partition that stores most of them: at OUTCOMES_LIMIT the crawl waits there' }),
     counts: z.record(z.string(), z.number()).meta({ description: 'outcomes since the beginning, by kind' }),
     bytes: z.number().meta({ description: 'of bodies on the wire; of the crawl `default` they are not counted' }),
   })

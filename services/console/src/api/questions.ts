@@ -242,6 +242,7 @@ export const CrawlBody = z.strictObject({
       stored: CrawlLimit.meta({ description: 'URLs stored at once' }),
       pagesPerDay: CrawlLimit.meta({ description: 'URLs taken in on one day (UTC)' }),
       pagesPerHost: CrawlLimit.meta({ description: 'URLs taken in of one host' }),
+      pagesPerDomain: CrawlLimit.meta({ description: 'URLs taken in of one registrable domain' }),
       bytes: CrawlLimit.meta({ description: 'bytes of bodies in all' }),
     })
     .optional(),

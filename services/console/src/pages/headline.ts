@@ -110,6 +110,8 @@ export function headline(
     const sentence = `${waits(totals)}. The oldest candidate was added ${since} ago, and no gateway takes any in.`
     return { tone: 'trouble', title: 'Nothing is taken in', sentence }
   }
+  const waiting = crawlsInTheWay(look, outcomesLimit)
+  if (waiting !== undefined) return waiting
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
     return { tone: 'trouble', title: 'Stalled', sentence }
@@ -147,6 +149,28 @@ function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesL
   }
   const sentence = `${silence(reader)}, and dispatch has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
   return { tone: 'trouble', title: `Nobody reads as '${group}' any more`, sentence }
+}
+
+/** Another crawl than the default one waits alone: the others go on. */
+function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): Headline | undefined {
+  const full = crawls.filter(
+    ({ name, waiting, unreadInOne }) => name !== DEFAULT_CRAWL && waiting > 0 && unreadInOne >= outcomesLimit,
+  )
+  const [first] = full
+  if (first === undefined) return undefined
+  const name = printable(first.name)
+  const more = full.length > 1 ? ` So do ${some(full.length - 1, 'other crawl')}.` : ''
+  const reader = otherReaders.find(({ crawl, lag, pending }) => crawl === first.name && lag + pending > 0)
+  const title = `The crawl '${name}' waits`
+  if (reader === undefined) {
+    const sentence = `${some(first.unread, 'outcome')} of the crawl '${name}' lie unread, so it has paused: a consumer group must read and acknowledge them.${more}`
+    return { tone: 'trouble', title, sentence }
+  }
+  const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
+  const sentence = isRead(reader)
+    ? `The crawl '${name}' has paused until its reader '${printable(reader.group)}' has worked through ${left}.`
+    : `${silence(reader)}, and the crawl '${name}' has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
+  return { tone: 'trouble', title, sentence: sentence + more }
 }
 
 function silence({ group, idleMs, oldest }: Reader): string {

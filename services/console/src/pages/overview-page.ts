@@ -32,7 +32,7 @@ export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'fra
 ${tiles(totals, perMinute, pace.series())}
 ${lanesTable(look.lanes, partitions, totals)}
 <div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
-${crawlsTable(look.crawls)}${readers(look.readers)}
+${crawlsTable(look.crawls)}${readers([...look.readers, ...look.otherReaders])}
 ${partitionsTable(partitions)}`
 }
 

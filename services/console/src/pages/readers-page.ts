@@ -1,5 +1,6 @@
 /** The page at `/readers`: who reads outcomes, and what each has not acknowledged. Pure. */
 import { isRead, type Reader } from '@decorum/ledger'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { count, length, some } from '../words.ts'
 import { forgetCommand } from './headline.ts'
 import { type Html, html } from './html.ts'
@@ -23,7 +24,7 @@ ${silent.map((reader) => html`<p class="small">Nobody reads as <b>${reader.group
 export function readersTable(readers: Reader[]): Html {
   if (readers.length === 0) return html`<p class="none">No consumer group reads. Outcomes are kept until one does.</p>`
   const rows = readers.map((reader) => {
-    const { group, lag, lagIsLeast, pending, oldest, idleMs, consumers, consumerCount } = reader
+    const { crawl, group, lag, lagIsLeast, pending, oldest, idleMs, consumers, consumerCount } = reader
     const holding = consumers.filter((one) => one.pending > 0).slice(0, 3)
     const names = holding.map(({ name, pending: n, idleMs: ms }) => `${name}: ${count(n)}, ${length(ms)} ago`)
     const [state, word] = isRead(reader)
@@ -32,7 +33,7 @@ export function readersTable(readers: Reader[]): Html {
         ? ['idle', 'has read all']
         : ['late', 'nobody reads']
     return [
-      html`${group}<small>${names.join(' · ')}</small>`,
+      html`${group}<small>${[...(crawl === DEFAULT_CRAWL ? [] : [`crawl ${crawl}`]), ...names].join(' · ')}</small>`,
       html`<span class="chip ${state}">${word}</span>`,
       `${lagIsLeast ? 'over ' : ''}${count(lag)}`,
       count(pending),

@@ -10,6 +10,7 @@ import {
   thatAnswer,
 } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { readersOfOthers } from './crawl-readers.ts'
 
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
@@ -32,8 +33,10 @@ export type Look =
       away: number
       lanes: SoonLane[]
       members: Member[]
-      /** of outcomes, those with most to read first */
+      /** of outcomes of the default crawl, those with most to read first */
       readers: Reader[]
+      /** the same of other crawls, crawl by crawl: those with most outcomes stored */
+      otherReaders: Reader[]
       /** the default one first */
       crawls: Crawl[]
       /** candidates that no gateway has taken in, over all partitions that answer */
@@ -65,8 +68,20 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       eyes.crawls(),
       thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
     ])
+    const otherReaders = await readersOfOthers(eyes, crawls)
     const away = eyes.tags.length - partitions.length
-    return { kind: 'seen', at, partitions, away, lanes, members, readers, crawls, intake: summed(intakes) }
+    return {
+      kind: 'seen',
+      at,
+      partitions,
+      away,
+      lanes,
+      members,
+      readers,
+      otherReaders,
+      crawls,
+      intake: summed(intakes),
+    }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
   }

@@ -7,6 +7,7 @@
 import type { Intake, PartitionView, Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { readersOfOthers } from './crawl-readers.ts'
 import type { Eyes } from './looks.ts'
 
 type Read = (part: PartitionView) => number
@@ -22,7 +23,7 @@ const GAUGES: [name: string, help: string, read: Read][] = [
   ['decorum_due_lag_seconds', 'How late the oldest open lane is; 0 when none is open', (part) => lagMs(part) / 1_000],
 ]
 
-/** Groups of a crawl that have metrics of their own: those with most to read. */
+/** Groups that have metrics of their own, of the default crawl and of all others: those with most to read. */
 const GROUPS = 50
 const LABEL_CHARS = 128
 const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => number][] = [
@@ -46,7 +47,7 @@ const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 /** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
 export function addFleetMetrics(
   register: Registry,
-  ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'intake'>,
+  ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
 ): Registry {
   const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
 
@@ -80,7 +81,13 @@ export function addFleetMetrics(
   )
   addReaders(
     register,
-    oncePerTick(() => ledger.readers(DEFAULT_CRAWL).catch(() => [])),
+    oncePerTick(async () => {
+      const [own, crawls] = await Promise.all([
+        ledger.readers(DEFAULT_CRAWL).catch(() => []),
+        ledger.crawls().catch(() => []),
+      ])
+      return [...own.slice(0, GROUPS), ...(await readersOfOthers(ledger, crawls)).slice(0, GROUPS)]
+    }),
   )
   return register
 }
@@ -165,7 +172,7 @@ function addReaders(register: Registry, look: () => Promise<Reader[]>): void {
       registers: [register],
       async collect() {
         this.reset()
-        for (const reader of (await look()).slice(0, GROUPS))
+        for (const reader of await look())
           this.set({ crawl: reader.crawl, group: reader.group.slice(0, LABEL_CHARS) }, read(reader))
       },
     })

@@ -28,6 +28,8 @@ export type ToldPage = {
 export type ToldPages = {
   /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
   keep(page: ToldPage, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  /** as that of a sink */
+  room(): Promise<void> | undefined
   close(): Promise<void>
 }
 
@@ -60,6 +62,7 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
         await body.discard()
       }
     },
+    room: () => sink.room?.(),
     close: () => sink.close(),
   }
 }

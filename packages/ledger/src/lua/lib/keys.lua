@@ -20,9 +20,10 @@
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
     q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one; their first URLs stay here, too
     t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one (docs/decisions/0025-many-crawls.md)
+    pt:<lane>    zset   crawl → when its next turn is, of crawls that ask for permits (permit-turns.lua)
     crawls       hash   crawl → version of its record;  crawl:<name>  hash, its fields are CRAWL in layout.ts
     in:<crawl>   set    lanes with URLs of a crawl that is not the default one
-    hosts:<crawl> hash  host → URLs taken in of it, of a crawl with a limit of these
+    hosts:<crawl> hash  host → URLs taken in of it, and @domain → of it, of a crawl with limits of these
     o:<origin>   hash   what is known of an origin; its fields are FIELD in layout.ts
     changed      zset   origin → the latest fence handed out when one of its gates changed
     ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets

@@ -17,6 +17,8 @@ local LEAST_STEP_MS = 50
 local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
 local MOST_WAITING = 32 -- more are told a time and get no place
 local acquired, acquiredEnds = {}, {}
+local takesTurns, orderByTurns -- permit-turns.lua, where it is included
+local isByTurn -- whether the line that is looked at has been put in the order of turns
 local fence -- the latest one that this call has handed out
 
 local function nextFence()
@@ -85,6 +87,8 @@ local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
+  -- Whoever is behind its own URLs comes while the delay of their request runs: later, the next of them would be reserved already.
+  if isByTurn and place and (placeIn(queue, lane) or place) < place then at = at - step / 2 end
   if place then queue[place].at = at end
   --[[rule:own-urls-have-a-place]] if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end --[[end]]
   local own = placeIn(queue, lane)
@@ -140,6 +144,14 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker)
     local ownWaits = (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, asker, ownWaits and heldBy == GATE.paceGroup, step)
     local place = placeIn(queue, asker)
+    isByTurn = takesTurns and kind == KIND.hop and takesTurns(asker) and (place or #queue < MOST_WAITING)
+    if isByTurn then
+      if not place then queue[#queue + 1] = { name = asker, at = now } end
+      -- Own URLs that nobody fetches keep no place: the permit goes.
+      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then queue[#queue + 1] = { name = lane, at = ownDue } end
+      orderByTurns(lane, queue, asker)
+      place = placeIn(queue, asker)
+    end
     local isFirst = true
     for k = 1, (place or #queue + 1) - 1 do
       isFirst = --[[rule:first-come-first-served]] isFirst and queue[k].at > now + step --[[end]]

@@ -19,5 +19,6 @@ set(CRAWL.held, ARGV[ARG.held])
 set(CRAWL.stored, ARGV[ARG.stored])
 set(CRAWL.perDay, ARGV[ARG.perDay])
 set(CRAWL.perHost, ARGV[ARG.perHost])
+set(CRAWL.perDomain, ARGV[ARG.perDomain])
 if not hasCrawls then call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls) end
 return reply('written')

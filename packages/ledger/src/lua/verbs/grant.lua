@@ -1,4 +1,4 @@
---- @include "lib/secondary"
+--- @include "lib/permit-turns"
 --[[
   grant: the leases of permits: a crawler that is no fetcher of the fleet sends the request. Each is a secondary lease of its lane, and
   with it one of the pace lane, or neither.
@@ -6,11 +6,13 @@
           paceLane   a lane that shares its pace with this one, or ''
           version    of the rules that the URL was judged by
           delayMs    owed if no longer delay is known
-          asker      whose request it is: it keeps its place in line by this name
+          asker      whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a crawl, which takes its
+                     turn by the crawl's weight
   Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
           wait: to be asked again after waitMs; holder is 'url' or 'permit' where the lane has a lease
-          or why there is none: blocked (by an operator), rules-changed, refetch (an operator wants robots.txt asked for again first)
+          or why there is none: blocked (by an operator), rules-changed, refetch (an operator wants robots.txt asked for again first);
+          'crawl-held|' and the record of the crawl, which is paused or over
   Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. When the pace lane is closed, the
           lane is given back in the same call and is due at its own time.
 ]]
@@ -56,10 +58,13 @@ local function grantOne(i)
   if --[[rule:a-blocked-permit-ends]] isAhead(blockedUntil) --[[end]] then return 'blocked' end
   if --[[rule:grant-minds-the-rules]] version ~= ARGV[i + GRANT_ITEM.version] --[[end]] then return 'rules-changed' end
   if refetchVersion == version then return 'refetch' end
+  local held = heldCrawl(asker)
+  if held then return 'crawl-held|' .. held end
   local gate, holder = closedBy(lane, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'))
   local given, opens, owed = acquire({ lane }, KIND.hop, delay, leaseMs, ahead, asker)
   if not given then return wait(opens, gate, holder) end
   if paceLane == '' then
+    takeTurn(lane, asker)
     countRequest(originOf(lane))
     return table.concat({ 'granted', ms(math.max(0, opens - now)), given, owed }, '|')
   end
@@ -69,6 +74,7 @@ local function grantOne(i)
     --[[rule:a-closed-pace-lane-gives-the-lane-back]] giveUp(lane, opens) --[[end]]
     return wait(paceOpens, GATE.paceGroup, '')
   end
+  takeTurn(lane, asker)
   countRequest(originOf(lane))
   return table.concat({ 'granted', ms(math.max(0, math.max(opens, paceOpens) - now)),
     given, owed, paceFence, paceOwed }, '|')

@@ -12,7 +12,8 @@
           then how many other lanes there are, and per lane GROUP, followed by
             of form = list   plain URLs of that list
             of form '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
-            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them.
+            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl that is not the
+            default one, GROUP has the registrable domain of the lane's host, and how many URLs of it the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
   Returns parked, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
           of what is too much. Nothing was written then, and the caller turns what is too much into outcomes and calls again
@@ -33,6 +34,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
+local domains, elsewhere = {}, {} -- by lane, and by place
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -43,12 +45,13 @@ local groups = tonumber(ARGV[at])
 at = at + 1
 for g = singles + 1, singles + groups do
   names[g], forms[g], sizes[g], places[g] = ARGV[at + GROUP.lane], ARGV[at + GROUP.form], tonumber(ARGV[at + GROUP.urls]), at + GROUP.size
+  domains[names[g]], elsewhere[g] = '@' .. ARGV[at + GROUP.domain], tonumber(ARGV[at + GROUP.elsewhere]) -- no host begins with an '@'
   at = places[g] + sizes[g] * (forms[g] == '*' and URL_ITEM.size or 1)
 end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
-local coming -- of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host
+local coming -- of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain
 local today, hostOf -- the day by the clock of Redis; both are there when `coming` is
 for g = 1, #names do
   local lane, n, list = names[g], sizes[g], forms[g]
@@ -58,14 +61,14 @@ for g = 1, #names do
     -- The limit is one of each crawl in the lane: else a large one would keep the others out.
     local crawl = string.sub(list, 3)
     length = call('LLEN', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane) + call('LLEN', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane)
-    local stored, perDay, perHost, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
-      CRAWL.perDay, CRAWL.perHost, CRAWL.parked, CRAWL.left, CRAWL.day, CRAWL.today))
-    if stored or perDay or perHost then
+    local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
+      CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.parked, CRAWL.left, CRAWL.day, CRAWL.today))
+    if stored or perDay or perHost or perDomain then
       if not coming then
         coming, today = {}, string.format('%.0f', math.floor((now - shift) / 86400000))
         hostOf = function(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') or name end
       end
-      local host = crawl .. ' ' .. hostOf(lane)
+      local host, domain = crawl .. ' ' .. hostOf(lane), crawl .. ' ' .. domains[lane]
       local known = coming[crawl] or 0
       local function atMost(most, taken, reason)
         local free = math.max(0, tonumber(most) - taken)
@@ -76,8 +79,12 @@ for g = 1, #names do
       if perHost then
         atMost(perHost, tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, hostOf(lane)) or '0') + (coming[host] or 0), 'crawl-per-host')
       end
+      if perDomain then
+        local before = tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, domains[lane]) or '0') + elsewhere[g]
+        atMost(perDomain, before + (coming[domain] or 0), 'crawl-per-domain')
+      end
       local taken = math.max(0, math.min(n, room - length))
-      coming[crawl], coming[host] = known + taken, (coming[host] or 0) + taken
+      coming[crawl], coming[host], coming[domain] = known + taken, (coming[host] or 0) + taken, (coming[domain] or 0) + taken
     end
   else
     local first, more = firstOf(lane)
@@ -132,10 +139,11 @@ local function append(lane, list, n, url, ...)
   if #list == 1 then return end
   call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.parked, n)
   if coming and coming[crawl] then
-    local perDay, perHost, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.day))
+    local perDay, perHost, perDomain, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.day))
     if perDay and day ~= today then call('HSET', TAG .. KEY.crawl .. crawl, CRAWL.day, today, CRAWL.today, n)
     elseif perDay then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.today, n) end
     if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
+    if perDomain then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, domains[lane], n) end
   end
   call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
   if not hasCrawls then

@@ -1,0 +1,87 @@
+--- @include "lib/secondary"
+--[[
+  permit-turns: the permits of a crawl take turns by its weight with the stored URLs of a lane, and with permits of other crawls. Turns are those
+  of turns.lua: instants without a unit, the least is next, and a request moves its crawl on by 1/weight.
+
+  {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it ends two hours after
+                   its last change. A crawl with URLs there has one turn for both (t:<lane>).
+  The line of a lane (secondary.lua) stays first come, first served for all that name no crawl. Those that do, and the lane's own URLs,
+  share their places among each other in the order of their turns.
+]]
+local PERMIT_TURNS_LIFE_MS = 7200000
+local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
+local weights = {}
+local function weightOf(crawl)
+  weights[crawl] = weights[crawl] or tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
+  return weights[crawl]
+end
+local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
+takesTurns = function(asker) return hasCrawls and crawlAsking(asker) end
+local function turnOf(lane, crawl)
+  local stored = call('ZSCORE', TAG .. KEY.turns .. lane, crawl)
+  return tonumber(stored or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)), stored
+end
+
+-- The next turn of the URLs that are stored in the lane. One with the default crawl alone takes turns like the others from here on.
+local function turnOfOwn(lane)
+  local turns = TAG .. KEY.turns .. lane
+  if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
+    local soonest = call('ZRANGE', TAG .. KEY.permitTurns .. lane, 0, 0, 'WITHSCORES')[2]
+    call('ZADD', turns, soonest or '0', CRAWLS.default)
+    changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
+  end
+  local found = call('ZRANGE', turns, 0, MOST_STORED_CRAWLS - 1, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    if call('HGET', TAG .. KEY.crawl .. found[i], CRAWL.held) ~= '1' then return tonumber(found[i + 1]) end
+  end
+end
+
+-- Puts a line in the order of turns. The request of the crawl stands in it already; so do its own URLs where they wait.
+orderByTurns = function(lane, queue, asker)
+  local crawl = crawlAsking(asker)
+  local places, entries, soonest = {}, {}, nil
+  for i = 1, #queue do
+    local name = queue[i].name
+    local own = name == lane
+    local other = not own and crawlAsking(name)
+    if own or other then
+      local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
+      places[#places + 1] = i
+      entries[#entries + 1] = { entry = queue[i], turn = turn, at = i, isAsking = other == crawl }
+      if turn and (not soonest or turn < soonest) then soonest = turn end
+    end
+  end
+  -- Neither a long absence is an advantage, nor what was asked for before others came a disadvantage.
+  local turn, stored = turnOf(lane, crawl)
+  if not stored then
+    local step = 1 / weightOf(crawl)
+    turn = turn or (soonest or 0) + step
+    if soonest then turn = math.max(soonest - 1, math.min(soonest + step, turn)) end
+    call('ZADD', TAG .. KEY.permitTurns .. lane, string.format('%.17g', turn), crawl)
+    call('PEXPIRE', TAG .. KEY.permitTurns .. lane, PERMIT_TURNS_LIFE_MS)
+  end
+  for i = 1, #entries do
+    if entries[i].isAsking then entries[i].turn = turn end
+    entries[i].turn = entries[i].turn or math.huge
+  end
+  table.sort(entries, function(one, other)
+    if one.turn ~= other.turn then return one.turn < other.turn end
+    return one.at < other.at
+  end)
+  for i = 1, #places do queue[places[i]] = entries[i].entry end
+end
+
+-- A permit of the crawl was granted.
+local function takeTurn(lane, asker)
+  local crawl = takesTurns(asker)
+  if not crawl then return end
+  local _, stored = turnOf(lane, crawl)
+  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, string.format('%.17g', 1 / weightOf(crawl)), crawl)
+end
+-- Its record where none of its requests goes out, paused or over; nil where they do.
+local function heldCrawl(asker)
+  local crawl = takesTurns(asker)
+  if not crawl then return nil end
+  local held, record = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.held, CRAWL.record))
+  return held == '1' and record or nil
+end
