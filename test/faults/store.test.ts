@@ -115,4 +115,4 @@ test('a fetcher killed while it uploads, a store that refuses until the folder i
   await frontier.close()
   gateway.child.kill('SIGTERM')
   await gateway.result
-}, 240_000)
+})

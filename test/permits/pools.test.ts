@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openContent } from '@decorum/client'
+import { openContent, openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
@@ -64,6 +64,50 @@ test('each URL of a pool ends with its one outcome, told by a worker; fetchers f
   expect(ended.get('other')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
   const target = moved?.kind === 'redirected' ? moved.candidate : ''
   expect((await fleet.workUntil([target])).get(target)).toMatchObject({ kind: 'fetched', url: `${two}/target` })
+  await fleet.expectPolite()
+})
+
+/** The first of them, by id. */
+async function outcomesOfCrawl(redis: string, crawl: string, count: number) {
+  const frontier = await openFrontier({ redis, crawl })
+  const ended = new Map<string, object>()
+  try {
+    for await (const { outcome } of frontier.outcomes({ group: `look-${count}` })) {
+      ended.set(outcome.id, outcome)
+      if (ended.size === count) break
+    }
+  } finally {
+    await frontier.close()
+  }
+  return ended
+}
+
+test('a crawl may name a pool: its pages go to the workers, whatever the agent, and those of others to the fetchers', async () => {
+  const fleet = await poolFleet([{ name: 'shared', robots: { body: 'User-agent: *\nDisallow: /no\n' } }])
+  const { shared } = fleet.web.origins
+  expect(await fleet.call('POST', '/v1/pools/renderers/orders?waitMs=0')).toMatchObject({ status: 404 })
+  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+  onTestFinished(() => ledger.close())
+  const set = (pool: string | null) =>
+    ledger.changeCrawl({ name: 'rendered', change: { settings: { pool } }, by: 'test', reason: '' })
+  await expect(set('Renderers')).rejects.toThrow('a pool is named with 1 to 64 lower-case letters, digits and hyphens')
+  await set('browsers')
+  const rendered = { agent: 'journeybot', crawl: 'rendered' }
+  await fleet.enqueue([
+    { id: 'page', url: `${shared}/page`, ...rendered },
+    { id: 'no', url: `${shared}/no`, ...rendered },
+    { id: 'plain', url: `${shared}/plain`, agent: 'journeybot' },
+  ])
+  const order = await fleet.takeOrder()
+  expect(order).toMatchObject({ id: 'page', url: `${shared}/page`, agent: 'journeybot' })
+  expect(await fleet.carryOut(order)).toMatchObject({ status: 200 })
+  expect((await fleet.outcomesOf(['plain'])).get('plain')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
+  const ended = await outcomesOfCrawl(fleet.redis.url, 'rendered', 2)
+  expect(ended.get('page')).toMatchObject({ kind: 'fetched', crawl: 'rendered' })
+  expect(ended.get('no')).toMatchObject({ kind: 'disallowed' })
+  await set(null)
+  await fleet.enqueue([{ id: 'later', url: `${shared}/later`, ...rendered }])
+  expect((await outcomesOfCrawl(fleet.redis.url, 'rendered', 3)).get('later')).toMatchObject({ kind: 'fetched' })
   await fleet.expectPolite()
 })
 

@@ -147,6 +147,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .option('--max-bytes <n>', 'bytes of one body', orNone(whole(1)))
     .option('--deadline-ms <n>', 'of one request', orNone(whole(100)))
     .option('--attempts <n>', 'requests for one URL; never more than MAX_ATTEMPTS', orNone(whole(1)))
+    .option('--pool <name>', 'its pages are fetched by the workers of this pool')
     .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).setCrawl(crawl, options)))
   crawlsCommand('forget', 'removes a crawl that holds no URLs and that nobody reads from the list')
     .argument('<crawl>', 'its name', crawlName)

@@ -1,4 +1,5 @@
 /** Crawler identities: the names we give, whose groups of a robots.txt we obey, and the bounds of our delays. */
+import { PoolName } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
@@ -21,10 +22,6 @@ const headerValue = z
   .min(1)
   .max(512)
   .regex(/^[\x20-\x7e]+$/, 'a User-Agent is printable ASCII')
-/** What workers of a pool ask for orders by. */
-export const PoolName = z
-  .string()
-  .regex(/^[a-z0-9-]{1,64}$/, 'the name of a pool is 1 to 64 small letters, digits and hyphens')
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 /** The contact that a User-Agent names: the first URL or e-mail address in it. */

@@ -19,7 +19,7 @@ import {
 import { type Changing, type CrawlRecord, endingOf } from './crawls/record.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
 import { areStored, type Intake, intakeOf, waitingForIntake } from './intake-reads.ts'
-import { contentKey, EPOCH, KEPT, type Keys, keysOf, STOPS } from './layout.ts'
+import { contentKey, EPOCH, KEPT, type Keys, keysOf, listOf, STOPS } from './layout.ts'
 import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
@@ -118,8 +118,8 @@ export type Ledger = {
   claim(lane: LaneRef): Promise<ClaimAnswer>
   /** orders on their way to the workers of a pool */
   pool(partition: number, name: string): PoolLists
-  /** the URL of a lane that is in flight, by the priority that its order tells */
-  headOf(lane: LaneRef, priority: Parked['priority']): Promise<Parked | undefined>
+  /** the URL of a lane that is in flight, by the priority and the crawl that its order tells */
+  headOf(lane: LaneRef, priority: Parked['priority'], crawl: string): Promise<Parked | undefined>
   complete(completion: Completion): Promise<CompleteResult>
   resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]>
   record(robotsRecord: RobotsRecord): Promise<LearnResult>
@@ -391,7 +391,8 @@ async function compose(
     extend: (held, ms) => of(place(held[0]?.origin ?? '')).verbs.extend(held, ms),
     claim: (lane) => of(place(lane.origin)).verbs.claim(lane),
     pool: (partition, name) => poolLists(redis, of(partition).keys, name, { lifeMs: verbs.reserveMs, callDeadlineMs }),
-    headOf: (lane, priority) => headOf(redis, of(place(lane.origin)).keys, lane, priority, callDeadlineMs),
+    headOf: (lane, priority, crawl) =>
+      headOf(redis, of(place(lane.origin)).keys, lane, listOf(priority, crawl), callDeadlineMs),
     complete(completion) {
       const ended = of(place(completion.origin)).verbs.complete(completion)
       ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)

@@ -2,7 +2,7 @@
  * Orders on their way to the workers of a pool: a list in each partition. Whoever takes an order starts its lease by the fence in it, so
  * what is lost here, or taken by a process that dies, comes again when its reservation has ended.
  */
-import { type Keys, LIST } from './layout.ts'
+import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { headsOf } from './records/lane-lists.ts'
 import { withDeadline } from './scripts.ts'
@@ -46,10 +46,9 @@ export async function headOf(
   redis: RedisLink,
   keys: Keys,
   lane: LaneRef,
-  priority: Parked['priority'],
+  list: List,
   callDeadlineMs: number,
 ): Promise<Parked | undefined> {
-  const list = priority === 'high' ? LIST.high : LIST.normal
   const [head] = await withDeadline(headsOf(redis, keys, lane, list, 1), callDeadlineMs, 'headOf')
   return head
 }

@@ -7,6 +7,10 @@ export const DEFAULT_CRAWL = 'default'
 export const CRAWL_NAME = 'a crawl is named with 1 to 64 lower-case letters, digits and hyphens'
 export const CrawlName = z.string(CRAWL_NAME).regex(/^[a-z0-9-]{1,64}$/, CRAWL_NAME)
 
+/** What workers ask for orders by: the pool that an agent or a crawl names. */
+export const POOL_NAME = 'a pool is named with 1 to 64 lower-case letters, digits and hyphens'
+export const PoolName = z.string(POOL_NAME).regex(/^[a-z0-9-]{1,64}$/, POOL_NAME)
+
 /** What of a crawl's name stands in a candidate's, an order's or an outcome's record: nothing of the default crawl. */
 export const crawlField = (crawl: string | undefined): { crawl?: string } =>
   crawl === undefined || crawl === DEFAULT_CRAWL ? {} : { crawl }

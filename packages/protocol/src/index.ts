@@ -19,7 +19,7 @@ export {
   type ReadCandidate,
   readCandidate,
 } from './candidate.ts'
-export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey } from './crawl.ts'
+export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {

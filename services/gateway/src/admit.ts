@@ -85,7 +85,7 @@ export function admitter(
       return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
     const refusal = gate.atIntake(agent, at.origin, at.path)
     if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
-    const { priority, attempts: _, ...usual } = record.settings ?? {}
+    const { priority, attempts: _, pool: __, ...usual } = record.settings ?? {}
     const request = shapeOf({ ...usual, ...candidate })
     return {
       origin: at.origin,

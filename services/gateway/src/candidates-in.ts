@@ -46,6 +46,9 @@ export function startIntake(options: IntakeOptions): Worker {
   /** Whether all of it is stored. */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
+    // Its settings hold from its first URL on: what is looked at every second would miss those that come right after them.
+    if (crawlsOf(job).some((name) => !ledger.crawlBook.knows(name)))
+      await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
       const spans = items.map((item) =>
@@ -117,6 +120,13 @@ export function startIntake(options: IntakeOptions): Worker {
     for (const { target, mark } of chunksMarkedElsewhere(options, job)) ledger.forgetMark(target, mark).catch(() => {})
   })
   return worker
+}
+
+/** The crawls that a job names, as far as it names any. */
+function crawlsOf({ data }: Job<unknown>): string[] {
+  const members = candidatesOf(data)
+  const own = Array.isArray(members) ? members.map((member) => (member as { crawl?: unknown } | null)?.crawl) : []
+  return [...new Set([crawlOfJob(data), ...own])].filter((name) => typeof name === 'string')
 }
 
 type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }

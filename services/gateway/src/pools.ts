@@ -1,6 +1,6 @@
 /**
- * Orders for the workers of pools: pages of an agent that names a pool are fetched elsewhere, and only as many orders wait for its
- * workers as these have asked for at once. robots.txt is asked for by the fetchers of the fleet, whatever the agent.
+ * Orders for the workers of pools: pages of a crawl or an agent that names a pool are fetched elsewhere, and only as many orders wait for
+ * its workers as these have asked for at once. robots.txt is asked for by the fetchers of the fleet, whatever the agent.
  */
 import type { Agents } from '@decorum/config'
 import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
@@ -27,12 +27,10 @@ export type PoolsOptions = {
 }
 
 export function openPools({ ledger, partition, agents, demand }: PoolsOptions): Pools {
-  if (agents.list.every(({ pool }) => pool === undefined))
-    return { admit: async (decisions) => decisions, offer: async (orders) => orders }
   const poolOf = (order: Order | undefined): string | undefined =>
     order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
       ? undefined
-      : agents.find(order.agent)?.pool
+      : (ledger.crawlBook.recordOf(order.crawl).settings?.pool ?? agents.find(order.agent)?.pool)
   /** lanes that found no room since there was some, and when workers were last known of */
   const known = new Map<string, { turnedAway: number; seenAt: number }>()
 
@@ -67,6 +65,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
       })
     },
     async offer(orders) {
+      if (orders.every((order) => poolOf(order) === undefined)) return orders
       const byPool = Map.groupBy(orders, poolOf)
       for (const [pool, some] of byPool) {
         if (pool === undefined) continue

@@ -53,7 +53,7 @@ export class Holding {
   async #endOfOrder(
     id: string,
     permit: Permit,
-    { attempt, priority }: OrderOfPermit,
+    { attempt, priority, crawl }: OrderOfPermit,
     body: unknown,
     heldMs: number,
     delayOf: (tookMs?: number) => number,
@@ -62,7 +62,7 @@ export class Holding {
     const said = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
     const agent = config.agents.find(permit.agent)
     // It stays at the head of its lane until this lease ends; the fence tells whether it is still ours.
-    const parked = await ledger.headOf(permit, priority)
+    const parked = await ledger.headOf(permit, priority, crawl)
     if (parked === undefined || agent === undefined) throw this.#desk.gone(id)
     const now = ledger.wall(ledger.partitionOf(permit.origin))
     // Only of a request that may be made again does it matter how often its crawl has it made

@@ -23,6 +23,7 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   const round = async (): Promise<void> => {
     const members = await ledger.announce(member())
     fetchers = members.filter(({ role }) => role === 'fetcher').length
+    await ledger.crawlBook.look()
     const reaped = await Promise.allSettled(ledger.tags.map((_, partition) => endLeases(ledger, partition)))
     for (const one of reaped) if (one.status === 'rejected') throw one.reason
   }

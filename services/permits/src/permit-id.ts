@@ -4,6 +4,7 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type RedisLink, withDeadline } from '@decorum/ledger'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 
 /** A secondary lease that a permit holds besides its own lane. */
 export type Clock = {
@@ -23,6 +24,7 @@ export type OrderOfPermit = {
   attempt: number
   /** of the rules that the order was judged by */
   version: number
+  crawl: string
 }
 
 export type Permit = {
@@ -56,7 +58,7 @@ export class PermitIds {
 
   async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder, order }: Permit): Promise<string> {
     const above = clocks.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
-    const of = order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version]
+    const of = order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version, order.crawl]
     const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above, ...of]))
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
   }
@@ -77,8 +79,9 @@ export class PermitIds {
     }))
     const permit = { agent, origin, fence, delayMs, grantedAt, clocks, holder }
     if (of.length === 0) return permit
-    const [pool, priority, attempt, version] = of
-    return { ...permit, order: { pool, priority, attempt, version } }
+    // Permits that a release without crawls has given name none.
+    const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL] = of
+    return { ...permit, order: { pool, priority, attempt, version, crawl } }
   }
 }
 
@@ -90,7 +93,7 @@ type Written = [
   number,
   string,
   [agent: string, origin: string, fence: number, delayMs: number, ofSite: number][],
-  ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number] | []),
+  ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number, crawl?: string] | []),
 ]
 
 /** HMAC-SHA-256 (RFC 2104) by two hashes: createHmac makes an object of its key each time, a sixth of what a permit costs (measured). */

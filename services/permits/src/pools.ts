@@ -42,9 +42,6 @@ export class Pools {
 
   constructor(desk: Desk) {
     this.#desk = desk
-    for (const { pool } of desk.config.agents.list)
-      if (pool !== undefined)
-        this.#pools.set(pool, { name: pool, workers: new Set(), serving: false, peaks: [], held: new Map() })
   }
 
   get waiting(): number {
@@ -125,13 +122,19 @@ export class Pools {
 
   /** @throws Problem */
   #poolOf(name: string, token: Token): Pool {
-    const pool = this.#pools.get(name)
-    if (pool === undefined) throw new Problem('not-found', `no agent of this fleet names a pool ${name}`)
+    const { ledger, config } = this.#desk
+    const ofCrawl = [...ledger.crawlBook.names()].some(
+      (crawl) => ledger.crawlBook.recordOf(crawl).settings?.pool === name,
+    )
+    const agents = config.agents.list.filter(({ pool }) => ofCrawl || pool === name) // a crawl has URLs of all agents
+    if (agents.length === 0) throw new Problem('not-found', `no agent and no crawl of this fleet names a pool ${name}`)
     const { pools, crawls } = token
     if (pools === undefined ? crawls !== undefined : !pools.includes(name))
       throw new Problem('forbidden', `this token is not for the pool ${name}`)
-    const other = this.#desk.config.agents.list.find((agent) => agent.pool === name && !mayBe(token, agent.key))
+    const other = agents.find(({ key }) => !mayBe(token, key))
     if (other !== undefined) throw new Problem('forbidden', `this token is not for the agent ${other.name}`)
+    const pool = this.#pools.get(name) ?? { name, workers: new Set(), serving: false, peaks: [], held: new Map() }
+    this.#pools.set(name, pool)
     return pool
   }
 
@@ -229,7 +232,16 @@ const wantedNow = ({ workers }: Pool): number => [...workers].reduce((sum, { max
 const heldName = ({ agent, origin, fence }: Permit): string => `${agent} ${origin} ${fence}`
 
 function permitOf({ name }: Pool, { order, clocks }: StartedOrder, holder: string, desk: Desk): Permit {
-  const { agent, origin, fence, delayMs, version, attempt, priority } = order
+  const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
   const grantedAt = desk.now({ origin })
-  return { agent, origin, fence, delayMs, grantedAt, clocks, holder, order: { pool: name, priority, attempt, version } }
+  return {
+    agent,
+    origin,
+    fence,
+    delayMs,
+    grantedAt,
+    clocks,
+    holder,
+    order: { pool: name, priority, attempt, version, crawl },
+  }
 }

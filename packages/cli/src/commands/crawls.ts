@@ -21,6 +21,7 @@ export type SetOptions = Named & {
   maxBytes?: number | 'none'
   deadlineMs?: number | 'none'
   attempts?: number | 'none'
+  pool?: string
 }
 
 export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
@@ -54,10 +55,11 @@ export async function setCrawl(name: string, options: SetOptions): Promise<ExitC
     maxBytes,
     deadlineMs,
     attempts,
+    pool,
   } = options
   const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, pagesPerDomain: perDomain, bytes })
   const types = accept === 'none' ? ('none' as const) : accept?.split(',').map((type) => type.trim())
-  const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts })
+  const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts, pool })
   const made: CrawlChange = {
     ...(weight === undefined ? {} : { weight }),
     ...(limits === undefined ? {} : { limits }),

@@ -189,6 +189,8 @@ export type CrawlBook = {
   /** of a crawl that nobody has set anything of: USUAL */
   recordOf(name: string): CrawlRecord
   names(): Iterable<string>
+  /** it was there at the last look; the default crawl always is */
+  knows(name: string): boolean
   /** whether a candidate may name it: it is known, or there is room for one more */
   mayName(name: string): boolean
   /** reads what has changed since */
@@ -200,6 +202,7 @@ export function crawlBook({ redis, places, callDeadlineMs }: Places): CrawlBook 
   return {
     recordOf: (name) => records.get(name) ?? USUAL,
     names: () => records.keys(),
+    knows: (name) => name === DEFAULT_CRAWL || records.has(name),
     mayName: (name) => name === DEFAULT_CRAWL || records.has(name) || records.size < MOST_CRAWLS,
     async look() {
       const [first] = places

@@ -2,7 +2,14 @@
  * What is set of a crawl: its weight, whether it goes on, its end, limits and settings, and who changed it last. Pure: a record in, the
  * next record out. A crawl that nobody has set anything of has `USUAL`.
  */
-import { DEFAULT_CRAWL, type Instant, type RefusedReason, type RequestShape } from '@decorum/protocol'
+import {
+  DEFAULT_CRAWL,
+  type Instant,
+  POOL_NAME,
+  PoolName,
+  type RefusedReason,
+  type RequestShape,
+} from '@decorum/protocol'
 
 /** Why a crawl does not go on. All but `paused` end its URLs; `cancelled` is for good. */
 export type CrawlState = 'running' | 'paused' | 'cancelled' | 'ended' | 'spent'
@@ -25,6 +32,8 @@ export type CrawlSettings = Pick<RequestShape, 'redirects' | 'accept' | 'maxByte
   priority?: 'high' | 'normal' | undefined
   /** requests for one URL; never more than MAX_ATTEMPTS */
   attempts?: number | undefined
+  /** its pages are fetched by the workers of this pool, whatever the agent; absent: by those of the agent's, or by the fetchers */
+  pool?: string | undefined
 }
 
 export type CrawlRecord = {
@@ -89,6 +98,8 @@ export function changed(record: CrawlRecord, { name, change, by, reason }: Chang
   for (const [limit, most] of Object.entries(change.limits ?? {}))
     if (most !== null && most !== undefined && (!Number.isSafeInteger(most) || most < 1))
       throw new CrawlError(`the limit ${limit} is a whole number from 1`)
+  const { pool } = change.settings ?? {}
+  if (pool !== null && pool !== undefined && !PoolName.safeParse(pool).success) throw new CrawlError(POOL_NAME)
   return {
     version: Math.max(record.version + 1, Math.floor(now)),
     weight,

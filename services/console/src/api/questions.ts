@@ -9,6 +9,7 @@ import {
   GATES,
   MAX_ID_CHARS,
   MAX_URL_CHARS,
+  PoolName,
   printableUrl,
   readUrl,
 } from '@decorum/protocol'
@@ -254,6 +255,7 @@ export const CrawlBody = z.strictObject({
       deadlineMs: deadlineMs.nullable(),
       priority: priority.nullable(),
       attempts: z.number().int().min(1).nullable().meta({ description: 'requests for one URL' }),
+      pool: PoolName.nullable().meta({ description: 'its pages are fetched by the workers of this pool' }),
     })
     .partial()
     .optional()

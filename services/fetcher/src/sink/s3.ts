@@ -24,7 +24,11 @@ export async function openS3(folder: string, agents: Agents, options: S3Options,
   return {
     keepsBodies: true,
     keepsRevisits: true,
-    store: archive.store,
+    async store(page, signal) {
+      const kept = await archive.store(page, signal)
+      if (kept !== undefined) spool.wrote(kept.length)
+      return kept
+    },
     room: () => spool.room(),
     async close() {
       await archive.close()

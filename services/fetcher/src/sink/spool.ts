@@ -25,6 +25,8 @@ export type SpoolOptions = {
 }
 
 export type Spool = {
+  /** This process has written so many bytes: until the next look at the folder, which an upload can put off for minutes. */
+  wrote(bytes: number): void
   /** undefined: there is room. Otherwise it resolves when there is room again, or when the spool is closed */
   room(): Promise<void> | undefined
   /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
@@ -110,6 +112,9 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   next(0)
 
   return {
+    wrote(more) {
+      bytes += more
+    },
     room() {
       if (bytes <= maxBytes || closing.signal.aborted) return undefined
       if (waiting === undefined) {
