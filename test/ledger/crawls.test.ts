@@ -395,3 +395,23 @@ test('find, cancel by id and drop know the crawl', async () => {
   expect((await idsOf(bench, 'news')).sort()).toEqual(['x', 'y'])
   expect(await waitingOf(ledger)).toEqual({ default: 0, news: 0 })
 })
+
+test('a crawl that was forgotten stays so, whatever gateways that have not heard of it write meanwhile', async () => {
+  for (const partitions of [1, 2]) {
+    const bench = await emptyLedger(redis, { partitions })
+    const { ledger } = bench
+    const gateway = await bench.another()
+    await ledger.changeCrawl({ name: 'over', change: { state: 'cancelled' }, ...by })
+    await gateway.crawlBook.look()
+    expect(await ledger.forgetCrawl('over')).toBe('forgotten')
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    await gateway.limitCrawls()
+    expect(
+      (await ledger.crawls()).map(({ name }) => name),
+      `${partitions} partitions`,
+    ).toEqual([DEFAULT_CRAWL])
+    await gateway.crawlBook.look()
+    expect(gateway.crawlBook.recordOf('over').state).toBe('running')
+    expect(await ledger.forgetCrawl('over')).toBe('absent')
+  }
+})

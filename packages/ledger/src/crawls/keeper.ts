@@ -176,11 +176,18 @@ export async function forgetCrawl(
   for (const keys of all) pipeline.hexists(keys.crawls, name)
   const known = await answersOf(pipeline, callDeadlineMs, 'crawls')
   if (known.every((one) => one === 0)) return 'absent'
-  // The first partition last: the others are told by it.
-  for (const keys of [...all].reverse()) {
+  const [first, ...others] = all as [Keys, ...Keys[]]
+  const forgetIn = async (keys: Keys): Promise<'forgotten' | 'stored' | 'read'> => {
     const answer = await withDeadline(redis.eval(FORGET, 1, keys.epoch, name), callDeadlineMs, 'crawls')
-    if (answer !== 'forgotten') return answer as 'stored' | 'read'
+    return answer as 'forgotten' | 'stored' | 'read'
   }
+  // The first partition last: the others are told by it.
+  for (const keys of [...others, first]) {
+    const answer = await forgetIn(keys)
+    if (answer !== 'forgotten') return answer
+  }
+  // A gateway may have healed one of the others in between. What holds URLs or is read by now is a crawl of this name made anew.
+  for (const keys of others) await forgetIn(keys)
   return 'forgotten'
 }
 
@@ -225,12 +232,15 @@ export async function healCrawls(from: Places, partition: number, book: CrawlBoo
   if (place === undefined) return
   const [versions] = await answersOf(redis.pipeline().hgetall(place.keys.crawls), callDeadlineMs, 'crawls')
   const known = versions as Record<string, string>
-  for (const name of book.names()) {
-    const record = book.recordOf(name)
-    if (record.version > Number(known[name] ?? 0)) await place.verbs.crawl(name, record)
+  const [first] = places
+  const behind = [...book.names()].filter((name) => book.recordOf(name).version > Number(known[name] ?? 0))
+  if (behind.length > 0 && first !== undefined) {
+    // The book is up to a second old: what the first partition does not list any more has been forgotten since, and stays so.
+    const [listed] = await answersOf(redis.pipeline().hmget(first.keys.crawls, ...behind), callDeadlineMs, 'crawls')
+    const alive = behind.filter((_, at) => (listed as (string | null)[])[at] !== null)
+    for (const name of alive) await place.verbs.crawl(name, book.recordOf(name))
   }
   // A crawl that the first partition has not heard of is named there, so that every list has it.
-  const [first] = places
   if (partition === 0 || first === undefined) return
   const pipeline = redis.pipeline()
   const unheard = Object.keys(known).filter((name) => ![...book.names()].includes(name))
