@@ -415,3 +415,21 @@ test('a crawl that was forgotten stays so, whatever gateways that have not heard
     expect(await ledger.forgetCrawl('over')).toBe('absent')
   }
 })
+
+test('what a later version keeps of a crawl is no outcome here, and stays when this one changes the record', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  const { record } = await ledger.changeCrawl({ name: 'later', change: { state: 'paused' }, ...by })
+  await raw.hset(
+    keys.crawl('later'),
+    'record',
+    JSON.stringify({ ...record, owner: 'ann' }),
+    'owned',
+    'ann',
+    'fetched',
+    '2',
+  )
+  await ledger.changeCrawl({ name: 'later', change: { weight: 2 }, ...by })
+  const [, crawl] = await ledger.crawls()
+  expect(crawl?.counts).toEqual({ fetched: 2 })
+  expect(crawl?.record).toMatchObject({ state: 'paused', weight: 2, owner: 'ann' })
+})

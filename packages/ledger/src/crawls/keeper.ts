@@ -43,7 +43,6 @@ export type Crawl = {
 export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel' | 'view-partition'> }
 type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; callDeadlineMs: number }
 
-const NOT_COUNTS: ReadonlySet<string> = new Set(Object.values(CRAWL))
 const TRIES = 5
 /** Of one step of `sweep`. */
 const LANES_AT_ONCE = 20
@@ -109,9 +108,10 @@ async function factsOf({ redis, callDeadlineMs }: Places, keys: Keys, names: rea
 function crawlOf(name: string, told: readonly Facts[]): Crawl {
   const number = ({ fields }: Facts, field: string): number => Number(fields[field] ?? 0)
   const counts: Record<string, number> = {}
-  for (const { fields } of told)
-    for (const [field, value] of Object.entries(fields))
-      if (!NOT_COUNTS.has(field)) counts[field] = (counts[field] ?? 0) + Number(value)
+  for (const kind of OUTCOMES_COUNTED) {
+    const count = told.reduce((sum, one) => sum + number(one, kind), 0)
+    if (count > 0) counts[kind] = count
+  }
   const records = told.map(({ fields }) => readRecord(fields[CRAWL.record]))
   return {
     name,

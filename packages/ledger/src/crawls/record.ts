@@ -90,6 +90,7 @@ export function changed(record: CrawlRecord, { name, change, by, reason }: Chang
     if (most !== null && most !== undefined && (!Number.isSafeInteger(most) || most < 1))
       throw new CrawlError(`the limit ${limit} is a whole number from 1`)
   return {
+    ...record, // with what a later version has written there
     version: Math.max(record.version + 1, Math.floor(now)),
     weight,
     state: state === 'running' ? reopened(expiresAt, now) : state,
