@@ -397,22 +397,37 @@ test('find, cancel by id and drop know the crawl', async () => {
 })
 
 test('a crawl that was forgotten stays so, whatever gateways that have not heard of it write meanwhile', async () => {
-  for (const partitions of [1, 2]) {
+  for (const [name, partitions] of [
+    ['over', 1],
+    ['over', 2],
+    ['constructor', 2],
+  ] as const) {
     const bench = await emptyLedger(redis, { partitions })
     const { ledger } = bench
     const gateway = await bench.another()
-    await ledger.changeCrawl({ name: 'over', change: { state: 'cancelled' }, ...by })
+    await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
     await gateway.crawlBook.look()
-    expect(await ledger.forgetCrawl('over')).toBe('forgotten')
+    expect(await ledger.forgetCrawl(name)).toBe('forgotten')
     for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
     await gateway.limitCrawls()
     expect(
-      (await ledger.crawls()).map(({ name }) => name),
+      (await ledger.crawls()).map((crawl) => crawl.name),
       `${partitions} partitions`,
     ).toEqual([DEFAULT_CRAWL])
     await gateway.crawlBook.look()
-    expect(gateway.crawlBook.recordOf('over').state).toBe('running')
-    expect(await ledger.forgetCrawl('over')).toBe('absent')
+    expect(gateway.crawlBook.recordOf(name).state).toBe('running')
+    expect(await ledger.forgetCrawl(name)).toBe('absent')
+    // Named anew before the gateway has looked again.
+    await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
+    await gateway.crawlBook.look()
+    expect(await ledger.forgetCrawl(name)).toBe('forgotten')
+    await ledger.park(0, [url('one', { crawl: name })])
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    await gateway.crawlBook.look()
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    expect(gateway.crawlBook.recordOf(name).state).toBe('running')
+    const [, anew] = await ledger.crawls()
+    expect(anew).toMatchObject({ name, waiting: 1, record: { state: 'running' } })
   }
 })
 

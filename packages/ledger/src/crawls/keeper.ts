@@ -191,6 +191,9 @@ export async function forgetCrawl(
   return 'forgotten'
 }
 
+/** A crawl may be called `constructor`, which every object has. */
+const byName = (versions: unknown): Map<string, string> => new Map(Object.entries(versions as Record<string, string>))
+
 /** What a gateway knows of crawls: their records, as the first partition has them. */
 export type CrawlBook = {
   /** of a crawl that nobody has set anything of: USUAL */
@@ -212,8 +215,11 @@ export function crawlBook({ redis, places, callDeadlineMs }: Places): CrawlBook 
       const [first] = places
       if (first === undefined) return
       const [versions] = await answersOf(redis.pipeline().hgetall(first.keys.crawls), callDeadlineMs, 'crawls')
-      for (const name of records.keys()) if (!(name in (versions as object))) records.delete(name)
-      const behind = Object.entries(versions as Record<string, string>)
+      const listed = byName(versions)
+      // One that is listed under 0 and had a record was forgotten, and named anew since.
+      for (const [name, { version }] of records)
+        if (!listed.has(name) || (listed.get(name) === '0' && version > 0)) records.delete(name)
+      const behind = [...listed]
         .filter(([name, version]) => (records.get(name)?.version ?? -1) < Number(version))
         .map(([name]) => name)
       if (behind.length === 0) return
@@ -231,19 +237,20 @@ export async function healCrawls(from: Places, partition: number, book: CrawlBoo
   const place = places[partition]
   if (place === undefined) return
   const [versions] = await answersOf(redis.pipeline().hgetall(place.keys.crawls), callDeadlineMs, 'crawls')
-  const known = versions as Record<string, string>
+  const known = byName(versions)
   const [first] = places
-  const behind = [...book.names()].filter((name) => book.recordOf(name).version > Number(known[name] ?? 0))
+  const behind = [...book.names()].filter((name) => book.recordOf(name).version > Number(known.get(name) ?? 0))
   if (behind.length > 0 && first !== undefined) {
-    // The book is up to a second old: what the first partition does not list any more has been forgotten since, and stays so.
+    // The book is up to a second old: what the first partition does not list any more, or lists without a record,
+    // has been forgotten since, and stays so.
     const [listed] = await answersOf(redis.pipeline().hmget(first.keys.crawls, ...behind), callDeadlineMs, 'crawls')
-    const alive = behind.filter((_, at) => (listed as (string | null)[])[at] !== null)
+    const alive = behind.filter((_, at) => Number((listed as (string | null)[])[at] ?? 0) > 0)
     for (const name of alive) await place.verbs.crawl(name, book.recordOf(name))
   }
   // A crawl that the first partition has not heard of is named there, so that every list has it.
   if (partition === 0 || first === undefined) return
   const pipeline = redis.pipeline()
-  const unheard = Object.keys(known).filter((name) => ![...book.names()].includes(name))
+  const unheard = [...known.keys()].filter((name) => ![...book.names()].includes(name))
   for (const name of unheard) pipeline.hsetnx(first.keys.crawls, name, '0')
   if (unheard.length > 0) await answersOf(pipeline, callDeadlineMs, 'crawls')
 }
