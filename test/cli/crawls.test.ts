@@ -31,7 +31,8 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
     expiresAt: expect.any(Number),
   })
   expect((await crawls('set', 'news', '--stored', 'none', '--for', 'none')).told.record).not.toHaveProperty('limits')
-  expect((await crawls('pause', 'news')).told.record.state).toBe('paused')
+  const paused = await crawls('pause', 'news')
+  expect([paused.told.record.state, paused.stderr]).toEqual(['paused', ''])
   expect((await crawls('resume', 'news')).told.record.state).toBe('running')
   expect((await crawls('cancel', 'news')).told.record.state).toBe('cancelled')
   expect(await crawls('resume', 'news')).toMatchObject({ code: 2, stderr: expect.stringContaining('was cancelled') })
@@ -42,6 +43,13 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
   const raw = new Redis(redis.url)
   onTestFinished(() => raw.disconnect())
   expect(await raw.keys('*news*')).toEqual([])
+})
+
+test('a name that nobody has used is told: it may be a typing error', async () => {
+  const { code, told, stderr } = await crawls('cancel', 'nwes')
+  expect([code, told.record.state]).toEqual([0, 'cancelled'])
+  expect(stderr).toContain("no URL and no reader has named a crawl 'nwes' so far")
+  expect((await crawls('forget', 'nwes')).told).toEqual({ name: 'nwes', forgotten: true })
 })
 
 test('what is wrong is refused with a sentence, and nothing is changed', async () => {

@@ -61,6 +61,13 @@ test.for<[string, unknown, RegExp]>([
   ['an empty policy', policy('a.example', {}), /a.example: delayMs, hours or requestsPerDay is needed/],
   ['a misspelt member of a policy', policy('a.example', { delaysMs: 1 }), /delaysMs: there is no such member; did you/],
   ['a negative delay', policy('a.example', { delayMs: -1 }), /delayMs: a number of at least 0 is needed, not -1/],
+  ['a site with the dot of the root', policy('a.example.', { delayMs: 5_000 }), /"a.example." is written a.example/],
+  ['a site with an empty label', policy('a..example', { delayMs: 5_000 }), /"a..example" is no site/],
+  [
+    'a site that objects have already',
+    JSON.parse('{"SITE_POLICIES":{"__proto__":{"delayMs":5000}}}'),
+    /"__proto__" is no site/,
+  ],
   ['no reason for a consent', policy('a.example', { delayMs: 0, consent: ' ' }), /who has consented, and how/],
   ['a consent to nothing', policy('a.example', { consent: 'ann' }), /delayMs is needed beside it/],
   [

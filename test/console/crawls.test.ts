@@ -54,6 +54,7 @@ test('candidates of a crawl come in over HTTP under its name, that of the query 
   expect(texts.join()).toContain('{"url":"http://a.test/1","crawl":"news"}')
   expect(texts.join()).toContain('{"url":"http://a.test/2","crawl":"own"}')
   expect(await send('POST', '/v1/candidates?crawl=No', { candidates })).toMatchObject({ status: 400 })
+  expect(await send('POST', '/v1/candidates', { crawl: 'No', candidates })).toMatchObject({ status: 400 })
   expect(await send('POST', '/v1/candidates', { url: 'http://a.test/', crawl: 'A B' })).toMatchObject({ status: 400 })
 })
 
@@ -63,6 +64,15 @@ test('a crawl that is read is not forgotten; one that nobody reads is', async ()
   expect(await send('DELETE', '/v1/readers/g?crawl=read&force=true')).toMatchObject({ status: 200 })
   expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 200, body: { forgotten: true } })
   expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 404 })
+})
+
+test('the default crawl stays; a name that cannot be decoded is refused like any other', async () => {
+  expect(await send('DELETE', '/v1/crawls/default')).toMatchObject({
+    status: 409,
+    body: { error: 'not-done', message: expect.stringContaining('it stays') },
+  })
+  const { status, body } = await send('PATCH', '/v1/crawls/%ff', { weight: 1 })
+  expect([status, body]).toEqual([400, { error: 'bad-request', message: expect.stringContaining('/v1/crawls/%ff') }])
 })
 
 test.each([

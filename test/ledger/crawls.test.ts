@@ -395,3 +395,56 @@ test('find, cancel by id and drop know the crawl', async () => {
   expect((await idsOf(bench, 'news')).sort()).toEqual(['x', 'y'])
   expect(await waitingOf(ledger)).toEqual({ default: 0, news: 0 })
 })
+
+test('a crawl that was forgotten stays so, whatever gateways that have not heard of it write meanwhile', async () => {
+  for (const [name, partitions] of [
+    ['over', 1],
+    ['over', 2],
+    ['constructor', 2],
+  ] as const) {
+    const bench = await emptyLedger(redis, { partitions })
+    const { ledger } = bench
+    const gateway = await bench.another()
+    await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
+    await gateway.crawlBook.look()
+    expect(await ledger.forgetCrawl(name)).toBe('forgotten')
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    await gateway.limitCrawls()
+    expect(
+      (await ledger.crawls()).map((crawl) => crawl.name),
+      `${partitions} partitions`,
+    ).toEqual([DEFAULT_CRAWL])
+    await gateway.crawlBook.look()
+    expect(gateway.crawlBook.recordOf(name).state).toBe('running')
+    expect(await ledger.forgetCrawl(name)).toBe('absent')
+    // Named anew before the gateway has looked again.
+    await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
+    await gateway.crawlBook.look()
+    expect(await ledger.forgetCrawl(name)).toBe('forgotten')
+    await ledger.park(0, [url('one', { crawl: name })])
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    await gateway.crawlBook.look()
+    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    expect(gateway.crawlBook.recordOf(name).state).toBe('running')
+    const [, anew] = await ledger.crawls()
+    expect(anew).toMatchObject({ name, waiting: 1, record: { state: 'running' } })
+  }
+})
+
+test('what a later version keeps of a crawl is no outcome here, and stays when this one changes the record', async () => {
+  const { ledger, raw } = await emptyLedger(redis)
+  const { record } = await ledger.changeCrawl({ name: 'later', change: { state: 'paused' }, ...by })
+  await raw.hset(
+    keys.crawl('later'),
+    'record',
+    JSON.stringify({ ...record, owner: 'ann' }),
+    'owned',
+    'ann',
+    'fetched',
+    '2',
+  )
+  await ledger.changeCrawl({ name: 'later', change: { weight: 2 }, ...by })
+  const [, crawl] = await ledger.crawls()
+  expect(crawl?.counts).toEqual({ fetched: 2 })
+  expect(crawl?.record).toMatchObject({ state: 'paused', weight: 2, owner: 'ann' })
+})

@@ -66,6 +66,7 @@ test('bad input is named, a web page is refused, a guarded address or port and r
   expect(await reasonOf(`${web.origins.bad}/ROBOTS%2Etxt?x`)).toBe('robots-txt')
   expect((await ask({ url }, { headers: { origin: 'http://evil.example' } })).status).toBe(403)
   expect(await statusUnderName(fleetUrl(), 'evil.example')).toBe(403) // DNS rebinding
+  expect(await call('GET', '/v1/permits/%ff')).toMatchObject({ status: 400, body: { type: 'bad-request' } })
   expect((await call('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.1.1' })
   const robots = () => call('GET', `/v1/robots?url=${encodeURIComponent(url)}`)
   await expect.poll(async () => (await robots()).body.verdict).toBe('allowed')

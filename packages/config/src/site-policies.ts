@@ -2,7 +2,7 @@
  * What SITE_POLICIES may say: what a site may be granted, or asks for. A site is a host, a registrable domain with everything below it, or
  * everything below a name. @decorum/politeness says which policy counts for a host, and the ledger applies it.
  */
-import { registrableDomain } from '@decorum/protocol'
+import { readUrl, registrableDomain } from '@decorum/protocol'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
@@ -72,6 +72,9 @@ function isEmpty(text: string): boolean {
  */
 export function readSitePolicies(text: string | undefined): SitePolicies {
   const given = text ? readJsonSetting('SITE_POLICIES', '{', text) : {}
+  // z.record copies, and a copy loses a member of this name
+  if (typeof given === 'object' && given !== null && Object.hasOwn(given, '__proto__'))
+    throw new Error(noSite('__proto__'))
   const parsed = SitePoliciesFile.safeParse(given)
   if (!parsed.success)
     throw new Error(wrongValues(parsed.error, given, 'SITE_POLICIES', Object.keys(SitePolicyEntry.shape)).join('\n  '))
@@ -86,8 +89,7 @@ function wrongSite(site: string): string | undefined {
   const [, kind = '', name = ''] = /^(domain:|\*\.)?(.*)$/s.exec(site) ?? []
   const host = hostAs(name)
   const shown = JSON.stringify(site.slice(0, 200))
-  if (host === undefined || (kind !== '' && /^[[\d.]+[\]\d]*$/.test(host)))
-    return `SITE_POLICIES: ${shown} is no site: a host such as 'www.example.com', 'domain:example.com' or '*.example.com' is needed`
+  if (host === undefined || (kind !== '' && /^[[\d.]+[\]\d]*$/.test(host))) return noSite(site)
   if (host !== name) return `SITE_POLICIES: ${shown} is written ${kind}${host}`
   if (kind !== 'domain:') return undefined
   const domain = registrableDomain(host)
@@ -95,12 +97,12 @@ function wrongSite(site: string): string | undefined {
   return `SITE_POLICIES: ${shown} is no registrable domain${domain === undefined ? '' : `: domain:${domain} or *.${host} is`}`
 }
 
-/** A host as the WHATWG URL standard writes it; undefined for anything else. */
+const noSite = (site: string): string =>
+  `SITE_POLICIES: ${JSON.stringify(site.slice(0, 200))} is no site: a host such as 'www.example.com', 'domain:example.com' or '*.example.com' is needed`
+
+/** A host as the URLs of candidates have it, so without the dot of the root; undefined for anything else. */
 function hostAs(text: string): string | undefined {
   if (!/^[^\s/?#@\\:*]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
-  try {
-    return new URL(`http://${text}`).hostname || undefined
-  } catch {
-    return undefined
-  }
+  const read = readUrl(`http://${text}`)
+  return 'refused' in read ? undefined : read.host
 }

@@ -155,6 +155,13 @@ export function crawlOfJob(data: unknown): string | undefined {
   return named?.success ? named.data : undefined
 }
 
+/** What is wrong with what stands beside the candidates of a job, in a sentence; undefined: nothing. */
+export function wrongEnvelope(data: object): string | undefined {
+  const other = Object.keys(data).find((name) => name !== 'candidates' && name !== 'crawl')
+  if (other !== undefined) return `${quotable(other)}: a job with candidates has no other member than crawl`
+  return 'crawl' in data && !CrawlName.safeParse(data.crawl).success ? `crawl: ${CRAWL_NAME}` : undefined
+}
+
 /** The members of one job: a single candidate, or `{ candidates: [ … ] }`, perhaps with `crawl`. Unreadable jobs yield one refusal. */
 export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
@@ -162,11 +169,8 @@ export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
   }
   if ('candidates' in data) {
     const list = data.candidates
-    const other = Object.keys(data).find((name) => name !== 'candidates' && name !== 'crawl')
-    if (other !== undefined)
-      return { reason: 'bad-job', detail: `${quotable(other)}: a job with candidates has no other member than crawl` }
-    if ('crawl' in data && !CrawlName.safeParse(data.crawl).success)
-      return { reason: 'bad-job', detail: `crawl: ${CRAWL_NAME}` }
+    const detail = wrongEnvelope(data)
+    if (detail !== undefined) return { reason: 'bad-job', detail }
     if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BATCH) {
       return { reason: 'bad-job', detail: `candidates: an array of 1 to ${MAX_BATCH}` }
     }

@@ -18,6 +18,7 @@ export {
   MAX_META_BYTES,
   type ReadCandidate,
   readCandidate,
+  wrongEnvelope,
 } from './candidate.ts'
 export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { hopId } from './hop-id.ts'

@@ -1,6 +1,6 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { printableUrl } from '@decorum/protocol'
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { requestGuard } from './access/guard.ts'
@@ -42,6 +42,9 @@ export async function buildServer(
   const server = Fastify({
     loggerInstance,
     bodyLimit: USUAL_BODY_MAX_BYTES,
+    // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.
+    frameworkErrors: (error, _request, reply) =>
+      void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: 'bad-request', message: error.message }),
     forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
     // A request that has not arrived whole by then is given up. It does not limit answers (/v1/outcomes has no end).

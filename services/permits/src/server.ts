@@ -59,6 +59,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     loggerInstance,
     childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
     bodyLimit: BODY_MAX_BYTES,
+    // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.
+    frameworkErrors: (error, _request, reply) =>
+      void tell(reply as FastifyReply, new Problem('bad-request', error.message)),
     forceCloseConnections: true,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: HEADERS_WITHIN_MS,

@@ -76,3 +76,30 @@ test('what only the fleet may set is refused, and an unknown member is named, wi
     line: 2,
   })
 })
+
+test('JSON as a job has it: its crawl is that of the candidates that name none, before the one of the query', () => {
+  const body = '{"crawl":"news","candidates":[{"url":"http://a.example/"},{"url":"http://a.example/","crawl":"other"}]}'
+  for (const query of [undefined, 'daily']) {
+    const read = readBody(body, 'json', agents, undefined, query)
+    expect('candidates' in read && read.candidates.map((one) => one.candidate.crawl)).toEqual(['news', 'other'])
+  }
+})
+
+test.each([
+  [
+    'a crawl that is no name',
+    '{"crawl":"News 1","candidates":[{"url":"http://a.example/"}]}',
+    /^crawl: a crawl is named/,
+  ],
+  ['a crawl that is null', '{"crawl":null,"candidates":[{"url":"http://a.example/"}]}', /^crawl: a crawl is named/],
+  [
+    'a misspelt member',
+    '{"crwal":"news","candidates":[{"url":"http://a.example/"}]}',
+    /crwal.*no other member than crawl/,
+  ],
+])('%s beside the candidates: nothing is taken', (_what, body, message) => {
+  expect(readBody(body, 'json', agents, undefined)).toEqual({
+    error: 'bad-body',
+    message: expect.stringMatching(message),
+  })
+})

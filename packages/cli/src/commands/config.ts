@@ -12,14 +12,14 @@ import {
   fleetJsonSchema,
   readDocument,
   readSitePolicies,
-  SettingsError,
 } from '@decorum/config'
 import { connectForConfig, OvertakenError, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
 import { openLedger, type RedisLink, readTags } from '@decorum/ledger'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
-import { parseDocument, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { whoAmI } from '../agreed-settings.ts'
+import { readConfigFile } from '../config-file.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
@@ -176,26 +176,12 @@ async function isWanted(json: boolean | undefined): Promise<boolean> {
   }
 }
 
-const LONGEST_FILE = 4 * 1024 * 1024
-
-/** @throws UsageError when it cannot be read · SettingsError naming all that is wrong in it */
+/** @throws UsageError when it cannot be read · SettingsError naming what is wrong in it */
 async function readFileOf(file: string): Promise<unknown> {
-  let text: string
-  try {
-    text = (file === '-' ? await buffer(process.stdin) : await readFile(file)).toString('utf8')
-  } catch (error) {
+  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: unknown) => {
     throw new UsageError(`${file} cannot be read: ${messageOf(error)}`)
-  }
-  if (text.length > LONGEST_FILE) throw new UsageError(`${file} is longer than any configuration`)
-  const parsed = parseDocument(text, { uniqueKeys: true, prettyErrors: true })
-  const [first] = parsed.errors
-  if (first !== undefined)
-    throw new SettingsError(`${file} is neither YAML nor JSON: ${printable(first.message.split('\n')[0] ?? '')}`)
-  try {
-    return parsed.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    throw new SettingsError(`${file} cannot be read: ${messageOf(error)}`)
-  }
+  })
+  return readConfigFile(file, bytes)
 }
 
 async function withConfig<T>(work: (redis: RedisLink, url: string) => Promise<T>): Promise<T> {

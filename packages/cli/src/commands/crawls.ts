@@ -1,6 +1,6 @@
 /** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
-import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
-import { printable } from '@decorum/protocol'
+import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
+import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
@@ -85,6 +85,7 @@ async function change(
   endsIn?: number | 'none',
 ): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const isNew = wanted.state !== undefined && !(await isNamed(ledger, name))
     const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
     const changing = { name, change: { ...wanted, ...end }, by: by?.trim() || whoAmI(), reason }
     const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
@@ -92,10 +93,19 @@ async function change(
     })
     if (json) tellJson({ name, record })
     else tell(`${name}: ${wordsOf(record)}`)
+    if (isNew)
+      warn(`no URL and no reader has named a crawl '${name}' so far: 'decorum crawls' lists those that there are`)
     if (unreached === 0) return DONE
     warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each is told as soon as it does`)
     return FAILED
   })
+}
+
+/** A typing error in a name would else go by unseen, because a crawl may be set before its first URL. */
+async function isNamed(ledger: Ledger, name: string): Promise<boolean> {
+  if (name === DEFAULT_CRAWL) return true
+  await ledger.crawlBook.look()
+  return [...ledger.crawlBook.names()].includes(name)
 }
 
 /** @throws CommandError while it holds URLs, or somebody reads it */

@@ -43,7 +43,6 @@ export type Crawl = {
 export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel' | 'view-partition'> }
 type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; callDeadlineMs: number }
 
-const NOT_COUNTS: ReadonlySet<string> = new Set(Object.values(CRAWL))
 const TRIES = 5
 /** Of one step of `sweep`. */
 const LANES_AT_ONCE = 20
@@ -109,9 +108,10 @@ async function factsOf({ redis, callDeadlineMs }: Places, keys: Keys, names: rea
 function crawlOf(name: string, told: readonly Facts[]): Crawl {
   const number = ({ fields }: Facts, field: string): number => Number(fields[field] ?? 0)
   const counts: Record<string, number> = {}
-  for (const { fields } of told)
-    for (const [field, value] of Object.entries(fields))
-      if (!NOT_COUNTS.has(field)) counts[field] = (counts[field] ?? 0) + Number(value)
+  for (const kind of OUTCOMES_COUNTED) {
+    const count = told.reduce((sum, one) => sum + number(one, kind), 0)
+    if (count > 0) counts[kind] = count
+  }
   const records = told.map(({ fields }) => readRecord(fields[CRAWL.record]))
   return {
     name,
@@ -176,13 +176,23 @@ export async function forgetCrawl(
   for (const keys of all) pipeline.hexists(keys.crawls, name)
   const known = await answersOf(pipeline, callDeadlineMs, 'crawls')
   if (known.every((one) => one === 0)) return 'absent'
-  // The first partition last: the others are told by it.
-  for (const keys of [...all].reverse()) {
+  const [first, ...others] = all as [Keys, ...Keys[]]
+  const forgetIn = async (keys: Keys): Promise<'forgotten' | 'stored' | 'read'> => {
     const answer = await withDeadline(redis.eval(FORGET, 1, keys.epoch, name), callDeadlineMs, 'crawls')
-    if (answer !== 'forgotten') return answer as 'stored' | 'read'
+    return answer as 'forgotten' | 'stored' | 'read'
   }
+  // The first partition last: the others are told by it.
+  for (const keys of [...others, first]) {
+    const answer = await forgetIn(keys)
+    if (answer !== 'forgotten') return answer
+  }
+  // A gateway may have healed one of the others in between. What holds URLs or is read by now is a crawl of this name made anew.
+  for (const keys of others) await forgetIn(keys)
   return 'forgotten'
 }
+
+/** A crawl may be called `constructor`, which every object has. */
+const byName = (versions: unknown): Map<string, string> => new Map(Object.entries(versions as Record<string, string>))
 
 /** What a gateway knows of crawls: their records, as the first partition has them. */
 export type CrawlBook = {
@@ -208,8 +218,11 @@ export function crawlBook({ redis, places, callDeadlineMs }: Places): CrawlBook 
       const [first] = places
       if (first === undefined) return
       const [versions] = await answersOf(redis.pipeline().hgetall(first.keys.crawls), callDeadlineMs, 'crawls')
-      for (const name of records.keys()) if (!(name in (versions as object))) records.delete(name)
-      const behind = Object.entries(versions as Record<string, string>)
+      const listed = byName(versions)
+      // One that is listed under 0 and had a record was forgotten, and named anew since.
+      for (const [name, { version }] of records)
+        if (!listed.has(name) || (listed.get(name) === '0' && version > 0)) records.delete(name)
+      const behind = [...listed]
         .filter(([name, version]) => (records.get(name)?.version ?? -1) < Number(version))
         .map(([name]) => name)
       if (behind.length === 0) return
@@ -227,16 +240,20 @@ export async function healCrawls(from: Places, partition: number, book: CrawlBoo
   const place = places[partition]
   if (place === undefined) return
   const [versions] = await answersOf(redis.pipeline().hgetall(place.keys.crawls), callDeadlineMs, 'crawls')
-  const known = versions as Record<string, string>
-  for (const name of book.names()) {
-    const record = book.recordOf(name)
-    if (record.version > Number(known[name] ?? 0)) await place.verbs.crawl(name, record)
+  const known = byName(versions)
+  const [first] = places
+  const behind = [...book.names()].filter((name) => book.recordOf(name).version > Number(known.get(name) ?? 0))
+  if (behind.length > 0 && first !== undefined) {
+    // The book is up to a second old: what the first partition does not list any more, or lists without a record,
+    // has been forgotten since, and stays so.
+    const [listed] = await answersOf(redis.pipeline().hmget(first.keys.crawls, ...behind), callDeadlineMs, 'crawls')
+    const alive = behind.filter((_, at) => Number((listed as (string | null)[])[at] ?? 0) > 0)
+    for (const name of alive) await place.verbs.crawl(name, book.recordOf(name))
   }
   // A crawl that the first partition has not heard of is named there, so that every list has it.
-  const [first] = places
   if (partition === 0 || first === undefined) return
   const pipeline = redis.pipeline()
-  const unheard = Object.keys(known).filter((name) => ![...book.names()].includes(name))
+  const unheard = [...known.keys()].filter((name) => ![...book.names()].includes(name))
   for (const name of unheard) pipeline.hsetnx(first.keys.crawls, name, '0')
   if (unheard.length > 0) await answersOf(pipeline, callDeadlineMs, 'crawls')
 }

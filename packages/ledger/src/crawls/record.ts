@@ -101,6 +101,7 @@ export function changed(record: CrawlRecord, { name, change, by, reason }: Chang
   const { pool } = change.settings ?? {}
   if (pool !== null && pool !== undefined && !PoolName.safeParse(pool).success) throw new CrawlError(POOL_NAME)
   return {
+    ...record, // with what a later version has written there
     version: Math.max(record.version + 1, Math.floor(now)),
     weight,
     state: state === 'running' ? reopened(expiresAt, now) : state,

@@ -1,5 +1,6 @@
 /** Crawls as the API asks for them. */
 import { CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 import type { z } from 'zod'
 import type { CrawlBody } from './questions.ts'
 import { Refusal } from './route.ts'
@@ -37,6 +38,8 @@ export async function forgetCrawl(ledger: Ledger, name: string): Promise<{ name:
     case 'absent':
       return new Refusal(404, 'no-such-crawl', `there is no crawl '${name}'`)
     case 'stored':
+      if (name === DEFAULT_CRAWL)
+        return new Refusal(409, 'not-done', `'${DEFAULT_CRAWL}' is the crawl of candidates that name none: it stays`)
       return new Refusal(409, answer, `the crawl '${name}' holds URLs: cancel it first`)
     case 'read':
       return new Refusal(409, answer, `groups read the crawl '${name}': forget them first`)

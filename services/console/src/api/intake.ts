@@ -3,6 +3,7 @@ import type { Agents } from '@decorum/config'
 import {
   CANDIDATES,
   type Candidate,
+  crawlOfJob,
   JOB_NAMES,
   MAX_URL_CHARS,
   partitionOf,
@@ -10,6 +11,7 @@ import {
   type ReadCandidate,
   readCandidate,
   readUrl,
+  wrongEnvelope,
 } from '@decorum/protocol'
 import type { Queue } from 'bullmq'
 
@@ -41,8 +43,10 @@ export function readBody(
   crawl?: string,
 ): ReadBody {
   const candidates: { candidate: Candidate; host: string }[] = []
-  const usual = Object.entries({ agent, crawl }).filter(([, value]) => value !== undefined)
-  for (const { line, data, broken } of membersOf(text, shape)) {
+  const body = shape === 'json' ? readJson(text, crawl) : { members: linesOf(text, shape), crawl }
+  if ('error' in body) return body
+  const usual = Object.entries({ agent, crawl: body.crawl }).filter(([, value]) => value !== undefined)
+  for (const { line, data, broken } of body.members) {
     if (broken !== undefined) return { error: 'bad-json', message: place(line, broken), ...at(line) }
     // What the query says has been read with the first line
     const read =
@@ -85,8 +89,7 @@ function readLine({ url }: Line, like: { candidate: Candidate } | undefined): Re
 
 type Member = { line?: number; data?: unknown; broken?: string }
 
-function* membersOf(text: string, shape: 'json' | 'ndjson' | 'text'): Generator<Member> {
-  if (shape === 'json') return yield* membersOfJson(text)
+function* linesOf(text: string, shape: 'ndjson' | 'text'): Generator<Member> {
   let line = 0
   for (const raw of text.split(shape === 'text' ? /\r\n|\n|\r/ : '\n')) {
     line += 1
@@ -97,12 +100,20 @@ function* membersOf(text: string, shape: 'json' | 'ndjson' | 'text'): Generator<
   }
 }
 
-function* membersOfJson(text: string): Generator<Member> {
+/** One candidate, a list of them, or what a job holds: `{ candidates: [ … ] }`, perhaps with the crawl of those that name none. */
+function readJson(
+  text: string,
+  crawl: string | undefined,
+): { members: Member[]; crawl: string | undefined } | IntakeRefusal {
   const { data, broken } = parse(text)
-  if (broken !== undefined) return yield { broken }
+  if (broken !== undefined) return { error: 'bad-json', message: broken }
   const list = isRecord(data) && 'candidates' in data ? data.candidates : data
-  if (!Array.isArray(list)) return yield { data: list }
-  for (const [index, member] of list.entries()) yield { line: index + 1, data: member }
+  if (!Array.isArray(list)) return { members: [{ data: list }], crawl }
+  const members = list.map((member: unknown, index) => ({ line: index + 1, data: member }))
+  if (!isRecord(data)) return { members, crawl }
+  const refusal = wrongEnvelope(data)
+  if (refusal !== undefined) return { error: 'bad-body', message: refusal }
+  return { members, crawl: crawlOfJob(data) ?? crawl }
 }
 
 function parse(text: string): { data?: unknown; broken?: string } {

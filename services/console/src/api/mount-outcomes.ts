@@ -37,6 +37,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
       if (place instanceof Refusal) return place
       try {
         reply.raw.once('close', place.abandon)
+        if (reply.raw.destroyed) place.abandon() // it went away while the one before it under its name was ending
         if (!(await redisAnswers())) return away
         const frontier = await shared.get()
         if (!isStream) {

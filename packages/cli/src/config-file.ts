@@ -1,0 +1,54 @@
+/** A file of settings: YAML or JSON in, plain JSON out. What YAML can hold and JSON cannot is refused, because it would be lost without a word. */
+import { SettingsError } from '@decorum/config'
+import { printable } from '@decorum/protocol'
+import { parseDocument } from 'yaml'
+import { messageOf } from './exit.ts'
+
+const LONGEST_FILE = 4 * 1024 * 1024
+/** Of aliases that stand for aliases: beyond it a short file would be a huge document. */
+const MOST_ALIASES = 100
+
+/**
+ * @param file  its name, for messages
+ * @throws      SettingsError in one sentence
+ */
+export function readConfigFile(file: string, bytes: Uint8Array): unknown {
+  const wrong = (what: string): SettingsError => new SettingsError(`${file} ${what}`)
+  if (bytes.length > LONGEST_FILE) throw wrong('is longer than any configuration')
+  const text = textOf(bytes)
+  if (text === undefined) throw wrong('is not text in UTF-8: write it in that encoding')
+  // Known tags (!!set, !!binary …) make objects that JSON writes as {}: with this option they are told like unknown ones.
+  const parsed = parseDocument(text, {
+    uniqueKeys: true,
+    prettyErrors: true,
+    resolveKnownTags: false,
+    logLevel: 'error',
+  })
+  const [first] = [...parsed.errors, ...parsed.warnings]
+  if (first?.code === 'MULTIPLE_DOCS') throw wrong('holds several documents: one is needed')
+  if (first !== undefined) throw wrong(`is neither YAML nor JSON: ${printable(first.message.split('\n')[0] ?? '')}`)
+  let value: unknown
+  try {
+    value = parsed.toJS({ maxAliasCount: MOST_ALIASES })
+  } catch (error) {
+    throw wrong(`cannot be read: ${messageOf(error)}`)
+  }
+  if (leadsBack(value)) throw wrong('cannot be read: an alias stands within what it is an alias of')
+  return value
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether an object is a part of itself. */
+function leadsBack(value: unknown, within: ReadonlySet<unknown> = new Set()): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (within.has(value)) return true
+  const inside = new Set(within).add(value)
+  return Object.values(value).some((member) => leadsBack(member, inside))
+}
