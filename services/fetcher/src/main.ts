@@ -5,7 +5,6 @@ import { type Joined, startJoined } from '@decorum/fleet-config'
 import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
-import { startFetching } from './process/fetching.ts'
 import { superviseFetching } from './process/processes.ts'
 
 /**
@@ -44,7 +43,8 @@ async function start(joined: Joined<Config>, env: Record<string, string | undefi
 
 /** Each fetching process joins and follows by itself, also one that is started again later. */
 async function startRole(joined: Joined<Config>, env: Record<string, string | undefined>, log: Logger): Promise<Role> {
-  if (joined.config.FETCH_PROCESSES === 0) return startFetching(joined, log)
+  // Only now: a supervisor that does not fetch need not load all that fetching takes.
+  if (joined.config.FETCH_PROCESSES === 0) return (await import('./process/fetching.ts')).startFetching(joined, log)
   const fetching = await superviseFetching(joined.config, env, log)
   joined.leave()
   return fetching
