@@ -1,11 +1,5 @@
 /** The HTTP client of a crawler under permits: each redirect hop, and each `sendRequest` of a handler, has its own. */
-import { GotScrapingHttpClient, NonRetryableError, RetryRequestError } from '@crawlee/core'
-
-const HOP_MS = 2_000 // how long a redirect waits in its slot; then the request goes back to the queue
-const MOST_HOPS = 10
-
-/** Where a request goes next: a redirect that had to wait for its turn is remembered in it. */
-export const targetOf = (request) => request.userData.decorumRedirect?.url ?? request.url
+import { GotScrapingHttpClient, NonRetryableError } from '@crawlee/core'
 
 export class PermittedClient extends GotScrapingHttpClient {
   #permits
@@ -19,70 +13,44 @@ export class PermittedClient extends GotScrapingHttpClient {
 
   /** Waits for its turn in the slot of the handler that sends it. A redirect is its answer. */
   async sendRequest(request) {
-    const permit = await this.#permitFor(String(request.url))
-    const exchange = this.#permits.exchange(permit)
-    try {
-      const response = await super.sendRequest(this.#underPermit(request, permit, request.url))
+    return this.#send(request, { url: String(request.url) }, async (asked, exchange) => {
+      const response = await super.sendRequest(asked)
       exchange.end(response.statusCode, response.headers)
       return response
-    } catch (error) {
-      exchange.end(undefined, {}, error)
-      throw error
-    }
+    })
   }
 
   async stream(request, onRedirect) {
-    const entry = this.#turns?.entryOf(String(request.url))
-    let { url, hops = 0 } = entry?.request.userData.decorumRedirect ?? { url: String(request.url) }
-    let permit = entry?.permit ?? (await this.#permitFor(url))
-    let asked = request
-    for (;;) {
-      const response = await this.#exchange(asked, url, permit, entry, onRedirect)
+    const url = String(request.url)
+    const entry = this.#turns?.entryOf(url) ?? { url, hops: 0, request: { userData: {} } }
+    for (let asked = request; ; ) {
+      const response = await this.#send(asked, entry, async (permitted, exchange) => {
+        const { stream, ...rest } = await super.stream(permitted, onRedirect)
+        entry.stop = () => stream.destroy()
+        stream.once('error', (error) => exchange.end(rest.statusCode, rest.headers, error))
+        for (const end of ['end', 'close']) stream.once(end, () => exchange.end(rest.statusCode, rest.headers))
+        return { stream, ...rest }
+      })
       const { location } = response.headers
       const isRedirect = [301, 302, 303, 307, 308].includes(response.statusCode) && location !== undefined
       if (!isRedirect || request.followRedirect === false) return response
       await new Promise((resolve) => response.stream.once('end', resolve).once('error', resolve).resume())
-      url = new URL(location, url).href
-      if (++hops > MOST_HOPS) throw new NonRetryableError(`more than ${MOST_HOPS} redirects`)
-      asked = { ...asked, headers: { ...asked.headers }, url }
+      asked = { ...asked, headers: { ...asked.headers }, url: new URL(location, entry.url).href }
       onRedirect?.(response, asked)
       if (response.statusCode === 303 && asked.method !== 'HEAD') asked = { ...asked, method: 'GET', body: undefined }
-      const hop = await this.#permits.askOnce([url], HOP_MS)
-      if (hop.refused.length > 0) throw new NonRetryableError(`${url}: ${hop.refused[0].detail}`)
-      permit = hop.permit
-      if (permit !== undefined) continue
-      if (entry === undefined) permit = await this.#permitFor(url)
-      else {
-        entry.isRedirect = true
-        entry.request.userData.decorumRedirect = { url, hops }
-        throw new RetryRequestError(`redirected to ${url}, which is not due yet`)
-      }
+      await this.#turns.follow(entry, asked.url)
     }
   }
 
-  async #exchange(request, url, permit, entry, onRedirect) {
-    const isLate = performance.now() - permit.at > permit.sendWithinMs
-    if (isLate) this.#permits.unused(permit)
-    const good = isLate ? await this.#permitFor(url) : permit
-    const exchange = this.#permits.exchange(good, () => entry?.stop?.())
-    try {
-      const response = await super.stream(this.#underPermit(request, good, url), onRedirect)
-      const { statusCode, headers, stream } = response
-      if (entry !== undefined) entry.stop = () => stream.destroy()
-      stream.once('error', (error) => exchange.end(statusCode, headers, error))
-      stream.once('close', () => exchange.end(statusCode, headers))
-      stream.once('end', () => exchange.end(statusCode, headers))
-      return response
-    } catch (error) {
+  /** @param send  sends what it is given, and tells the exchange of its end */
+  async #send(request, entry, send) {
+    const { permit, problem } = await this.#permits.fresh(entry.url, entry.permit)
+    if (problem !== undefined) throw new NonRetryableError(`${entry.url}: ${problem.detail ?? problem.type}`)
+    const exchange = this.#permits.exchange(permit, () => entry.stop?.())
+    return send(this.#underPermit(request, permit, entry.url), exchange).catch((error) => {
       exchange.end(undefined, {}, error)
       throw error
-    }
-  }
-
-  async #permitFor(url) {
-    const { permit, problem } = await this.#permits.ask(url)
-    if (problem !== undefined) throw new NonRetryableError(`${url}: ${problem.detail ?? problem.type}`)
-    return permit
+    })
   }
 
   /** Under the name that robots.txt was judged for, without redirects and retries of the client's own. In shadow mode as it was. */

@@ -1,11 +1,14 @@
 /**
  * Options for a crawler of Crawlee 3, under which no request leaves without a permit of Decorum:
- * `new HttpCrawler({ ...(await decorum({ url })), requestHandler })`. turns.js is the queue, client.js sends.
+ * `new HttpCrawler({ ...(await decorum({ url })), requestHandler })`. turns.js is the queue; client.js sends, or browser.js.
  */
 import { RequestQueue } from '@crawlee/core'
 import { openPermits } from '../undici/permits.js'
+import { routePage, tellOf } from './browser.js'
 import { PermittedClient } from './client.js'
 import { Turns } from './turns.js'
+
+const BLOCKED = ['image', 'media', 'font', 'stylesheet', 'eventsource', 'ping', 'other']
 
 /**
  * @param options.url         of the permits service; http://127.0.0.1:7071
@@ -14,17 +17,27 @@ import { Turns } from './turns.js'
  * @param options.queue       a RequestQueue; absent: the default one
  * @param options.patienceMs  how long a request waits for its turn; 600,000
  * @param options.onRefused   (request, problem): this URL will never go, and the request is marked as handled
+ * @param options.blocked     types of Playwright that a browser does not load; images, fonts, style sheets and the like
  * @param options.shadow      nothing waits: the service records what would have waited
  */
 export async function decorum(options = {}) {
-  const { url = 'http://127.0.0.1:7071', agent, token, queue, shadow = false } = options
-  const permits = openPermits({ url, agent, token, shadow })
-  if (shadow) return { httpClient: new PermittedClient(permits) }
+  const { url = 'http://127.0.0.1:7071', agent, token, queue, patienceMs, blocked = BLOCKED, shadow = false } = options
+  const permits = openPermits({ url, agent, token, shadow, patienceMs, waitMs: 3_000 })
+  if (shadow)
+    return {
+      httpClient: new PermittedClient(permits),
+      preNavigationHooks: [({ page }) => page && tellOf(page, permits)],
+    }
   const turns = new Turns(queue ?? (await RequestQueue.open()), permits, options)
   return {
     requestQueue: turns.queue,
     httpClient: new PermittedClient(permits, turns),
-    preNavigationHooks: [({ crawler, page }) => turns.wakes(crawler, page)],
+    preNavigationHooks: [
+      async ({ crawler, page, request }) => {
+        turns.wakes(crawler)
+        if (page) await routePage(page, turns.entryFor(request), permits, turns, blocked)
+      },
+    ],
     respectRobotsTxtFile: false, // a fetcher of the fleet asks for robots.txt
     autoscaledPoolOptions: { maybeRunIntervalSecs: 0.05 }, // until the first request has told which pool to wake
   }

@@ -1,55 +1,65 @@
 /** A RequestQueue that hands out a request when it has a permit: what waits holds no slot and uses up no retry. */
-import { CriticalError } from '@crawlee/core'
-import { targetOf } from './client.js'
+import { NonRetryableError, RetryRequestError } from '@crawlee/core'
 
 const LINE_MS = 3_000 // how long one question waits in line
 const SHORT_LINE_MS = 250 // the same when other origins cannot be asked about meanwhile
 const EACH_ORIGIN = 4 // URLs of an origin in one question: where the first is forbidden, the second may go
 const MOST_ORIGINS = 25 // in one question: 100 URLs are allowed
-const MOST_QUESTIONS = 32 // at once
 const MOST_WAITING = 5_000 // requests taken out of the queue
 const LOOK_MS = 100 // how often the queue is looked at for more
+const HOP_MS = 2_000 // how long a redirect waits in its slot; then the request goes back to the queue
+const MOST_HOPS = 10
 
 export class Turns {
   #permits
-  #waiting = new Map() // origin → its requests; the origin that was asked about last comes last
-  #asked = new Set() // origins that a question is out for
-  #since = new WeakMap() // request → when it began to wait
   #patienceMs
+  #lanes = new Map() // origin → its entries, which wait; the origin that was asked about last comes last
+  #asked = new Set() // origins that a question is out for
   #questions = 0
-  #granted = [] // { request, permit }, for the next free slot
-  #running = new Map() // request id → the same, handed out
-  #lookAt = 0
-  #prolongAt = 0
+  #granted = new Set() // entries for the next free slots
+  #running = new Map() // request id → its entry
   #pool
-  #refuse
 
   constructor(queue, permits, { onRefused = () => {}, patienceMs = 600_000 }) {
     this.#permits = permits
     this.#patienceMs = patienceMs
     const names = ['fetchNextRequest', 'isEmpty', 'isFinished', 'markRequestHandled', 'reclaimRequest']
     const [next, isEmpty, isFinished, handled, reclaim] = names.map((name) => queue[name].bind(queue))
-    this.#refuse = async (request, problem) => {
+    let lockSecs = 60
+    // A request is locked while it waits and while it is handled; Crawlee, which sets this, thinks of the second alone.
+    const lock = { get: () => lockSecs + patienceMs / 1_000, set: (secs) => (lockSecs = secs) }
+    Object.defineProperty(queue, 'requestLockSecs', lock)
+    const at = ({ url, userData }) => ({ url, hops: 0, ...userData.decorumRedirect })
+    let lookAt = 0
+    const take = async () => {
+      const waiting = [...this.#lanes.values()].reduce((sum, lane) => sum + lane.size, 0)
+      for (let room = MOST_WAITING - waiting; room > 0 && performance.now() >= lookAt; room--) {
+        const request = await next()
+        if (request === null) lookAt = performance.now() + LOOK_MS
+        else this.#wait({ request, until: performance.now() + patienceMs, ...at(request) })
+      }
+    }
+    const refuse = async ({ request }, problem) => {
       await handled(request)
       await Promise.resolve(onRefused(request, problem))
     }
     this.queue = Object.assign(queue, {
       // The pool asks this when it has a free slot, so this is also when permits are asked for.
       isEmpty: async () => {
-        await this.#take(next)
-        this.#ask()
-        return this.#granted.length === 0
+        await take()
+        this.#ask(refuse)
+        return this.#granted.size === 0
       },
       isFinished: async () => {
-        const isBusy = this.#waiting.size + this.#asked.size + this.#granted.length + this.#running.size > 0
-        return !isBusy && this.#permits.isQuiet() && (await isEmpty()) && isFinished()
+        const isBusy = this.#lanes.size + this.#questions + this.#granted.size + this.#running.size > 0
+        return !isBusy && permits.isQuiet() && (await isEmpty()) && isFinished()
       },
       fetchNextRequest: async () => {
-        const entry = this.#granted.shift()
+        const [entry] = this.#granted
         if (entry === undefined) return null
         clearTimeout(entry.timer)
+        this.#granted.delete(entry)
         this.#running.set(entry.request.id, entry)
-        await this.#prolong(entry.request)
         return entry.request
       },
       markRequestHandled: (request) => {
@@ -62,115 +72,88 @@ export class Turns {
           request.retryCount--
           request.errorMessages.pop()
         }
-        this.#lookAt = 0
+        lookAt = 0
         return reclaim(request, options)
       },
     })
   }
 
-  /** @throws Error for a browser: what it sends besides the page itself would have no permit */
-  wakes(crawler, page) {
-    if (page !== undefined) throw new CriticalError('the option of Decorum is for HTTP crawlers, not for browsers')
-    this.#pool = crawler.autoscaledPool
-  }
+  /** The pool of this crawler is told of permits, and asks for as many as it has free slots. */
+  wakes = ({ autoscaledPool }) => (this.#pool = autoscaledPool)
 
   /** What was handed out under this URL, once. */
   entryOf(url) {
     const entry = [...this.#running.values()].find((one) => !one.isUsed && one.request.url === url)
-    if (entry !== undefined) entry.isUsed = true
-    return entry
+    return entry && Object.assign(entry, { isUsed: true })
   }
 
-  async #take(next) {
-    const now = performance.now()
-    const all = [...this.#waiting.values()].flat()
-    if (now > this.#prolongAt) {
-      this.#prolongAt = now + (this.queue.requestLockSecs * 1_000) / 3
-      await Promise.all(all.map((request) => this.#prolong(request)))
+  entryFor = ({ id }) => this.#running.get(id)
+
+  /** Continues an entry at the URL that it was redirected to, or puts it back into the queue until that is due. */
+  async follow(entry, url) {
+    const hops = entry.hops + 1
+    if (hops > MOST_HOPS) throw new NonRetryableError(`more than ${MOST_HOPS} redirects`)
+    const { permit, refused } = await this.#permits.askOnce([url], HOP_MS)
+    if (refused.length > 0) throw new NonRetryableError(`${url}: ${refused[0].detail}`)
+    if (permit === undefined) {
+      entry.request.userData.decorumRedirect = { url, hops }
+      entry.isRedirect = true
+      throw new RetryRequestError(`redirected to ${url}, which is not due yet`)
     }
-    if (now < this.#lookAt) return
-    for (let room = MOST_WAITING - all.length; room > 0; room--) {
-      const request = await next()
-      if (request === null) {
-        this.#lookAt = now + LOOK_MS
-        return
-      }
-      this.#wait(request)
-    }
+    Object.assign(entry, { url, hops, permit })
   }
 
-  /** Its lock ends before its turn may come. */
-  #prolong = ({ id }) =>
-    this.queue.client.prolongRequestLock(id, { lockSecs: this.queue.requestLockSecs }).catch(() => undefined)
-
-  #wait(request) {
-    const { origin } = new URL(targetOf(request))
-    if (!this.#since.has(request)) this.#since.set(request, performance.now())
-    this.#waiting.set(origin, [...(this.#waiting.get(origin) ?? []), request])
+  #wait(entry) {
+    const { origin } = new URL(entry.url)
+    this.#lanes.set(origin, (this.#lanes.get(origin) ?? new Set()).add(entry))
   }
 
   /** One question for each free slot, so that every permit finds one; each about its share of the origins. */
-  #ask() {
-    const idle = [...this.#waiting.keys()].filter((origin) => !this.#asked.has(origin))
+  #ask(refuse) {
+    const idle = [...this.#lanes.keys()].filter((origin) => !this.#asked.has(origin))
     const slots = this.#pool === undefined ? 1 : this.#pool.desiredConcurrency - this.#pool.currentConcurrency
-    const free = Math.min(MOST_QUESTIONS, slots) - this.#granted.length - this.#questions
+    const free = slots - this.#granted.size - this.#questions
     const size = Math.min(MOST_ORIGINS, Math.ceil(idle.length / Math.max(1, free)))
     const lineMs = free * size < idle.length ? SHORT_LINE_MS : LINE_MS
     for (let n = 0; n < free && n * size < idle.length; n++)
-      void this.#question(idle.slice(n * size, (n + 1) * size), lineMs)
+      void this.#question(idle.slice(n * size, (n + 1) * size), lineMs, refuse)
   }
 
-  async #question(origins, lineMs) {
+  async #question(origins, lineMs, refuse) {
     this.#questions++
+    const lanes = origins.map((origin) => [origin, this.#lanes.get(origin)])
     for (const origin of origins) this.#asked.add(origin)
-    const requests = origins.flatMap((origin) => this.#waiting.get(origin).slice(0, EACH_ORIGIN))
-    try {
-      const { permit, index, refused, pauseMs } = await this.#permits.askOnce(requests.map(targetOf), lineMs)
-      if (permit !== undefined) this.#grant(requests[index], permit)
-      const never = refused.map(({ index: at, ...problem }) => [requests[at], problem])
-      for (const [request, problem] of [...never, ...this.#tooLate(origins, never)]) {
-        this.#leave(request)
-        await this.#refuse(request, problem)
+    const entries = lanes.flatMap(([, lane]) => [...lane].slice(0, EACH_ORIGIN))
+    const urls = entries.map(({ url }) => url)
+    const { permit, index: first, refused, pauseMs } = await this.#permits.askOnce(urls, lineMs)
+    const never = new Map(refused.map(({ index, ...problem }) => [entries[index], problem]))
+    for (const [origin, lane] of lanes) {
+      for (const entry of lane) {
+        if (entry === entries[first]) this.#grant(entry, permit)
+        else if (entry.until < performance.now() && !never.has(entry))
+          never.set(entry, { type: 'patience', detail: `no turn within ${this.#patienceMs} ms` })
+        else if (!never.has(entry)) continue
+        lane.delete(entry)
       }
-      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    } finally {
-      this.#questions--
-      for (const origin of origins) {
-        this.#asked.delete(origin)
-        const others = this.#waiting.get(origin)
-        if (this.#waiting.delete(origin)) this.#waiting.set(origin, others) // those that were asked come last
-      }
-      this.#pool?.notify()
+      this.#lanes.delete(origin)
+      if (lane.size > 0) this.#lanes.set(origin, lane)
     }
+    for (const [entry, problem] of never) await refuse(entry, problem)
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    for (const origin of origins) this.#asked.delete(origin)
+    this.#questions--
+    this.#pool?.notify()
   }
 
-  /** What has waited too long. */
-  #tooLate(origins, never) {
-    const problem = { type: 'patience', detail: `no turn within ${this.#patienceMs} ms` }
-    const dueBefore = performance.now() - this.#patienceMs
-    return origins
-      .flatMap((origin) => this.#waiting.get(origin) ?? [])
-      .filter((request) => this.#since.get(request) < dueBefore && !never.some(([one]) => one === request))
-      .map((request) => [request, problem])
-  }
-
-  #grant(request, permit) {
-    this.#leave(request)
-    const entry = { request, permit }
+  #grant(entry, permit) {
+    entry.permit = permit
     // No slot became free in time: nothing was sent, and the request asks again.
     entry.timer = setTimeout(() => {
-      this.#granted = this.#granted.filter((one) => one !== entry)
+      this.#granted.delete(entry)
       this.#permits.unused(permit)
-      this.#wait(request)
+      this.#wait(entry)
     }, permit.sendWithinMs / 2)
-    this.#granted.push(entry)
-  }
-
-  #leave(request) {
-    const { origin } = new URL(targetOf(request))
-    const others = this.#waiting.get(origin).filter((one) => one !== request)
-    if (others.length === 0) this.#waiting.delete(origin)
-    else this.#waiting.set(origin, others)
+    this.#granted.add(entry)
   }
 
   #end({ id }) {

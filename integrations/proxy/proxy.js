@@ -21,10 +21,7 @@ async function pass(request, response) {
     return refuse(response, 405, 'GET and HEAD alone are passed on')
   // A fetcher of the fleet asks for robots.txt; every URL is judged by it before it gets a permit.
   if (/^\/robots\.txt$/i.test(target.pathname)) return refuse(response, 404, 'robots.txt is kept by Decorum')
-  let { permit, problem } = await permits.ask(target.href)
-  const isLate = () => performance.now() - permit.at > permit.sendWithinMs
-  for (; permit !== undefined && !response.destroyed && isLate(); { permit, problem } = await permits.ask(target.href))
-    await permits.unused(permit)
+  const { permit, problem } = await permits.fresh(target.href, undefined, () => !response.destroyed)
   if (permit === undefined) return refuse(response, 403, problem.detail ?? problem.type)
   if (response.destroyed) return permits.unused(permit)
   const others = Object.entries(request.headers).filter(([name]) => !OWN.has(name))

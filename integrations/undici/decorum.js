@@ -3,7 +3,7 @@
  * `new Agent().compose(decorum({ url }), interceptors.redirect(), interceptors.retry())`. Each hop and each retry then asks
  * for itself.
  */
-import { inTodaysWay } from './older-handler.js'
+import { Dispatcher1Wrapper } from 'undici'
 import { openPermits } from './permits.js'
 
 /** robots.txt or an operator forbids the URL: asking again will not help. `code` is a string, `problem` the whole answer. */
@@ -27,7 +27,7 @@ export function decorum({ url = 'http://127.0.0.1:7071', agent, token, patienceM
   const permits = openPermits({ url, agent, token, patienceMs, shadow })
   return (dispatch) => (options, given) => {
     if (options.method === 'CONNECT') return dispatch(options, given)
-    const handler = inTodaysWay(given)
+    const handler = Dispatcher1Wrapper.wrapHandler(given) // the fetch of Node 24 still speaks in undici's older way
     const send = async () => {
       const target = new URL(options.path, options.origin).href
       const asked = await permits.ask(target)

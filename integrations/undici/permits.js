@@ -54,13 +54,17 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
     return { permit: status === 201 ? { ...held(body), ...UNSEEN } : { ...UNSEEN } }
   }
   const complete = (permit, said) => tell('POST', permit, '/completion', said)
-  return {
-    /** One URL, or the first of several that may go. @returns { permit } or { problem }: this URL will never be granted */
-    async ask(target) {
+  const self = {
+    /**
+     * One URL, or the first of several that may go.
+     * @param isWanted  asked between questions: whether anybody still waits for the answer
+     * @returns { permit } or { problem }: this URL will never be granted
+     */
+    async ask(target, isWanted = () => true) {
       if (shadow) return shadowed(target)
       const wish = Array.isArray(target) ? { urls: target } : { url: target }
       const until = performance.now() + patienceMs
-      for (;;) {
+      while (isWanted()) {
         const leftMs = Math.max(0, Math.floor(until - performance.now()))
         const { status, body } = await quietly(
           call('POST', '/v1/permits', { ...wish, agent, waitMs: Math.min(waitMs, leftMs) }),
@@ -71,6 +75,19 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
         if (leftMs === 0) return { problem: { type: 'patience', detail: `no turn within ${patienceMs} ms`, ...body } }
         const pauseMs = status === 200 ? (body.retryAfterMs ?? AGAIN_MS) : AGAIN_MS
         await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, leftMs, 5_000)))
+      }
+      return { problem: { type: 'unwanted', detail: 'nobody waits for it any more' } }
+    },
+    /**
+     * Leave to send the first byte now: under this permit, or, where there is none or it has aged, under a new one.
+     * @returns as `ask`
+     */
+    async fresh(target, permit, isWanted) {
+      for (let asked = { permit }; ; asked = await self.ask(target, isWanted)) {
+        if (asked.problem !== undefined) return asked
+        const isLate = asked.permit && performance.now() - asked.permit.at > asked.permit.sendWithinMs
+        if (asked.permit && !isLate) return asked
+        if (isLate) await tell('DELETE', asked.permit)
       }
     },
     /**
@@ -123,4 +140,5 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
     isQuiet: () => telling === 0,
     close: () => pool.destroy(),
   }
+  return self
 }
