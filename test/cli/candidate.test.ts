@@ -27,7 +27,9 @@ test('why tells where a URL is, under each of its ids; cancel ends one of them',
   const { code, stdout } = await run('why', `${origin}/b`)
   expect(code).toBe(0)
   expect(stdout.split('\n').slice(0, 2)).toEqual([
-    expect.stringMatching(/^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: (due for|goes out with the next free slot)/),
+    expect.stringMatching(
+      /^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: (due for|goes out with the next free slot)/,
+    ),
     expect.stringMatching(/^again https:\/\/site\.example\/b decorum: in its lane behind 2 URLs; /),
   ])
   expect(await run('cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
