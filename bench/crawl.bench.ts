@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFleet } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
-import { isSetting } from '@decorum/config'
 import { type Judged, judge } from './crawl/judge.ts'
 import { type Sites, startSites } from './crawl/sites.ts'
 import { usageOf } from './crawl/usage.ts'
 import { round, table } from './frame/figures.ts'
+import { fleetEnv } from './frame/fleet-env.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
 
@@ -200,18 +200,10 @@ async function begin(frontier: Frontier, { origins }: Sites, pages: number, dela
   return begunAt
 }
 
-function env(redisUrl: string, { delayMs, fetchers, lanes }: Case, archive: string): NodeJS.ProcessEnv {
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
-  return {
-    ...own,
-    REDIS_URL: redisUrl,
-    DECORUM_AGENTS: JSON.stringify([AGENT]),
-    DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16',
-    DEFAULT_DELAY_MS: String(delayMs),
-    FETCH_CONCURRENCY: String(Math.max(200, Math.ceil(lanes / fetchers / 2))),
-    LOG_LEVEL: 'warn',
-    ...(archive === '' ? {} : { ARCHIVE_DIR: join(archive, 'archive') }),
-  }
+function env(REDIS_URL: string, { delayMs, fetchers, lanes }: Case, archive: string): NodeJS.ProcessEnv {
+  const slots = Math.max(200, Math.ceil(lanes / fetchers / 2))
+  const kept = archive === '' ? {} : { ARCHIVE_DIR: join(archive, 'archive') }
+  return fleetEnv({ agent: AGENT, delayMs, slots }, { REDIS_URL, ...kept })
 }
 
 async function counted(redis: BenchRedis, section: string, name: string): Promise<number> {

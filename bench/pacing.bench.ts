@@ -13,13 +13,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { agentsOf, judgeRecord, type RequestLine, readLogs } from '@decorum/audit'
+import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
 import { startFleet } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
-import { isSetting } from '@decorum/config'
 import { spawnWeb, type WebProcess } from '@decorum/synthetic-web'
-import { median, round, table } from './frame/figures.ts'
+import { median, quantile, round, table } from './frame/figures.ts'
+import { fleetEnv } from './frame/fleet-env.ts'
 import type { BenchSection } from './frame/one.ts'
+import { latenessOf, timesOf } from './frame/pace.ts'
 import { benchRedis } from './frame/redis.ts'
 
 const AGENT = { name: 'pacer', userAgent: 'pacer/1 (+https://example.com/bot)' }
@@ -101,7 +102,11 @@ async function steady(
   const record = join(folder, 'visits.ndjson')
   const redis = await benchRedis()
   const web = await spawnWeb({ sites: sites(lanes, bytes), record })
-  const fleet = await startFleet({ env: { ...env(redis.url, delayMs), ARCHIVE_DIR: archive }, gateways, fetchers })
+  const fleet = await startFleet({
+    env: env(delayMs, { REDIS_URL: redis.url, ARCHIVE_DIR: archive }),
+    gateways,
+    fetchers,
+  })
   const frontier = await openFrontier({ redis: redis.url })
   try {
     await frontier.enqueue(urls(web, pages).map((url) => ({ url })))
@@ -127,7 +132,7 @@ async function crawl(size: { origins: number; urls: number }, folder: string): P
     await writeFile(join(folder, 'urls.txt'), urls(web, size.urls).join('\n'))
     const args = [CLI, 'crawl', join(folder, 'urls.txt'), '--out', join(folder, 'out'), '--no-archive', '--json']
     await run_(process.execPath, args, {
-      env: { ...env(undefined, CRAWL_DELAY_MS), XDG_DATA_HOME: folder },
+      env: env(CRAWL_DELAY_MS, { XDG_DATA_HOME: folder }),
       maxBuffer: 1e8,
     })
   } finally {
@@ -150,33 +155,24 @@ function urls(web: WebProcess, pages: number): string[] {
   return Array.from({ length: pages }, (_, n) => origins.map((origin) => `${origin}/page-${n}`)).flat()
 }
 
-function env(redisUrl: string | undefined, delayMs: number): NodeJS.ProcessEnv {
-  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)))
-  return {
-    ...own,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    DECORUM_AGENTS: JSON.stringify([AGENT]),
-    DECORUM_ALLOW_ADDRESSES: '127.40.0.0/16',
-    DEFAULT_DELAY_MS: String(delayMs),
-    FETCH_CONCURRENCY: '1000',
-    LOG_LEVEL: 'warn',
-  }
-}
+const env = (delayMs: number, more: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  fleetEnv({ agent: AGENT, delayMs, slots: 1_000 }, more)
 
 async function figures(record: string, delayMs: number): Promise<Figures> {
   const evidence = await readLogs([record])
   const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: delayMs, maxDelayMs: 10_000 })
   const { total, requests, spanMs } = judgeRecord(evidence, { agents })
   const lanes = [...Map.groupBy(evidence.requests, ({ origin }) => origin).values()]
-  const ratios = lanes.flatMap((lane) => ratioOf(lane, delayMs)).toSorted((a, b) => a - b)
+  const ratios = lanes
+    .flatMap((lane) => timesOf(lane, delayMs) ?? [])
+    .map(({ permittedMs, takenMs }) => permittedMs / takenMs)
+    .toSorted((a, b) => a - b)
   const late = lanes.flatMap((lane) => latenessOf(lane, delayMs)).toSorted((a, b) => a - b)
-  const at = (sorted: number[], share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   return {
     requests,
     perSecond: (requests / spanMs) * 1_000,
-    ratios: [at(ratios, 0), at(ratios, 0.05), at(ratios, 0.5)],
-    lateMs: [at(late, 0.5), at(late, 0.99), at(late, 1)],
+    ratios: [quantile(ratios, 0), quantile(ratios, 0.05), quantile(ratios, 0.5)],
+    lateMs: [quantile(late, 0.5), quantile(late, 0.99), quantile(late, 1)],
     violations: total,
   }
 }
@@ -199,19 +195,6 @@ function row(name: string, runs: Figures[]): string[] {
     ...[0, 1, 2].map((n) => middle((run) => run.lateMs[n] ?? Number.NaN).toFixed(1)),
     String(sum((run) => run.violations)),
   ]
-}
-
-function ratioOf(lane: RequestLine[], delayMs: number): number[] {
-  const sorted = lane.toSorted((a, b) => a.start - b.start)
-  const [first, last] = [sorted[0], sorted.at(-1)]
-  if (!first || !last || sorted.length < 2) return []
-  const permitted = sorted.slice(0, -1).reduce((sum, { start, end }) => sum + (end - start) + delayMs, 0)
-  return [permitted / (last.start - first.start)]
-}
-
-function latenessOf(lane: RequestLine[], delayMs: number): number[] {
-  const sorted = lane.toSorted((a, b) => a.start - b.start)
-  return sorted.slice(1).map(({ start }, n) => start - (sorted[n]?.end ?? start) - delayMs)
 }
 
 if (import.meta.main) {

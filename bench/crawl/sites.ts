@@ -5,12 +5,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '@decorum/local-redis/testing'
+import type { Exchange } from '../frame/pace.ts'
 
 /** One request for a page, ms since 1970. */
-export type Visit = { site: string; from: number; to: number; status: number }
+export type Visit = Exchange & { site: string; status: number }
 
 export type Sites = {
   /** `http://127.40.…`, in the order of their numbers */
@@ -64,8 +65,8 @@ http { ${temp.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
       return lines.flatMap((line) => {
         const [site = '', at, took, status, path] = line.split(' ')
         if (path === undefined || path === '/robots.txt') return []
-        const to = Number(at) * 1_000
-        return [{ site, from: to - Number(took) * 1_000, to, status: Number(status) }]
+        const end = Number(at) * 1_000
+        return [{ site, start: end - Number(took) * 1_000, end, status: Number(status) }]
       })
     },
     async stop() {
@@ -73,15 +74,6 @@ http { ${temp.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
       await gone
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function answers(url: string): Promise<void> {
