@@ -83,7 +83,12 @@ async function outcomesOfCrawl(redis: string, crawl: string, count: number) {
 }
 
 test('a crawl may name a pool: its pages go to the workers, whatever the agent, and those of others to the fetchers', async () => {
-  const fleet = await poolFleet([{ name: 'shared', robots: { body: 'User-agent: *\nDisallow: /no\n' } }])
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-pool-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const noPools = JSON.stringify(AGENTS.map(({ pool: _, ...agent }) => agent))
+  const fleet = await poolFleet([{ name: 'shared', robots: { body: 'User-agent: *\nDisallow: /no\n' } }], {
+    env: { DECORUM_AGENTS: noPools, ARCHIVE_DIR: folder },
+  })
   const { shared } = fleet.web.origins
   expect(await fleet.call('POST', '/v1/pools/renderers/orders?waitMs=0')).toMatchObject({ status: 404 })
   const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
@@ -103,7 +108,9 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   expect(await fleet.carryOut(order)).toMatchObject({ status: 200 })
   expect((await fleet.outcomesOf(['plain'])).get('plain')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
   const ended = await outcomesOfCrawl(fleet.redis.url, 'rendered', 2)
-  expect(ended.get('page')).toMatchObject({ kind: 'fetched', crawl: 'rendered' })
+  expect(ended.get('page')).toMatchObject({
+    ...{ kind: 'fetched', crawl: 'rendered', archive: { ref: expect.stringMatching(/^warc\+/) } },
+  })
   expect(ended.get('no')).toMatchObject({ kind: 'disallowed' })
   await set(null)
   await fleet.enqueue([{ id: 'later', url: `${shared}/later`, ...rendered }])

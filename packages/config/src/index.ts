@@ -51,5 +51,5 @@ export {
   type SitePolicies,
   type SitePolicy,
 } from './site-policies.ts'
-export { type StoreSettings, storeSettings } from './store.ts'
+export { type StoreOptions, type StoreSettings, storeOptions, storeSettings } from './store.ts'
 export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

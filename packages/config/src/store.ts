@@ -10,6 +10,9 @@ export type StoreSettings = {
   secretAccessKey: string
 }
 
+/** What a folder on its way to the store needs to know: of the store, of one file, of all that waits. */
+export type StoreOptions = { settings: StoreSettings; fileBytes: number; maxBytes: number }
+
 type Given = {
   S3_ENDPOINT: string
   S3_REGION: string
@@ -32,4 +35,12 @@ export function storeSettings(c: Given): StoreSettings {
     accessKeyId: c.S3_ACCESS_KEY_ID ?? '',
     secretAccessKey: c.S3_SECRET_ACCESS_KEY ?? '',
   }
+}
+
+/** @returns undefined unless pages are kept in a store. @throws SettingsError naming each setting of the store that is missing */
+export function storeOptions(
+  c: Given & { PAGE_SINK: string; S3_FILE_MAX_BYTES: number; S3_SPOOL_MAX_BYTES: number },
+): StoreOptions | undefined {
+  if (c.PAGE_SINK !== 's3') return undefined
+  return { settings: storeSettings(c), fileBytes: c.S3_FILE_MAX_BYTES, maxBytes: c.S3_SPOOL_MAX_BYTES }
 }

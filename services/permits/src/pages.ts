@@ -1,5 +1,5 @@
 /** Where the pages of orders are kept. The fetcher's sinks do it; who starts this process hands them in, for services do not know each other. */
-import { type Agent, type Agents, type StoreSettings, storeSettings } from '@decorum/config'
+import { type Agent, type Agents, type StoreOptions, storeOptions } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import type { Logger } from 'pino'
 import type { PermitsConfig } from './config.ts'
@@ -25,7 +25,7 @@ type Keeper = {
   room(): Promise<void> | undefined
   close(): Promise<void>
 }
-type Store = { settings: StoreSettings; fileBytes: number; maxBytes: number; log: Logger }
+type Store = StoreOptions & { log: Logger }
 /** @returns undefined when nothing is kept */
 export type OpenPages = (
   which: string,
@@ -43,36 +43,42 @@ export type Pages = {
 /** As long as a fetcher waits for its sink. */
 const KEEP_MS = 5_000
 
-/** @throws SettingsError */
+/**
+ * A pool that an agent names opens the sink at once, so that a wrong setting ends the start; one that only a crawl names, which may
+ * happen at any time, opens it with its first page.
+ * @throws SettingsError
+ */
 export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger): Promise<Pages> {
-  const { PAGE_SINK: which, ARCHIVE_DIR: folder, CONTENT_URL, agents } = config
-  const isWanted = folder !== '' && agents.list.some(({ pool }) => pool !== undefined)
-  const contentUrl = CONTENT_URL === '' ? '' : new URL(CONTENT_URL).origin
-  const options = { folder, agents, contentUrl, ...storeOf(config, isWanted, log) }
-  const keeper = isWanted ? await open?.(which, options) : undefined
+  let opened: Promise<Keeper | undefined> | undefined
+  let keeper: Keeper | undefined
+  const opening = (): Promise<Keeper | undefined> => {
+    opened ??= openKeeper(config, open, log).then((now) => (keeper = now))
+    opened.catch(() => (opened = undefined)) // the next page tries again
+    return opened
+  }
+  if (config.agents.list.some(({ pool }) => pool !== undefined)) await opening()
   return {
     async keep(page) {
       try {
-        return await keeper?.keep(page, AbortSignal.timeout(KEEP_MS))
+        return await (await opening())?.keep(page, AbortSignal.timeout(KEEP_MS))
       } catch (error) {
         log.error({ err: error }, 'a page could not be kept')
         return undefined
       }
     },
     hasRoom: () => keeper?.room() === undefined,
-    close: async () => keeper?.close(),
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   }
 }
 
-/** @throws SettingsError when PAGE_SINK=s3 lacks one of its settings */
-const storeOf = (config: PermitsConfig, isWanted: boolean, log: Logger): { s3?: Store } =>
-  isWanted && config.PAGE_SINK === 's3'
-    ? {
-        s3: {
-          settings: storeSettings(config),
-          fileBytes: config.S3_FILE_MAX_BYTES,
-          maxBytes: config.S3_SPOOL_MAX_BYTES,
-          log,
-        },
-      }
-    : {}
+async function openKeeper(
+  config: PermitsConfig,
+  open: OpenPages | undefined,
+  log: Logger,
+): Promise<Keeper | undefined> {
+  const { PAGE_SINK: which, ARCHIVE_DIR: folder, CONTENT_URL, agents } = config
+  if (folder === '') return undefined
+  const store = storeOptions(config)
+  const contentUrl = CONTENT_URL === '' ? '' : new URL(CONTENT_URL).origin
+  return open?.(which, { folder, agents, contentUrl, ...(store === undefined ? {} : { s3: { ...store, log } }) })
+}

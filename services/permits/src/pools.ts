@@ -69,7 +69,7 @@ export class Pools {
    * @throws Problem · LedgerUnavailableError · GoneError when the worker has closed its connection
    */
   async ask(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
-    const pool = this.#poolOf(name, token)
+    const pool = await this.#poolOf(name, token)
     await this.#desk.ids.ready()
     if (caller.isGone) throw new GoneError()
     if (this.waiting >= this.#desk.config.PERMITS_MAX_WAITING)
@@ -120,12 +120,12 @@ export class Pools {
     }
   }
 
-  /** @throws Problem */
-  #poolOf(name: string, token: Token): Pool {
-    const { ledger, config } = this.#desk
-    const ofCrawl = [...ledger.crawlBook.names()].some(
-      (crawl) => ledger.crawlBook.recordOf(crawl).settings?.pool === name,
-    )
+  /** @throws Problem · LedgerUnavailableError */
+  async #poolOf(name: string, token: Token): Promise<Pool> {
+    const { config } = this.#desk
+    // What crawls say is looked at every second: a worker may come right after its crawl was given the pool.
+    if (!this.#pools.has(name) && !this.#isOfCrawl(name)) await this.#desk.ledger.crawlBook.look()
+    const ofCrawl = this.#isOfCrawl(name)
     const agents = config.agents.list.filter(({ pool }) => ofCrawl || pool === name) // a crawl has URLs of all agents
     if (agents.length === 0) throw new Problem('not-found', `no agent and no crawl of this fleet names a pool ${name}`)
     const { pools, crawls } = token
@@ -136,6 +136,11 @@ export class Pools {
     const pool = this.#pools.get(name) ?? { name, workers: new Set(), serving: false, peaks: [], held: new Map() }
     this.#pools.set(name, pool)
     return pool
+  }
+
+  #isOfCrawl(name: string): boolean {
+    const { crawlBook } = this.#desk.ledger
+    return [...crawlBook.names()].some((crawl) => crawlBook.recordOf(crawl).settings?.pool === name)
   }
 
   #noteDemand(pool: Pool): void {

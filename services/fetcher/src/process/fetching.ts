@@ -1,6 +1,6 @@
 /** The work of one fetching process: ledger, connections, slots, sink, orders. */
 import { randomUUID } from 'node:crypto'
-import { storeSettings, takeOverDelays } from '@decorum/config'
+import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
@@ -21,7 +21,7 @@ import { siteAnswers } from '../robots/site-answers.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
 import { keepWithin } from '../sink/retention.ts'
-import type { Sink, SinkOptions } from '../sink/sink.ts'
+import type { Sink } from '../sink/sink.ts'
 import { openStats } from './stats.ts'
 
 /** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
@@ -142,7 +142,8 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
 /** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
 async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
   const { agents } = config
-  const more = { ...fileLimit(config), ...storeOf(config, log) }
+  const store = storeOptions(config)
+  const more = { ...fileLimit(config), ...(store === undefined ? {} : { s3: { ...store, log } }) }
   const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents, contentUrl, ...more })
   const own = await open(config.ARCHIVE_DIR)
   if (config.DECORUM_CRAWLS === '') return own
@@ -153,19 +154,6 @@ async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<
 /** Files of a folder with a bound hold a tenth of it at most, so that removing one does not remove most of what is kept. */
 const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =>
   most === 0 ? {} : { maxBytes: Math.min(1_000_000_000, Math.max(1_000_000, Math.ceil(most / 10))) }
-
-/** @throws SettingsError when PAGE_SINK=s3 lacks one of its settings */
-const storeOf = (config: Config, log: Logger): Pick<SinkOptions, 's3'> =>
-  config.PAGE_SINK === 's3'
-    ? {
-        s3: {
-          settings: storeSettings(config),
-          fileBytes: config.S3_FILE_MAX_BYTES,
-          maxBytes: config.S3_SPOOL_MAX_BYTES,
-          log,
-        },
-      }
-    : {}
 
 /** Keeps ARCHIVE_DIR within ARCHIVE_MAX_BYTES, where both are set. @returns what stops that */
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
