@@ -1,6 +1,6 @@
 /** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
 import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
-import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
+import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
@@ -103,9 +103,8 @@ async function change(
 
 /** A typing error in a name would else go by unseen, because a crawl may be set before its first URL. */
 async function isNamed(ledger: Ledger, name: string): Promise<boolean> {
-  if (name === DEFAULT_CRAWL) return true
   await ledger.crawlBook.look()
-  return [...ledger.crawlBook.names()].includes(name)
+  return ledger.crawlBook.knows(name)
 }
 
 /** @throws CommandError while it holds URLs, or somebody reads it */
