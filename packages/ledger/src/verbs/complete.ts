@@ -47,15 +47,15 @@ async function complete(
   const args = { backOffMs, backOffMaxMs, backOffQuietMs }
   const now = performance.now()
   const items = ended.flatMap(({ completion, since }) => {
-    const elapsedMs = completion.elapsedMs + Math.max(0, now - since)
-    return itemOf({ ...completion, elapsedMs }, jitter)
+    return itemOf(completion, completion.elapsedMs + Math.max(0, now - since), jitter)
   })
   const { values } = await scripts.call('complete', args, items)
   return values as CompleteResult[]
 }
 
-function itemOf(completion: Completion, jitter: () => number): Arg[] {
-  const { agent, origin, fence, delayMs, elapsedMs, load, outcome, candidate, secondary } = completion
+/** @param elapsedMs  since the end of the exchange, until now */
+function itemOf(completion: Completion, elapsedMs: number, jitter: () => number): Arg[] {
+  const { agent, origin, fence, delayMs, load, outcome, candidate, secondary } = completion
   const common = {
     lane: laneName(agent, origin),
     fence,
