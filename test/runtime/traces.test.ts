@@ -40,7 +40,7 @@ test('only URLs of a sampled trace have spans, and the last of them are sent whe
   expect(traces.span('none', {})).toBeUndefined()
   expect(traces.span('none', { traceparent: 'nonsense' })).toBeUndefined()
   traces.span('not-sampled', of('00'))?.end()
-  traces.span('sampled', of('01'), { a: 1 })?.end(new Error('it broke off'))
+  traces.span('sampled', of('01'), () => ({ a: 1 }))?.end(new Error('it broke off'))
   await traces.stop()
   server.close()
   expect(bodies).toHaveLength(1)

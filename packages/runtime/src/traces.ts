@@ -16,10 +16,11 @@ export type OpenSpan = {
 
 export type Traces = {
   /**
+   * @param attributes  asked for only where a span is made
    * @param startedAt  ms since 1970; default: now
    * @returns undefined when nothing is to be told
    */
-  span(name: string, traced: Traced, attributes?: Attributes, startedAt?: number): OpenSpan | undefined
+  span(name: string, traced: Traced, attributes?: () => Attributes, startedAt?: number): OpenSpan | undefined
   /** Sends what has not been sent, as far as the collector answers in time; never rejects. */
   stop(): Promise<void>
 }
@@ -56,7 +57,7 @@ export async function openTraces(service: string, version: string, endpoint: str
       if (parent === undefined) return undefined
       const context = api.trace.setSpanContext(api.ROOT_CONTEXT, parent)
       const options = {
-        ...(attributes && { attributes }),
+        ...(attributes && { attributes: attributes() }),
         ...(startedAt === undefined ? {} : { startTime: startedAt }),
       }
       const span = tracer.startSpan(name, options, context)

@@ -47,13 +47,12 @@ export function startIntake(options: IntakeOptions): Worker {
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
     // Its settings hold from its first URL on: what is looked at every second would miss those that come right after them.
-    if (crawlsOf(job).some((name) => !ledger.crawlBook.knows(name)))
-      await ledger.crawlBook.look().catch(() => undefined)
+    if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
       const spans = items.map((item) =>
         'parked' in item
-          ? traces?.span('decorum.store', item.parked.request, { 'decorum.id': item.parked.id })
+          ? traces?.span('decorum.store', item.parked.request, () => ({ 'decorum.id': item.parked.id }))
           : undefined,
       )
       crashPoint('intake.before-park')
@@ -122,11 +121,12 @@ export function startIntake(options: IntakeOptions): Worker {
   return worker
 }
 
-/** The crawls that a job names, as far as it names any. */
-function crawlsOf({ data }: Job<unknown>): string[] {
+/** Whether a job is of a crawl that this process has not heard of, or one of its candidates is. */
+function namesUnknown({ data }: Job<unknown>, crawls: Ledger['crawlBook']): boolean {
+  const isUnknown = (name: unknown): boolean => typeof name === 'string' && !crawls.knows(name)
   const members = candidatesOf(data)
-  const own = Array.isArray(members) ? members.map((member) => (member as { crawl?: unknown } | null)?.crawl) : []
-  return [...new Set([crawlOfJob(data), ...own])].filter((name) => typeof name === 'string')
+  const isOneUnknown = (member: unknown): boolean => isUnknown((member as { crawl?: unknown } | null)?.crawl)
+  return isUnknown(crawlOfJob(data)) || (Array.isArray(members) && members.some(isOneUnknown))
 }
 
 type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }

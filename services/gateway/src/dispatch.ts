@@ -170,9 +170,11 @@ async function decideAll(
 /** @param heads  the first URLs of the lane: those that were dropped, in their order, and others */
 function tellDropped({ traces }: DispatchOptions, dropped: readonly Outcome[], heads: readonly Parked[]): void {
   for (const [index, outcome] of dropped.entries()) {
-    const { id, kind } = outcome
-    const reason = 'reason' in outcome ? { 'decorum.outcome.reason': outcome.reason } : {}
-    const attributes = { 'decorum.id': id, 'decorum.outcome': kind, ...reason }
+    const attributes = () => ({
+      'decorum.id': outcome.id,
+      'decorum.outcome': outcome.kind,
+      ...('reason' in outcome ? { 'decorum.outcome.reason': outcome.reason } : {}),
+    })
     traces?.span('decorum.outcome', heads[index]?.request, attributes)?.end()
   }
 }
@@ -228,7 +230,11 @@ async function addOrders(
 ): Promise<void> {
   if (all.length === 0) return
   const spans = all.map(({ request, kind, id, attempt }) =>
-    traces?.span('decorum.order', request, { 'decorum.id': id, 'decorum.kind': kind, 'decorum.attempt': attempt }),
+    traces?.span('decorum.order', request, () => ({
+      'decorum.id': id,
+      'decorum.kind': kind,
+      'decorum.attempt': attempt,
+    })),
   )
   const orders = await pools.offer(all)
   const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))

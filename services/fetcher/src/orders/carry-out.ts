@@ -18,10 +18,12 @@ import { waitForTurn } from './wait.ts'
  */
 export async function carryOut(order: Order, tools: Tools, receivedAt = performance.now()): Promise<void> {
   const { ledger, stats, log, traces } = tools
-  const { id, kind, attempt } = order
-  const span = traces?.span('decorum.fetch', order.request, {
-    ...{ 'decorum.id': id, 'decorum.kind': kind, 'decorum.attempt': attempt, 'url.full': orderUrl(order) },
-  })
+  const span = traces?.span('decorum.fetch', order.request, () => ({
+    'decorum.id': order.id,
+    'decorum.kind': order.kind,
+    'decorum.attempt': order.attempt,
+    'url.full': orderUrl(order),
+  }))
   let broken: Error | undefined
   const dueInMs = order.notBefore === 0 ? 0 : order.notBefore - ledger.now(ledger.partitionOf(order.origin))
   const dueAt = Math.max(receivedAt, performance.now() + dueInMs)
