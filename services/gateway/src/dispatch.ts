@@ -41,6 +41,9 @@ const PEEK_DEEP = 50
 /** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
 const SHRINK = 4
 
+/** So many orders are not divided among fetchers. */
+const FEW_ORDERS = 16
+
 export type FleetSize = { slots: number; fetchers: number; pools: ReadonlyMap<string, PoolDemand> }
 
 export type DispatchOptions = {
@@ -237,8 +240,7 @@ async function addOrders(
     })),
   )
   const orders = await pools.offer(all)
-  const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))
-  const size = Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share))
+  const size = ordersPerJob(orders.length, fleet())
   const now = ledger.now(partition)
   const jobs: { name: string; data: object; opts: object }[] = []
   for (let at = 0; at < orders.length; at += size) {
@@ -250,6 +252,16 @@ async function addOrders(
   crashPoint('orders.after-add')
   for (const span of spans) span?.end()
   for (const { kind } of all) metrics.orders.inc({ kind })
+}
+
+/**
+ * Every fetcher gets some of many orders. Few are not divided: a job costs more than an order. It stays small beside the slots of one
+ * fetcher, because orders of a job do not go to another one while they wait for slots.
+ */
+function ordersPerJob(orders: number, { slots, fetchers }: FleetSize): number {
+  const share = Math.ceil(orders / (fetchers * 2 || 1))
+  const few = Math.min(FEW_ORDERS, Math.floor(slots / (fetchers || 1) / FEW_ORDERS))
+  return Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share, few))
 }
 
 /** Only the lease decides about another try, and finished jobs are not kept. */
