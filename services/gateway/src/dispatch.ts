@@ -24,9 +24,9 @@ import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
 /** Lanes that are due this soon are reserved already: their orders reach a slot before the fetcher starts them. */
-const AHEAD_MS = 45
+const AHEAD_MS = 80
 /** A round gathers the lanes that become due within this, instead of waking for each of them. */
-const ROUND_MS = 20
+const ROUND_MS = 40
 /** The same while lanes are due that could not be reserved ahead, because their delays are shorter: every millisecond is theirs. */
 const LATE_ROUND_MS = 5
 /** The longest sleep, and so the most that a lost wake-up costs. */
