@@ -5,9 +5,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FLEET_SETTINGS } from '@decorum/config'
-import { decodeEntry, keysOf, LIST, readLaneRecord } from '@decorum/ledger/testing'
-import { partitionTags } from '@decorum/protocol'
-import { Redis } from 'ioredis'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
@@ -17,7 +14,10 @@ import { type FaultLog, letLoose, type Rhythm, type Target } from './faults.ts'
 import { type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
 import { environment, longerDelay, type Times } from './manners.ts'
+import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
+import { watchStalls } from './stalls.ts'
+import { calm, storedIds } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
 import { Worker } from './worker.ts'
@@ -56,9 +56,6 @@ const SLOTS = 20
 const POUR_MS = 250
 const SAY_MS = 15_000
 const CALM_MS = 1_000
-/** Lanes are never without work: so much is poured in at once, and several URLs of one site at a time. */
-const AHEAD_S = 20
-const OF_ONE_SITE = 8
 
 export async function storm(options: StormOptions): Promise<StormResult> {
   const { seed, ms, calmMs, times, rhythm, say = () => undefined } = options
@@ -97,7 +94,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       log.configs,
       end.signal,
     )
-    const pouring = pour(frontier, options, urlOf, end.signal)
+    const pouring = pour(frontier, options.rate, urlOf, end.signal)
     const holding = holdPermits({
       bases: () =>
         targets.flatMap(({ worker }) =>
@@ -117,11 +114,11 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     await changing
     const holders = await holding
     say('the storm is over')
-    await calm(frontier, redis.url, calmMs)
+    await calm(frontier, redis.url, PARTITIONS, calmMs)
     clearInterval(ticker)
     // Nobody is at work while the stores are counted; what has just ended is still handed out.
     for (const { worker } of targets) worker.end()
-    const stored = await storedIds(redis.url)
+    const stored = await storedIds(redis.url, PARTITIONS)
     await sleep(CALM_MS)
     const evidence = await web.evidence()
     await frontier.close()
@@ -157,24 +154,6 @@ async function longEnough({ ms, least }: StormOptions, { kills, freezes, outages
     freezes.length >= least.freezes &&
     outages.length > 0
   while (!enough() && clock() < until) await sleep(POUR_MS)
-}
-
-/** How long this process was kept from running at the longest: the fleet on the same machine was as well. */
-function watchStalls(): { end(): number } {
-  const EVERY_MS = 50
-  let longest = 0
-  let last = clock()
-  const timer = setInterval(() => {
-    const now = clock()
-    longest = Math.max(longest, now - last - EVERY_MS)
-    last = now
-  }, EVERY_MS)
-  return {
-    end() {
-      clearInterval(timer)
-      return longest
-    },
-  }
 }
 
 /** Some workers reach Redis by a link that can be hurt, some have clocks that are an hour off. */
@@ -219,72 +198,5 @@ async function mobilise(
   return environments
 }
 
-async function pour(
-  book: Book,
-  { rate }: StormOptions,
-  urlOf: (n: number) => string,
-  signal: AbortSignal,
-): Promise<void> {
-  const began = clock()
-  for (let n = 0; !signal.aborted; ) {
-    const due = Math.floor((AHEAD_S + (clock() - began) / 1_000) * rate)
-    const batch: { id: string; url: string }[] = []
-    for (; n < due; n++) batch.push({ id: `c${n}`, url: urlOf(n) })
-    if (batch.length > 0) await book.pour(batch)
-    await sleep(POUR_MS, undefined, { signal }).catch(() => undefined)
-  }
-}
-
-/** Site and position of the n-th URL: each is unlike all others. */
-function placeOf(n: number, sites: number): [site: number, k: number] {
-  const block = Math.floor(n / OF_ONE_SITE)
-  return [block % sites, Math.floor(block / sites) * OF_ONE_SITE + (n % OF_ONE_SITE)]
-}
-
-/** Until every accepted candidate has its outcome, or what has none is not stored either: nobody could still bring it. */
-async function calm(book: Book, redisUrl: string, mostMs: number): Promise<void> {
-  const until = clock() + mostMs
-  for (let gone = 0; gone < 2 && clock() < until; ) {
-    await sleep(CALM_MS)
-    if (book.waiting().length === 0) return
-    const stored = await storedIds(redisUrl)
-    gone = book.waiting().some((id) => stored.has(id)) ? 0 : gone + 1
-  }
-}
-
 const progress = ({ accepted, outcomes }: Book, began: number): string =>
   `${Math.round((clock() - began) / 1_000)} s: ${accepted.size} accepted, ${outcomes.size} outcomes`
-
-/** Ids in lanes, in jobs of `candidates`, in the outbox. */
-async function storedIds(url: string): Promise<Set<string>> {
-  const redis = new Redis(url)
-  const ids = new Set<string>()
-  try {
-    for (const tag of partitionTags(PARTITIONS)) {
-      const keys = keysOf(tag)
-      for (const record of await redis.hvals(keys.lanes)) {
-        const { first } = readLaneRecord(record)
-        if (first !== '') ids.add(decodeEntry(first, 'normal').id)
-      }
-      for (const list of Object.values(LIST)) {
-        const prefix = keys.list(list, '')
-        for (const key of await redis.keys(`${prefix.replace(/[[\]]/g, '\\$&')}*`)) {
-          const entries = await redis.lrange(key, 0, -1)
-          const record = readLaneRecord((await redis.hget(keys.lanes, key.slice(prefix.length))) ?? '')
-          if (list === LIST.normal && !record.more) continue // the ledger would never find them, so they are not stored
-          for (const entry of entries) ids.add(decodeEntry(entry, 'normal').id)
-        }
-      }
-      for (const [, fields] of await redis.xrange(keys.outbox, '-', '+'))
-        ids.add((JSON.parse(fields[1] ?? '{}') as { id: string }).id)
-      for (const key of await redis.keys(`${tag}:candidates:*`)) {
-        if ((await redis.type(key)) !== 'hash') continue
-        const data = JSON.parse((await redis.hget(key, 'data')) ?? '{}') as { candidates?: { id: string }[] }
-        for (const { id } of data.candidates ?? []) ids.add(id)
-      }
-    }
-  } finally {
-    redis.disconnect()
-  }
-  return ids
-}

@@ -5,12 +5,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { clock } from './clock.ts'
 
-const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
+/** The tree that this file belongs to. */
+export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url))
+const CLI = 'packages/cli/src/main.ts'
 const READY_MS = 60_000
 const AGAIN_MS = 300
 const LAST_WORDS = 20
@@ -18,7 +21,7 @@ const LAST_WORDS = 20
 export type Death = { name: string; at: number; how: string /** by kill() of this class */; wanted: boolean }
 
 export type WorkerOptions = {
-  role: 'gateway' | 'fetcher' | 'permits'
+  role: 'gateway' | 'fetcher' | 'permits' | 'console'
   name: string
   /** read at each start: what is deleted from it is gone with the next life */
   env: NodeJS.ProcessEnv
@@ -27,6 +30,8 @@ export type WorkerOptions = {
   onTrouble?: (name: string, text: string) => void
   /** stays dead (default false) */
   once?: boolean
+  /** whose code it runs at first: the folder of a tree (default: this one) */
+  tree?: string
 }
 
 const everyone = new Set<Worker>()
@@ -41,14 +46,18 @@ export class Worker {
   /** of its HTTP side, in its present life */
   port = 0
   state: 'starting' | 'running' | 'frozen' | 'dead' = 'dead'
+  /** whose code its present life runs, or its next one */
+  tree: string
   readonly #options: WorkerOptions
   #child: ChildProcess | undefined
   #frozen: number[] = []
   #shot = false
   #over = false
+  #replaced = false
 
   constructor(options: WorkerOptions) {
     this.#options = options
+    this.tree = options.tree ?? THIS_TREE
     this.role = options.role
     this.name = options.name
   }
@@ -58,7 +67,7 @@ export class Worker {
     const { role, name, env, onTrouble, onDeath } = this.#options
     this.state = 'starting'
     this.#shot = false
-    const child = fork(CLI, [role], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true })
+    const child = fork(join(this.tree, CLI), [role], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true })
     this.#child = child
     everyone.add(this)
     const words: string[] = []
@@ -77,7 +86,7 @@ export class Worker {
         const how = signal ?? `exit code ${code}`
         onDeath?.({ name, at: clock(), how, wanted: this.#shot || this.#over })
         reject(new Error(`${name} ended before it was ready (${how}): ${words.join(' | ')}`))
-        if (!this.#over && this.#options.once !== true) void this.#again()
+        if (!this.#over && !this.#replaced && this.#options.once !== true) void this.#again()
       })
       setTimeout(() => reject(new Error(`${name} was not ready in time`)), READY_MS).unref()
     })
@@ -116,6 +125,28 @@ export class Worker {
   thaw(): void {
     for (const pid of this.#frozen.splice(0)) signal(pid, 'SIGCONT')
     if (this.state === 'frozen') this.state = 'running'
+  }
+
+  /**
+   * SIGTERM; when it has ended, it starts again with the code of another tree.
+   * @returns how long it took to end, ms, and by what exit code or signal
+   * @throws Error when the other one does not start
+   */
+  async replace(tree: string, graceMs: number): Promise<{ drainMs: number; how: string }> {
+    const child = this.#child
+    if (child === undefined || this.pids().length === 0) throw new Error(`${this.name} does not run`)
+    this.#replaced = true
+    const at = clock()
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    const patience = setTimeout(() => this.kill(), graceMs)
+    const [code, signal] = (await gone) as [number | null, NodeJS.Signals | null]
+    clearTimeout(patience)
+    const drainMs = clock() - at
+    this.tree = tree
+    this.#replaced = false
+    await this.start()
+    return { drainMs, how: signal ?? `exit code ${code}` }
   }
 
   /** Drains by SIGTERM, killed after `graceMs`; it does not come back. */

@@ -17,6 +17,8 @@ import type { Queue } from 'bullmq'
 
 /** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
+/** Jobs of one round trip: what they are made of is garbage before the next ones are made. */
+const JOBS_AT_ONCE = 10
 
 /** Why a body was not taken; nothing of it has been stored. `line` counts from 1 (of JSON: the member of the array). */
 export type IntakeRefusal = { error: string; message: string; line?: number }
@@ -144,17 +146,20 @@ export async function store(
   for (const [partition, list] of byPartition) {
     const queue = queues[partition]
     if (queue === undefined) throw new RangeError(`there is no queue '${CANDIDATES}' of partition ${partition}`)
-    const jobs = []
-    for (let from = 0; from < list.length; from += BATCH) {
-      const data = { candidates: list.slice(from, from + BATCH) }
-      jobs.push({ name: JOB_NAMES.candidates, data, opts: { removeOnComplete: true } })
+    for (let at = 0; at < list.length; at += BATCH * JOBS_AT_ONCE) {
+      const some = list.slice(at, at + BATCH * JOBS_AT_ONCE)
+      const jobs = []
+      for (let from = 0; from < some.length; from += BATCH) {
+        const data = { candidates: some.slice(from, from + BATCH) }
+        jobs.push({ name: JOB_NAMES.candidates, data, opts: { removeOnComplete: true } })
+      }
+      try {
+        await queue.addBulk(jobs)
+      } catch (error) {
+        return { stored, refusal: error instanceof Error ? error : new Error(String(error)) }
+      }
+      stored += some.length
     }
-    try {
-      await queue.addBulk(jobs)
-    } catch (error) {
-      return { stored, refusal: error instanceof Error ? error : new Error(String(error)) }
-    }
-    stored += list.length
   }
   return { stored }
 }
