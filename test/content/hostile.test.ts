@@ -8,7 +8,7 @@ import { openContent, writeReference } from '@decorum/content'
 import { thisHost } from '@decorum/content/server'
 import { openArchive } from '@decorum/fetcher/testing'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { agentsOf } from '../fetcher/support/tools.ts'
 import { answer, keep, newFolder } from './support/kept.ts'
 
@@ -288,4 +288,38 @@ describe('a store that answers wrongly', async () => {
     const text = ref.replace(/until=.*$/, until)
     await expect(openContent(text, { s3 })).rejects.toMatchObject({ code: 'bad-reference' })
   })
+})
+
+/** Sends pieces for as long as they are taken. */
+async function endless(status: number, headers: Record<string, string>): Promise<{ base: string; sent: () => number }> {
+  let sent = 0
+  const server = createServer((_, response) => {
+    response.writeHead(status, headers)
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536))) sent += 65_536
+    }
+    response.on('drain', more)
+    more()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sent: () => sent }
+}
+
+test.each([
+  ['more than the record', 200, 206],
+  ['an error without end', 500, 403],
+])('a keeper or a store that sends %s is not read on', async (_, ofKeeper, ofStore) => {
+  const place = { name: NAME, offset: 0, length: 1_000 }
+  const keeper = await endless(ofKeeper, {})
+  expect(await codeOf(writeReference(keeper.base, place))).toBe('unavailable')
+  const store = await endless(ofStore, {})
+  const s3 = { endpoint: store.base, region: 'r', accessKeyId: 'a', secretAccessKey: 's' }
+  const stored = writeReference(await newFolder(), place, { bucket: 'pages', prefix: '' })
+  expect(await codeOf(stored, { s3 })).toBe('unavailable')
+  // What fits into buffers of sockets and streams on the way, and not what comes in seconds
+  for (const { sent } of [keeper, store]) expect(sent()).toBeLessThan(64 * 1024 * 1024)
 })

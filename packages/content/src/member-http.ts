@@ -1,4 +1,5 @@
 /** The bytes of one gzip member from the process that keeps it, or from the console's API. */
+import { startOf } from './answer-start.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
 
 export type Keeper = {
@@ -13,7 +14,7 @@ export const CONTENT_PATH = '/v1/content'
 const ANSWER_WITHIN_MS = 10_000
 /** A keeper that sends nothing for this long is given up. */
 const SILENT_MS = 30_000
-const MAX_PROBLEM_CHARS = 4_096
+const MAX_PROBLEM_BYTES = 4_096
 
 /** @throws ContentError as the keeper says, `unavailable` when it says nothing */
 export async function* fetchMember(
@@ -45,6 +46,7 @@ export async function* fetchMember(
       for await (const chunk of response.body ?? []) {
         clearTimeout(timer)
         received += chunk.length
+        if (received > length) throw new Error(`more than ${length} bytes came`)
         yield chunk
         timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
       }
@@ -76,7 +78,7 @@ const CODES: Record<number, ContentErrorCode> = {
 }
 
 async function problemOf(response: Response, base: string): Promise<ContentError> {
-  const text = (await response.text().catch(() => '')).slice(0, MAX_PROBLEM_CHARS)
+  const text = await startOf(response, MAX_PROBLEM_BYTES)
   let problem: { error?: unknown; message?: unknown } = {}
   try {
     problem = JSON.parse(text) as typeof problem

@@ -1,5 +1,6 @@
 /** An S3-compatible store: whole objects in, ranges of them out. Requests are signed by aws4fetch; addresses are path-style. */
 import { AwsClient } from 'aws4fetch'
+import { startOf } from './answer-start.ts'
 import { ContentError } from './errors.ts'
 
 export type StoreAccess = {
@@ -39,6 +40,7 @@ export type ObjectStore = {
 const ANSWER_WITHIN_MS = 10_000
 /** A store that sends nothing for this long is given up. */
 const SILENT_MS = 30_000
+const MAX_PROBLEM_BYTES = 4_096
 const MAX_PROBLEM_CHARS = 300
 
 const stores = new WeakMap<StoreAccess, ObjectStore>()
@@ -107,6 +109,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
           for await (const piece of answer.body ?? []) {
             clearTimeout(timer)
             received += piece.length
+            if (received > length) throw new Error(`more than ${length} bytes came`)
             yield piece
             timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
           }
@@ -124,7 +127,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
 
 /** Without anything that was sent: an error of a store may repeat the request, but never its signature's secret. */
 async function refused(answer: Response, base: string): Promise<StoreError> {
-  const text = await answer.text().catch(() => '')
+  const text = await startOf(answer, MAX_PROBLEM_BYTES)
   const said = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)
   return new StoreError(`${base} answers ${answer.status}${said === '' ? '' : ` ${said}`}`, answer.status)
 }

@@ -77,11 +77,11 @@ export const isConditional = (shape: RequestShape | undefined): boolean =>
 /** Headers that a frontier cannot set, and why. */
 const RESERVED: readonly [names: RegExp, why: string][] = [
   [
-    /^(user-agent|from|via|forwarded|x-forwarded.*|x-real-.*|x-client-.*|x-cluster-client-ip|x-originating-.*|x-remote-.*|true-client-ip|client-ip|cf-.*|fastly-.*|akamai-.*|sec-.*|signature|signature-.*|x-requested-with|x-robots-.*)$/,
+    /^(user-agent|from|via|forwarded|x-forwarded.*|x-real-.*|x-client-.*|x-cluster-client-ip|x-originating-.*|x-remote-.*|(.*-)?client-?ip|fly-client-.*|x-envoy-.*|x-appengine-.*|cf-.*|fastly-.*|akamai-.*|sec-.*|signature|signature-.*|x-requested-with|x-robots-.*|x-.*user-agent|x-.*-ua)$/,
     'it says who asks, which the agent alone does',
   ],
   [
-    /^(authorization|proxy-.*|cookie|cookie2|set-cookie|referer|referrer|origin|dpop)$/,
+    /^((x-)?(.*-)?authorization|proxy-.*|(x-)?api-?key|x-auth-.*|(x-)?(.*-)?(access|auth|security|session|csrf|xsrf)-?token|x-session-.*|cookie|cookie2|set-cookie|referer|referrer|origin|dpop)$/,
     'no credentials, cookies or referrers are sent',
   ],
   [

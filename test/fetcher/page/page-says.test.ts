@@ -54,3 +54,14 @@ test('headers say it of any type; a page that says nothing has nothing', async (
   })
   expect((await page(connections, pageOrder(site.origin, '/b'))).outcome).not.toHaveProperty('says')
 })
+
+test('a body in a coding that is not read says nothing, whatever its bytes look like', async () => {
+  const site = await rawOrigin(
+    answerOf(200, { 'content-type': 'text/html', 'content-encoding': 'gzip, br' }, Buffer.from(HEAD)).toString(
+      'latin1',
+    ),
+  )
+  const { outcome } = await page(connections, pageOrder(site.origin), {})
+  expect(outcome).toMatchObject({ kind: 'fetched' })
+  expect(outcome).not.toHaveProperty('says')
+})

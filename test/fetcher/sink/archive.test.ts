@@ -4,7 +4,9 @@ import { mkdtemp, open as openFile, readdir, readFile, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { openContent } from '@decorum/content'
 import { type Answer, Body, openArchive, openSink, type Page, requestHead, type Sink } from '@decorum/fetcher/testing'
+import { openToldPages, type ToldPage } from '@decorum/fetcher/told-pages'
 import type { ArchiveRef } from '@decorum/protocol'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CDXIndexer, WARCParser } from 'warcio'
@@ -136,6 +138,36 @@ test('the independent reader is one: a flipped octet and a cut file do not pass'
   expect((await python('check', path)).out).toContain('digest')
   await writeFile(path, good.subarray(0, good.length - 20))
   expect((await python('check', path)).code).toBe(1)
+})
+
+test('pages that workers tell of: what they say of address and headers ends no line of a record', async () => {
+  const dir = await folder()
+  const pages = await openToldPages('warc', { folder: dir, agents: agentsOf() })
+  const told: ToldPage = {
+    origin: 'http://a.test',
+    path: '/',
+    id: 'x',
+    agent: polite,
+    requestHeaders: [['user-agent', polite.userAgent]],
+    status: 200,
+    headers: [
+      ['Set-Cookie', 'a=1\nb=2'],
+      ['X: y\r\nContent-Encoding', 'gzip\r\n\r\nHTTP/1.1 200'],
+    ],
+    body: Buffer.from('the page'),
+    truncated: false,
+    startedAt: Date.now(),
+    ms: 1,
+    address: '::1\r\nWARC-Type: request\r\nContent-Length: 0',
+  }
+  const { ref = '' } = (await pages?.keep(told, new AbortController().signal)) ?? {}
+  await pages?.close()
+  const [file = ''] = (await readdir(dir)).filter((name) => name.endsWith('.warc.gz'))
+  const { code, out } = await python('check', join(dir, file))
+  expect(code, out).toBe(0)
+  const content = await openContent(ref)
+  expect(await content.text()).toBe('the page')
+  expect([...content.headers.keys()]).toEqual(['set-cookie', 'x--y--content-encoding'])
 })
 
 test('warcio itself reads the file: types in order, request bound to its response', async () => {

@@ -20,6 +20,9 @@ export function isCoded(headers: Headers): boolean {
   return name !== undefined && name !== 'identity'
 }
 
+/** Whether the body is on the wire as it is meant: neither packed, nor in a coding that is not read here. */
+export const isPlain = (headers: Headers): boolean => coding(headers) === 'identity'
+
 /**
  * Bytes of the body after its content coding; of a cut body, of the part that came. A body without a coding is as long as on
  * the wire. undefined: it does not decode, its coding is unknown, or it grew beyond the limits of decode.ts.

@@ -9,7 +9,7 @@ import { hostname } from 'node:os'
 import type { Agents } from '@decorum/config'
 import { type ArchiveRef, base32 } from '@decorum/protocol'
 import type { Answer } from '../http/answer.ts'
-import { isCoded } from '../http/decoded-length.ts'
+import { isCoded, isPlain } from '../http/decoded-length.ts'
 import { openTurns } from '../http/turns.ts'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
@@ -127,7 +127,8 @@ async function pack({
 function packingOf({ headers }: Answer): Packing {
   if (isCoded(headers)) return 'store'
   const type = mimeOf(headers)
-  return type.startsWith('text/') || /[/+](xml|json|javascript)$/.test(type) ? 'pack' : 'look'
+  const isText = type.startsWith('text/') || /[/+](xml|json|javascript)$/.test(type)
+  return isText && isPlain(headers) ? 'pack' : 'look'
 }
 
 /**

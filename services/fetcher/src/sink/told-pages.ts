@@ -46,7 +46,10 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
         protocol: 'http/1.1' as const, // nobody tells of another one
         status: told.status,
         statusText: '',
-        headers: told.headers.map(([name, value]): [string, string] => [asStored(name), value]),
+        headers: told.headers.map(([name, value]): [string, string] => [
+          asStored(name),
+          value.replace(/[\r\n\0]+/g, ' '),
+        ]),
         body,
         truncated: told.truncated,
         startedAt: told.startedAt,
@@ -67,5 +70,6 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
   }
 }
 
-/** The body that is stored has neither a coding nor the length that it had on the wire. */
-const asStored = (name: string): string => (/^content-(encoding|length)$/i.test(name) ? `X-Archive-Orig-${name}` : name)
+/** The body that is stored has neither a coding nor the length that it had on the wire. No field ends its line. */
+const asStored = (name: string): string =>
+  /^content-(encoding|length)$/i.test(name) ? `X-Archive-Orig-${name}` : name.replace(/[^\w!#$%&'*+.^`|~-]/g, '-')

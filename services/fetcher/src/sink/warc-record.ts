@@ -6,7 +6,7 @@ import { freeChunk } from '../http/chunk-memory.ts'
 
 const gzip = promisify(gzipCallback)
 
-/** Without line breaks; ASCII, or UTF-8 where the standard allows it. */
+/** ASCII, or UTF-8 where the standard allows it. Line breaks become blanks: some values are told by workers that are no part of the fleet. */
 export type WarcFields = readonly (readonly [name: string, value: string])[]
 
 /** `store`: it would not become much smaller, or is too small to be worth the time. `look`: whether it does is tried with a sample. */
@@ -22,6 +22,8 @@ const CONTENT_TYPES: Record<RecordType, string> = {
   metadata: 'application/warc-fields',
   warcinfo: 'application/warc-fields',
 }
+const LINE_BREAK = /[\r\n]/
+const LINE_BREAKS = /[\r\n]+/g
 const RECORD_END = Buffer.from('\r\n\r\n')
 
 export const newRecordId = (): string => `<urn:uuid:${randomUUID()}>`
@@ -41,7 +43,8 @@ export function packRecord(
   let bytes = 0
   for (const chunk of block) bytes += chunk.length
   let head = `WARC/1.1\r\nWARC-Type: ${type}\r\nWARC-Record-ID: ${id}\r\nWARC-Date: ${date}\r\n`
-  for (const [name, value] of fields) head += `${name}: ${value}\r\n`
+  for (const [name, value] of fields)
+    head += `${name}: ${LINE_BREAK.test(value) ? value.replace(LINE_BREAKS, ' ') : value}\r\n`
   head += `Content-Type: ${CONTENT_TYPES[type]}\r\nContent-Length: ${bytes}\r\n\r\n`
   return pack(Buffer.concat([Buffer.from(head), ...block, RECORD_END]), packing)
 }
