@@ -296,7 +296,9 @@ async function attempt(
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       },
     )
-    const said = Promise.all([child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream))))
+    const said = Promise.all(
+      [child.stdout, child.stderr].map((stream) => (stream === null ? Promise.resolve('') : text(stream))),
+    )
     const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
     const watching = watch(raw, child, before, killAfterMs, onClosed)
     const [code, signal] = await ended
