@@ -32,7 +32,7 @@ const RULES = 'User-agent: *\\nDisallow: /no\\n'
 export async function startSites(folder: string, count: number, bytes: number): Promise<Sites> {
   const root = join(folder, 'root')
   await mkdir(root)
-  await writeFile(join(root, 'page'), 'x'.repeat(bytes))
+  await writeFile(join(root, 'page'), pageOf(bytes))
   for (const path of [folder, root]) await chmod(path, 0o755) // started by root, nginx serves as another user
   const port = await freePort()
   const log = join(folder, 'visits.log')
@@ -74,6 +74,16 @@ http { ${temp.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
       await gone
     },
   }
+}
+
+/** A page as sites have them: what it says of itself in its head, then text. */
+function pageOf(bytes: number): string {
+  const head = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page of the bench</title>
+<meta name="viewport" content="width=device-width"><meta name="robots" content="index, follow">
+<link rel="canonical" href="/page"><link rel="stylesheet" href="/style.css"></head><body>`
+  const text = '<p>Some words, and a <a href="/other">link</a> to another page.</p>\n'
+  const end = '</body></html>'
+  return `${(head + text.repeat(Math.ceil(bytes / text.length))).slice(0, bytes - end.length)}${end}`
 }
 
 async function answers(url: string): Promise<void> {

@@ -10,7 +10,7 @@ import { absolute, TagReader } from './tags.ts'
 /** Decoded bytes of an HTML page that are looked at. */
 export const HEAD_BYTES = 64 * 1024
 /** Read at a time, so that little behind the head is read: the tokenizer takes most of the time. */
-const PIECE_BYTES = 1024
+const PIECE_BYTES = 256
 
 const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i

@@ -11,9 +11,9 @@ export const LAST_WORD_MS = SECOND
  */
 export const FRESH_LEASE_MS = SECOND / 2
 /** A lane that is due this soon is started already, so that the round trip to the ledger does not add to its delay. */
-export const START_AHEAD_MS = 24
+export const START_AHEAD_MS = 40
 /** Lanes that become due within this are started together: a call to the ledger costs more than what it says of one lane. */
-export const START_TOGETHER_MS = 12
+export const START_TOGETHER_MS = 24
 /** The round trip to the ledger mostly takes less than this. */
 export const START_TRIP_MS = 4
 /** The longest that the end of an exchange waits for others, to be told together; a fiftieth of its delay where that is less. */

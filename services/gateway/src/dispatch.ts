@@ -24,9 +24,9 @@ import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
 /** Lanes that are due this soon are reserved already: their orders reach a slot before the fetcher starts them. */
-const AHEAD_MS = 45
+const AHEAD_MS = 80
 /** A round gathers the lanes that become due within this, instead of waking for each of them. */
-const ROUND_MS = 20
+const ROUND_MS = 40
 /** The same while lanes are due that could not be reserved ahead, because their delays are shorter: every millisecond is theirs. */
 const LATE_ROUND_MS = 5
 /** The longest sleep, and so the most that a lost wake-up costs. */
@@ -40,6 +40,9 @@ const PEEK = 1
 const PEEK_DEEP = 50
 /** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
 const SHRINK = 4
+
+/** So many orders are not divided among fetchers. */
+const FEW_ORDERS = 16
 
 export type FleetSize = { slots: number; fetchers: number; pools: ReadonlyMap<string, PoolDemand> }
 
@@ -237,8 +240,7 @@ async function addOrders(
     })),
   )
   const orders = await pools.offer(all)
-  const share = Math.ceil(orders.length / (fleet().fetchers * 2 || 1))
-  const size = Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share))
+  const size = ordersPerJob(orders.length, fleet())
   const now = ledger.now(partition)
   const jobs: { name: string; data: object; opts: object }[] = []
   for (let at = 0; at < orders.length; at += size) {
@@ -250,6 +252,16 @@ async function addOrders(
   crashPoint('orders.after-add')
   for (const span of spans) span?.end()
   for (const { kind } of all) metrics.orders.inc({ kind })
+}
+
+/**
+ * Every fetcher gets some of many orders. Few are not divided: a job costs more than an order. It stays small beside the slots of one
+ * fetcher, because orders of a job do not go to another one while they wait for slots.
+ */
+function ordersPerJob(orders: number, { slots, fetchers }: FleetSize): number {
+  const share = Math.ceil(orders / (fetchers * 2 || 1))
+  const few = Math.min(FEW_ORDERS, Math.floor(slots / (fetchers || 1) / FEW_ORDERS))
+  return Math.min(MAX_ORDERS_PER_JOB, Math.max(1, share, few))
 }
 
 /** Only the lease decides about another try, and finished jobs are not kept. */

@@ -32,10 +32,10 @@ export function completer(
 
 /**
  * How long a completion may wait for others, ms. What the site said against further requests is told at once, because it binds other
- * lanes, and so is the end of an exchange that was not the lane's own.
+ * lanes. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are told in one call.
  */
-function waitOf({ load, delayMs, secondary }: Completion, gatherMs: number): number {
-  const waits = load.kind === 'normal' && secondary !== true ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0
+function waitOf({ load, delayMs }: Completion, gatherMs: number): number {
+  const waits = load.kind === 'normal' ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0
   return waits < LEAST_WAIT_MS ? 0 : waits
 }
 
