@@ -241,6 +241,27 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
   expect(await first.reserve(0, ask), 'who knew another epoch is believed rather than the word').toEqual(held(HOLD))
 })
 
+test('new, and its address known to nobody else: nothing is held, unless somebody turns up who knew another epoch', async () => {
+  const redis = await startRedis({ isNew: false })
+  onTestFinished(() => redis.stop())
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  const clock = clockAt()
+  const open = async (): Promise<Ledger> => {
+    const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false }
+    const ledger = await openLedger({ redis: redis.url, partitions: 1, ...options })
+    onTestFinished(() => ledger.close())
+    return ledger
+  }
+  await announceNew(raw, 'unknown')
+  const first = await open()
+  expect(await first.reserve(0, ask)).toMatchObject({ why: 'nothing-due' })
+  expect(await raw.exists('{decorum:partitions}:new'), 'the word is taken away').toBe(0)
+  await raw.flushall()
+  await announceNew(raw, 'unknown')
+  expect(await first.reserve(0, ask)).toEqual(held(HOLD))
+})
+
 test('a Redis that failed over and back with no call in between is another run: what it lost may be on the wire', async () => {
   const [a, b] = [await startRedis({ appendonly: true }), await startRedis({ appendonly: true, isNew: false })]
   onTestFinished(() => Promise.all([a.kill9(), b.kill9()]).then(() => undefined)) // in order, each would wait for the other

@@ -15,12 +15,16 @@ export function encodingOf(sample: Uint8Array, type: string | null): string {
   const label = /;[ \t]*charset[ \t]*=[ \t]*"?([^\s;"]+)/i.exec(type ?? '')?.[1]
   const isXml = /^[ \t]*[\w.+-]+\/([\w.-]+\+)?xml\b/i.test(type ?? '')
   const declared = label ?? (isXml ? xmlDeclaration(sample) : undefined)
-  return htmlEncodingSniffer(sample, {
+  const said = htmlEncodingSniffer(sample, {
     xml: isXml,
     ...(declared === undefined ? {} : { transportLayerEncodingLabel: declared }),
-    defaultEncoding: isUtf8(sample) ? 'UTF-8' : 'windows-1252',
+    defaultEncoding: UNSAID,
   })
+  if (said !== UNSAID) return said
+  return isUtf8(sample) ? 'UTF-8' : 'windows-1252'
 }
+/** No name of an encoding. */
+const UNSAID = ''
 
 const xmlDeclaration = (sample: Uint8Array): string | undefined =>
   /^<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)/.exec(Buffer.from(sample.subarray(0, 1_024)).toString('latin1'))?.[1]

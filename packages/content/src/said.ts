@@ -5,7 +5,7 @@
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
 import { decoderOf, encodingOf, SAMPLE_BYTES } from './charset.ts'
-import { absolute, TagReader } from './tags.ts'
+import { absolute, type OnTag, TagReader } from './tags.ts'
 
 /** Decoded bytes of an HTML page that are looked at. */
 export const HEAD_BYTES = 64 * 1024
@@ -15,7 +15,13 @@ const PIECE_BYTES = 256
 const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([\w.:+-]{1,40})/i
-const WANTED: ReadonlySet<string> = new Set(['html', 'base', 'meta', 'link', 'body', 'frameset'])
+const WANTED: ReadonlySet<string> = new Set(['html', 'base', 'meta', 'link'])
+/** Elements after which a head may go on; any other one begins the body, also where no `body` is written (HTML standard, 13.2.6.4.4). */
+const IN_HEAD: ReadonlySet<string> = new Set(
+  'html head base basefont bgsound link meta noframes noscript script style template title'.split(' '),
+)
+/** What these contain is no part of the head, and ends none: `<noscript><img></noscript>` is common there. */
+const APART: ReadonlySet<string> = new Set(['noscript', 'template'])
 
 type Fields = readonly (readonly [string, string])[]
 const valuesOf = (headers: Fields, name: string): string[] =>
@@ -27,13 +33,13 @@ export const isHtml = (headers: Fields): boolean => HTML.test(valuesOf(headers, 
 /**
  * @param headers  as received
  * @param names    product tokens of the agent, in lower case: rules for others are left out
- * @param start    of the body without its content coding; empty when it is no HTML
+ * @param start    of the body without its content coding, in pieces; empty when it is no HTML
  */
 export function readSaid(
   url: string,
   headers: Fields,
   names: readonly string[],
-  start: Uint8Array,
+  start: readonly Uint8Array[],
 ): PageSays | undefined {
   const said: PageSays = {}
   const type = valuesOf(headers, 'content-type')[0] ?? null
@@ -44,7 +50,7 @@ export function readSaid(
   if (canonical !== undefined) said.canonical = canonical
   if (charset !== undefined) said.charset = charset
   if (language !== undefined) said.language = language
-  if (start.length > 0) readHead(url, start, type, names, said, rules)
+  if (start.some(({ length }) => length > 0)) readHead(url, start, type, names, said, rules)
   const robots = wordsOf(rules)
   if (robots.length > 0) said.robots = robots
   return Object.keys(said).length === 0 ? undefined : said
@@ -52,20 +58,27 @@ export function readSaid(
 
 function readHead(
   url: string,
-  start: Uint8Array,
+  start: readonly Uint8Array[],
   type: string | null,
   names: readonly string[],
   said: PageSays,
   rules: RobotsMeta[],
 ): void {
-  const encoding = encodingOf(start.subarray(0, SAMPLE_BYTES), type)
+  const encoding = encodingOf(sampleOf(start), type)
   said.charset = encoding.toLowerCase()
   if (encoding === 'replacement') return // hides markup; no browser reads it
   let base: string | undefined
   let isOver = false
-  const tags = new TagReader(WANTED, (element, attributes) => {
+  let apart = 0
+  const onName = (element: string, isOpening: boolean): void => {
+    if (APART.has(element)) apart = Math.max(0, apart + (isOpening ? 1 : -1))
+    else if (isOpening && apart === 0 && !IN_HEAD.has(element)) {
+      isOver = true // what comes now is what readers see
+      tags.stop()
+    }
+  }
+  const onTag: OnTag = (element, attributes) => {
     const of = (name: string): string => attributes.get(name)?.trim() ?? ''
-    if (isOver) return
     switch (element) {
       case 'html': {
         const language = languageIn([of('lang')])
@@ -85,14 +98,24 @@ function readHead(
         if (canonical !== undefined) said.canonical = canonical
         break
       }
-      default:
-        isOver = true // a body: what comes now is what readers see
     }
-  })
+  }
+  const tags = new TagReader(WANTED, onTag, onName)
   const decoder = decoderOf(encoding)
-  const end = Math.min(start.length, HEAD_BYTES)
-  for (let at = 0; at < end && !isOver; at += PIECE_BYTES)
-    tags.write(decoder.decode(start.subarray(at, Math.min(end, at + PIECE_BYTES)), { stream: true }))
+  let room = HEAD_BYTES
+  for (const chunk of start) {
+    const end = Math.min(chunk.length, room)
+    for (let at = 0; at < end && !isOver; at += PIECE_BYTES)
+      tags.write(decoder.decode(chunk.subarray(at, Math.min(end, at + PIECE_BYTES)), { stream: true }))
+    room -= end
+    if (isOver || room === 0) return
+  }
+}
+
+function sampleOf(start: readonly Uint8Array[]): Uint8Array {
+  const [first] = start
+  const isEnough = first !== undefined && (start.length === 1 || first.length >= SAMPLE_BYTES)
+  return (isEnough ? first : Buffer.concat(start)).subarray(0, SAMPLE_BYTES)
 }
 
 const isMeant = (agent: string, names: readonly string[]): boolean =>

@@ -11,10 +11,13 @@ export const MAX_VALUE_CHARS = 8_192
 
 /** @param attributes  by name in lower case; the first of each name */
 export type OnTag = (element: string, attributes: ReadonlyMap<string, string>) => void
+/** Told the name of every element, in lower case, as soon as it is read: '' when it is longer than any that can be wanted. */
+export type OnName = (element: string, isOpening: boolean) => void
 
 export class TagReader {
   readonly #wanted: ReadonlySet<string>
   readonly #onTag: OnTag
+  readonly #onName: OnName | undefined
   readonly #tokenizer: Tokenizer
   /** text that has not been dealt with yet, and where it begins in the whole */
   #window = ''
@@ -26,9 +29,10 @@ export class TagReader {
   #attributes = new Map<string, string>()
 
   /** @param wanted  names of elements, in lower case */
-  constructor(wanted: ReadonlySet<string>, onTag: OnTag) {
+  constructor(wanted: ReadonlySet<string>, onTag: OnTag, onName?: OnName) {
     this.#wanted = wanted
     this.#onTag = onTag
+    this.#onName = onName
     this.#tokenizer = new Tokenizer({ decodeEntities: true, xmlMode: false }, this.#callbacks())
   }
 
@@ -42,6 +46,11 @@ export class TagReader {
     this.#tokenizer.end()
   }
 
+  /** Nothing behind the tag that is being told is read any more. */
+  stop(): void {
+    this.#tokenizer.pause()
+  }
+
   #callbacks(): ConstructorParameters<typeof Tokenizer>[1] {
     const past = (_start: number, end: number): void => {
       this.#dealtWith = end
@@ -50,9 +59,12 @@ export class TagReader {
       this.#dealtWith = end
       return this.#window.slice(start - this.#windowAt, end - this.#windowAt)
     }
+    const elementName = (start: number, end: number): string =>
+      end - start > MAX_ELEMENT_CHARS ? '' : text(start, end).toLowerCase()
     return {
       onopentagname: (start, end) => {
-        const name = end - start > MAX_ELEMENT_CHARS ? '' : text(start, end).toLowerCase()
+        const name = elementName(start, end)
+        this.#onName?.(name, true)
         this.#element = this.#wanted.has(name) ? name : ''
         this.#attributes.clear()
       },
@@ -77,7 +89,10 @@ export class TagReader {
       },
       onopentagend: () => this.#tagEnds(),
       onselfclosingtag: () => this.#tagEnds(),
-      onclosetag: past,
+      onclosetag: (start, end) => {
+        this.#onName?.(elementName(start, end), false)
+        this.#dealtWith = end
+      },
       oncomment: past,
       oncdata: past,
       ondeclaration: past,

@@ -2,7 +2,7 @@
 import { partitionTags } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
-import { EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './layout.ts'
+import { ANNOUNCED, EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './layout.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { carryGroups } from './outcomes.ts'
 
@@ -84,9 +84,10 @@ const NEW_LIFE_MS = 3_600_000
 /**
  * Announces that a Redis has never held a ledger. An empty one may also have been emptied under a fleet, so without this nothing is
  * granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
+ * @param how  'unknown' where no process but those of the caller can know its address and password: nothing is held then
  */
-export async function announceNew(redis: RedisLink): Promise<void> {
-  await redis.set(NEW_KEY, '1', 'PX', NEW_LIFE_MS)
+export async function announceNew(redis: RedisLink, how: keyof typeof ANNOUNCED = 'plain'): Promise<void> {
+  await redis.set(NEW_KEY, ANNOUNCED[how], 'PX', NEW_LIFE_MS)
 }
 
 /** The first of several processes that start together writes the tags, and all read what it wrote. The keys are in one slot. */
@@ -100,7 +101,7 @@ return redis.call('LRANGE', KEYS[1], 0, -1)`
  */
 const MARK_NEW = `local t = redis.call('TIME')
 if redis.call('EXISTS', KEYS[1]) == 1 then return end
-redis.call('HSET', KEYS[1], '${EPOCH.restartAnnounced}', '1')
+redis.call('HSET', KEYS[1], '${EPOCH.restartAnnounced}', ARGV[2])
 if ARGV[1] ~= '0' then redis.call('HSET', KEYS[1], '${EPOCH.holdUntil}', string.format('%.3f', t[1] * 1000 + t[2] / 1000 + ARGV[1])) end`
 
 /**
@@ -128,21 +129,25 @@ async function registerFirst(
   wanted: string[],
   known: { isNew: boolean } | { holdMs: number },
 ): Promise<string[]> {
-  const leftMs = await holdLeft(redis, known)
-  if (leftMs !== undefined)
-    await Promise.all(wanted.map((tag) => redis.eval(MARK_NEW, 1, keysOf(tag).epoch, Math.max(0, leftMs))))
+  const left = await holdLeft(redis, known)
+  if (left !== undefined)
+    await Promise.all(wanted.map((tag) => redis.eval(MARK_NEW, 1, keysOf(tag).epoch, Math.max(0, left.ms), left.as)))
   const tags = (await redis.eval(REGISTER, 2, PARTITIONS_KEY, NEW_KEY, ...wanted)) as string[]
   await carryGroups(redis, partitionTags(1), tags)
   return tags
 }
 
-/** How long a lease of an earlier ledger may still last, ms; undefined: that is not known. */
-async function holdLeft(redis: RedisLink, known: { isNew: boolean } | { holdMs: number }): Promise<number | undefined> {
-  if ('isNew' in known && known.isNew) return 0
-  if ((await redis.exists(NEW_KEY)) === 1) return 0
+/** How long a lease of an earlier ledger may still last, ms, and what is announced; undefined: that is not known. */
+async function holdLeft(
+  redis: RedisLink,
+  known: { isNew: boolean } | { holdMs: number },
+): Promise<{ ms: number; as: string } | undefined> {
+  if ('isNew' in known && known.isNew) return { ms: 0, as: ANNOUNCED.plain }
+  const as = await redis.get(NEW_KEY)
+  if (as !== null) return { ms: 0, as }
   if (!('holdMs' in known) || redis.isCluster) return undefined
   const emptyMs = emptySinceMs(await redis.info('everything'))
-  return emptyMs === undefined ? undefined : known.holdMs - emptyMs
+  return emptyMs === undefined ? undefined : { ms: known.holdMs - emptyMs, as: ANNOUNCED.plain }
 }
 
 /** Commands that could have removed a ledger since the server was started, by their names in INFO. */

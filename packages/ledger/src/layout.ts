@@ -96,7 +96,7 @@ export const EPOCH = {
   doubt: 'doubt',
   /** the latest fence handed out */
   fence: 'fence',
-  /** '1': every lease had ended before Redis was stopped, or Redis is known to be new */
+  /** ANNOUNCED */
   restartAnnounced: 'planned',
   /** how many partitions there are, or `2>6` while that is being changed */
   partitions: 'of',
@@ -218,6 +218,12 @@ export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) 
 export const priorityOf = (list: List): 'high' | 'normal' => (list.startsWith(LIST.high) ? 'high' : 'normal')
 /** Both lists of a crawl, in the order in which they are fetched. */
 export const listsOf = (crawl: string): [List, List] => [listOf('high', crawl), listOf('normal', crawl)]
+
+/**
+ * Why no lease is left. plain: every one had ended before Redis was stopped, or Redis is known to be new. unknown: it is new, and nobody
+ * but who made it knows its address and password yet.
+ */
+export const ANNOUNCED = { plain: '1', unknown: '2' } as const
 
 /** What `hasHigh` says of the lists beside the one whose first URL stands in the record: there may be URLs of priority high, or of other crawls. */
 export const OTHERS = { high: '1', crawls: '2' } as const
@@ -405,7 +411,7 @@ export type Keys = ReturnType<typeof keysOf>
 export const PARTITIONS_KEY = 'decorum:partitions'
 /** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
-/** The operator vouches that this Redis has never held a ledger, so nothing can be on the wire. The first process that opens a ledger drops it. */
+/** Somebody vouches that this Redis has never held a ledger, so nothing can be on the wire: ANNOUNCED. The first process that opens a ledger drops it. */
 export const NEW_KEY = '{decorum:partitions}:new'
 /** The lock of a change of partitions, and how many changes have begun. */
 export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'

@@ -19,7 +19,7 @@ import {
 import { type Changing, type CrawlRecord, endingOf } from './crawls/record.ts'
 import { checkRedis, readTags, registerPartitions } from './fit.ts'
 import { areStored, type Intake, intakeOf, waitingForIntake } from './intake-reads.ts'
-import { contentKey, EPOCH, KEPT, type Keys, keysOf, listOf, STOPS } from './layout.ts'
+import { ANNOUNCED, contentKey, EPOCH, KEPT, type Keys, keysOf, listOf, STOPS } from './layout.ts'
 import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
 import { type Note, notesOf } from './notes.ts'
 import { bodyOf, robotsStatesOf } from './origin-reads.ts'
@@ -548,7 +548,7 @@ async function compose(
     keepsContent: async (base) => (await timed(redis.exists(contentKey(base)), 'keepsContent')) === 1,
     async announceRestart() {
       for (const { keys } of partitions)
-        await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, '1'), 'announceRestart')
+        await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')
     },
     async setLeastDelays(version, leastDelays) {
       await Promise.all(active.map((partition) => partition.verbs['least-delays'](version, leastDelays)))

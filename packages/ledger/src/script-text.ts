@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import * as calls from './calls.ts'
 import { ARGS, EVERY_CALL, type Verb } from './calls.ts'
 import {
+  ANNOUNCED,
   CRAWL,
   CRAWLS,
   EPOCH,
@@ -37,7 +38,7 @@ const parts = {
 }
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, KEPT, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
-  ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS },
+  ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 

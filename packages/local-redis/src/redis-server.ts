@@ -70,11 +70,11 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   })
 }
 
-/** The folder is new, so no request of an earlier ledger can be in flight, and no startup hold is needed. */
+/** Folder, port and password are new, so no process knows of requests that an earlier ledger granted, and nothing need be held. */
 async function announceNewLedger({ url }: RunningRedis): Promise<void> {
   const link = linkTo(url, { away: 'wait' })
   link.on('error', () => {}) // the guardian reports its end
-  await announceNew(link).finally(() => link.disconnect())
+  await announceNew(link, 'unknown').finally(() => link.disconnect())
 }
 
 async function dataFolder(kept: string | undefined): Promise<string> {

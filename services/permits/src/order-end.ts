@@ -106,7 +106,7 @@ function page(status: number, headers: [string, string][], said: OrderSaid, abou
     told.archive = ref === undefined ? place : { ...place, ref }
   }
   const names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
-  const start = said.body !== undefined && isHtml(headers) ? said.body.subarray(0, HEAD_BYTES) : new Uint8Array()
+  const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(urlOf(about), headers, names, start)
   if (says !== undefined) told.says = says
   if (status === 304 && isConditional(parked.request)) told.unchanged = true

@@ -8,7 +8,7 @@ const said = (
   body: string | Uint8Array,
   headers: [string, string][] = [['Content-Type', html]],
   names = ['mybot', 'otherbot'],
-) => readSaid(URL_, headers, names, typeof body === 'string' ? Buffer.from(body) : body)
+) => readSaid(URL_, headers, names, [typeof body === 'string' ? Buffer.from(body) : body])
 
 test('all of it, from the head of the page', () => {
   expect(
@@ -51,6 +51,18 @@ test.each<[string, string, string[] | undefined]>([
   ['what is usual', '<meta name=robots content="index, follow, all">', undefined],
   ['a comment', '<!-- <meta name=robots content=noindex> -->', undefined],
   ['a script', '<script>"<meta name=robots content=noindex>"</script>', undefined],
+  ['a body that no tag begins', '<title>x</title><p>text<meta name=robots content=noindex>', undefined],
+  ['a body behind a head that has ended', '</head><blockquote><meta name=robots content=noindex>', undefined],
+  [
+    'a head that goes on behind a noscript',
+    '<noscript><img src=x><p>on!</noscript><meta name=robots content=noindex>',
+    ['noindex'],
+  ],
+  [
+    'a head that goes on behind elements that end nothing',
+    '<template><p></template></template><STYLE>p{}</STYLE><meta name=robots content=noindex>',
+    ['noindex'],
+  ],
 ])('robots: %s', (_, head, robots) => {
   expect(said(head)?.robots).toEqual(robots)
 })
@@ -109,10 +121,20 @@ test('a page that says nothing has nothing', () => {
 })
 
 test('what stands behind the first 64 KiB is not read, and bytes that are no text do no harm', () => {
-  const far = `${'<p>'.repeat(HEAD_BYTES / 3 + 1)}<meta name=robots content=noindex>`
+  const far = `${'<link>'.repeat(HEAD_BYTES / 6 + 1)}<meta name=robots content=noindex>`
   expect(said(far)?.robots).toBeUndefined()
   expect(() => said(Buffer.from(Array.from({ length: 9_000 }, (_, n) => (n * 7_919) % 256)))).not.toThrow()
   expect(() => said(`<meta name=robots content="${'noindex,'.repeat(5_000)}">`)).not.toThrow()
+})
+
+test('a head that comes in pieces says the same, wherever it is cut', () => {
+  const page = Buffer.from(
+    `<html lang=de><!--${'x'.repeat(20_000)}--><meta name=robots content=noindex><title>\u00df</title><p>`,
+  )
+  const whole = said(page)
+  expect(whole).toEqual({ charset: 'utf-8', language: 'de', robots: ['noindex'] })
+  for (let cut = 0; cut < page.length; cut += cut < 30 ? 1 : 611)
+    expect(readSaid(URL_, [['content-type', html]], [], [page.subarray(0, cut), page.subarray(cut)])).toEqual(whole)
 })
 
 test('only HTML is read', () => {

@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Answer, Body, openArchive, openSink, type Page, requestHead, type Sink } from '@decorum/fetcher/testing'
 import type { ArchiveRef } from '@decorum/protocol'
 import { afterAll, describe, expect, test } from 'vitest'
-import { WARCParser } from 'warcio'
+import { CDXIndexer, WARCParser } from 'warcio'
 import { page, pageOrder } from '../support/orders.ts'
 import { python } from '../support/python.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
@@ -104,7 +104,20 @@ test('an independent reader finds every record whole and every digest right', as
   const checked = await python('cdxj', join(dir, index ?? ''))
   expect(checked.code, checked.out).toBe(0)
   expect(checked.out).toContain('lines 6')
+  // and the indexer of another maker, which reads the records themselves, comes to the same places, keys, and digests
+  const indexer = new CDXIndexer()
+  const found: string[] = []
+  const warc = await openFile(join(dir, file ?? ''))
+  for await (const entry of indexer.iterRecords(new WARCParser(warc.createReadStream()), file ?? ''))
+    found.push(indexer.serializeCDXJ(entry))
+  const parted = (line: string) => {
+    const [key, time, ...json] = line.split(' ')
+    const { digest, mime = 'unk', ...fields } = JSON.parse(json.join(' ')) // it leaves out an unknown type, and the digest's name
+    return { key, time, mime, digest: digest.replace('sha1:', ''), ...fields }
+  }
+  expect(found.map(parted).sort(byText)).toEqual(lines.map(parted).sort(byText))
 })
+const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
 
 test('the independent reader is one: a flipped octet and a cut file do not pass', async () => {
   const dir = await folder()

@@ -7,7 +7,7 @@ import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from 
 import type { Arg } from '../calls.ts'
 import { LedgerUnfitError } from '../errors.ts'
 import { checkRedis, readTags } from '../fit.ts'
-import { EPOCH, KEY, keysOf, outboxMark, readLaneName } from '../layout.ts'
+import { ANNOUNCED, EPOCH, KEY, keysOf, outboxMark, readLaneName } from '../layout.ts'
 import { mastersOf, type RedisLink } from '../link.ts'
 import { carryGroups } from '../outcomes.ts'
 import { defineVerbs } from '../scripts.ts'
@@ -98,7 +98,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   await change.writeTags(tags, retired)
   for (const tag of all) await change.write(tag, DROP, keysOf(tag).moved)
   // Every lease has ended, and hosts have just come: nothing has to be waited for when a new partition is first called.
-  const fields = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, '1']
+  const fields = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
   await putAll(change, firstLast(all, tags[0]), fields)
   return { ...done, retired }
 }

@@ -37,28 +37,28 @@ export class Body {
   #writing: Promise<void> | undefined
   #failed: Error | undefined
   #isDiscarded = false
-  #start: Uint8Array[] = []
-  #startRoom: number
+  /** what `start` answers with when the chunks themselves are gone */
+  #start: Uint8Array[] | undefined
+  readonly #startBytes: number
   /** false: only counted and digested */
   readonly isKept: boolean
 
-  /** @param startBytes  of the start that can be read at once (`start`), whether the body is kept or not */
+  /** @param startBytes  of the start that can be read at once (`start`), whether the body is kept or not; at most SPOOL_MEMORY_BYTES */
   constructor(isKept: boolean, startBytes = 0) {
     this.isKept = isKept
-    this.#startRoom = startBytes
+    this.#startBytes = startBytes
   }
 
   /**
    * Takes over a chunk. @returns a promise, which never rejects, when the sender should pause until it resolves
    */
   write(chunk: Uint8Array): Promise<void> | undefined {
-    const isFirst = this.bytes === 0
-    this.bytes += chunk.length
-    if (this.#startRoom > 0) this.#copyStart(chunk)
-    if (isFirst || chunk.length >= SMALL_BYTES) {
-      void this.#gather()
+    if (this.bytes === 0 || chunk.length >= SMALL_BYTES) {
+      void this.#gather() // before the chunk is counted, so that `bytes` never counts what is neither gathered nor kept
+      this.bytes += chunk.length
       return this.#take(chunk)
     }
+    this.bytes += chunk.length
     this.#gathered ??= Buffer.allocUnsafeSlow(GATHER_BYTES)
     this.#gathered.set(chunk, this.#gatheredBytes)
     this.#gatheredBytes += chunk.length
@@ -122,15 +122,32 @@ export class Body {
     this.#file = undefined
   }
 
-  /** The first bytes, as far as they came and as many as were wanted. */
-  start(): Uint8Array {
-    return this.#start.length === 1 ? (this.#start[0] as Uint8Array) : Buffer.concat(this.#start)
+  /**
+   * The first bytes, as far as they came and as many as were wanted. They are not copied while they are in memory, so they are to be read
+   * in this tick; and before `digest`, which gives up a body that is not kept.
+   * @throws DiscardedBodyError
+   */
+  start(): readonly Uint8Array[] {
+    this.#assertThere()
+    void this.#gather()
+    if (this.#start === undefined && this.#digest !== undefined && !this.isKept) throw new DiscardedBodyError()
+    return this.#start ?? this.#firstChunks()
   }
 
-  #copyStart(chunk: Uint8Array): void {
-    const copy = Buffer.from(chunk.subarray(0, this.#startRoom)) // the memory of the chunk may be freed
-    this.#start.push(copy)
-    this.#startRoom -= copy.length
+  /** Before the first chunks go to a file, or away. */
+  #copyStart(): void {
+    this.#start ??= this.#firstChunks().map((chunk) => Buffer.from(chunk))
+  }
+
+  #firstChunks(): Uint8Array[] {
+    const first: Uint8Array[] = []
+    let room = this.#startBytes
+    for (const chunk of this.#kept) {
+      if (room <= 0) break
+      first.push(chunk.subarray(0, room))
+      room -= chunk.length
+    }
+    return first
   }
 
   #assertThere(): void {
@@ -154,6 +171,7 @@ export class Body {
       for (const before of this.#kept) this.#hash.update(before)
     } else this.#hash.update(chunk)
     if (!this.isKept) {
+      this.#copyStart()
       this.#forget()
       return undefined
     }
@@ -172,6 +190,7 @@ export class Body {
 
   async #spool(): Promise<void> {
     try {
+      this.#copyStart()
       while (this.#keptBytes > SPOOL_MEMORY_BYTES) {
         const chunks = this.#kept
         this.#kept = []

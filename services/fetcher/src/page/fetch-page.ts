@@ -58,12 +58,14 @@ export async function fetchPage(
       if (isKept) await keep(kept(), tools)
       return redirect
     }
+    const url = orderUrl(order)
     const start = new DecodedStart(result.headers)
+    const saysAtOnce = isCoded(result.headers) ? undefined : saysOf(url, result, agent, start)
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const decodedBytes = decoded instanceof Promise ? await decoded : decoded
-    const says = saysOf(orderUrl(order), result, agent, start)
+    const says = isCoded(result.headers) ? saysOf(url, result, agent, start) : saysAtOnce
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined

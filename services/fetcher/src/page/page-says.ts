@@ -24,11 +24,12 @@ export class DecodedStart {
     this.#room -= piece.length
   }
 
-  bytes(): Uint8Array {
-    return Buffer.concat(this.#pieces)
+  pieces(): readonly Uint8Array[] {
+    return this.#pieces
   }
 }
 
+/** To be called before the digest of the body is made: reading its start later could need a copy of it. */
 export function saysOf(
   url: string,
   { headers, body }: Answer,
@@ -36,5 +37,5 @@ export function saysOf(
   decoded: DecodedStart,
 ): PageSays | undefined {
   const names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
-  return readSaid(url, headers, names, isCoded(headers) ? decoded.bytes() : body.start())
+  return readSaid(url, headers, names, isCoded(headers) ? decoded.pieces() : body.start())
 }

@@ -1,31 +1,24 @@
 /**
- * Pages as WARC 1.1 (ISO 28500), by warcio: response and request of each exchange, one gzip member per record, one writer per
+ * Pages as WARC 1.1 (ISO 28500): response and request of each exchange, one gzip member per record, one writer per
  * process. A file is called `….open` while it is written; all complete records of a killed writer can be read. Bodies are
  * stored as they came over the wire, with their content coding and without the transfer coding.
  */
-import { createHash, hash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { hostname } from 'node:os'
-import { promisify } from 'node:util'
-import { constants, gzip as gzipCallback, gzipSync } from 'node:zlib'
 import type { Agents } from '@decorum/config'
 import { type ArchiveRef, base32 } from '@decorum/protocol'
-import { WARCRecord } from 'warcio'
 import type { Answer } from '../http/answer.ts'
-import { sha1 } from '../http/digest.ts'
+import { isCoded } from '../http/decoded-length.ts'
 import { openTurns } from '../http/turns.ts'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
 import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
+import { newRecordId, type Packing, packRecord, type WarcFields } from './warc-record.ts'
 
-const gzip = promisify(gzipCallback)
-const VERSION = 'WARC/1.1' as const
 const LARGE_AT_ONCE = 2
 /** Of revisit records. */
-const PROFILE = 'WARC-Profile'
 const PROFILES = 'http://netpreserve.org/warc/1.1/revisit/'
-/** Of a request, which has no payload. */
-const EMPTY_DIGEST = `sha1:${base32(hash('sha1', '', 'buffer'))}`
 
 /**
  * @param folder  is made when it does not exist
@@ -48,8 +41,6 @@ export async function openArchive(folder: string, agents: Agents, options?: Warc
     close: () => files.close(),
   }
 }
-
-type WarcFields = [string, string][]
 
 /** The body from its temporary file. @throws Error when the file no longer has the bytes that were digested */
 async function readWhole({ body }: Answer, digest: Uint8Array): Promise<Uint8Array[]> {
@@ -80,33 +71,45 @@ async function pack({
   revisit,
 }: Page): Promise<{ records: Uint8Array[]; index: IndexEntry }> {
   const date = new Date(answer.startedAt).toISOString()
-  const responseId = `<urn:uuid:${randomUUID()}>`
-  const sum = await answer.body.digest()
+  const responseId = newRecordId()
+  const making = answer.body.digest()
+  const sum = making instanceof Promise ? await making : making
   const digest = revisit === undefined ? `sha1:${base32(sum)}` : revisit.digest
-  const peer: WarcFields = answer.address === '' ? [] : [['WARC-IP-Address', answer.address]]
-  const spoken: WarcFields = [['WARC-Protocol', answer.protocol]]
-  if (answer.tls !== undefined) spoken.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
-  const responseFields: WarcFields = [['WARC-Record-ID', responseId], ...peer, ...spoken]
-  if (digest !== undefined) responseFields.push(['WARC-Payload-Digest', digest])
-  if (revisit !== undefined) responseFields.push([PROFILE, PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', url])
+  const about: WarcFields =
+    answer.address === ''
+      ? [['WARC-Target-URI', url]]
+      : [
+          ['WARC-Target-URI', url],
+          ['WARC-IP-Address', answer.address],
+        ]
+  const said: [string, string][] = [['WARC-Protocol', answer.protocol]]
+  if (answer.tls !== undefined) said.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
+  if (digest !== undefined) said.push(['WARC-Payload-Digest', digest])
+  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', url])
   if (answer.truncated !== false)
-    responseFields.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
+    said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
   const block: Uint8Array[] = [responseHead(answer)]
   if (revisit === undefined) {
     const kept = answer.body.inMemory()
     block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
   }
-  const response = await record(revisit === undefined ? 'response' : 'revisit', url, date, responseFields, block)
-  const fields: WarcFields = [...peer, ['WARC-Concurrent-To', responseId], ['WARC-Crawler-Agent', agent]]
-  if (id !== undefined) fields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
-  const request = await record('request', url, date, fields, [Buffer.from(requestHead, 'latin1')])
-  const records = [response, request]
+  const type = revisit === undefined ? 'response' : 'revisit'
+  const response = packRecord(type, responseId, date, [...about, ...said], block, packingOf(answer))
+  const asked: [string, string][] = [
+    ['WARC-Concurrent-To', responseId],
+    ['WARC-Crawler-Agent', agent],
+  ]
+  if (id !== undefined) asked.push(['WARC-Candidate-ID', encodeURIComponent(id)])
+  const head = Buffer.from(requestHead, 'latin1')
+  const request = packRecord('request', newRecordId(), date, [...about, ...asked], [head], 'store')
+  const records = [response instanceof Promise ? await response : response, await request]
   if (note !== undefined) {
-    const about: WarcFields = [
+    const fields: WarcFields = [
+      ['WARC-Target-URI', url],
       ['WARC-Concurrent-To', responseId],
       ['WARC-Refers-To', responseId],
     ]
-    records.push(await record('metadata', url, date, about, [warcFields(note)]))
+    records.push(await packRecord('metadata', newRecordId(), date, fields, [warcFields(note)], 'pack'))
   }
   return {
     records,
@@ -120,51 +123,12 @@ async function pack({
   }
 }
 
-/** Smaller records are packed on the spot, because handing them to another thread costs more (bench `fetch`, archive on). */
-const PACK_HERE_BYTES = 4_096
-/**
- * zlib settings for small records. A longer window would be of no use, smaller tables are set up in two thirds of the time, and
- * the output needs no buffer of 16 KB outside the heap.
- */
-const SMALL_TABLES = { windowBits: 13, memLevel: 6, chunkSize: PACK_HERE_BYTES }
-
-async function record(
-  type: 'response' | 'revisit' | 'request' | 'metadata' | 'warcinfo',
-  url: string,
-  date: string,
-  fields: WarcFields,
-  block: Uint8Array[],
-): Promise<Uint8Array> {
-  const sum = sha1(block)
-  const digest = `sha1:${base32(sum instanceof Promise ? await sum : sum)}`
-  const warcHeaders: WarcFields = [...fields, ['WARC-Block-Digest', digest]]
-  if (type === 'request') warcHeaders.push(['WARC-Payload-Digest', EMPTY_DIGEST])
-  if (type === 'metadata') warcHeaders.push(['WARC-Payload-Digest', digest])
-  const made = WARCRecord.create({ type, url, date, warcVersion: VERSION, warcHeaders }, [])
-  // warcio knows one profile of revisit records and overwrites what it was given
-  const profile = fields.find(([name]) => name === PROFILE)?.[1]
-  if (profile !== undefined) made.warcHeaders.headers.set(PROFILE, profile)
-  made.warcHeaders.headers.set('Content-Length', String(block.reduce((bytes, chunk) => bytes + chunk.length, 0)))
-  // Not by warcio's serializer: it reads a block as a stream, which costs three times as much (bench `fetch`, archive on).
-  const whole = Buffer.concat([Buffer.from(`${made.warcHeaders.toString()}\r\n`), ...block, RECORD_END])
-  return whole.length <= PACK_HERE_BYTES ? gzipSync(whole, SMALL_TABLES) : gzip(whole, { level: levelFor(whole) })
+/** A body with a content coding is packed already. Of other types than text a sample is looked at. */
+function packingOf({ headers }: Answer): Packing {
+  if (isCoded(headers)) return 'store'
+  const type = mimeOf(headers)
+  return type.startsWith('text/') || /[/+](xml|json|javascript)$/.test(type) ? 'pack' : 'look'
 }
-
-/** Larger records are packed quickly rather than well, because a page that waits too long is not kept. */
-const LARGE_BYTES = 128 * 1024
-const SAMPLE_BYTES = 16 * 1024
-
-/**
- * zlib's default level for small records. 10 MiB of text take 295 ms at that level; at level 3 they take 117 ms and 1.5 % more
- * space. 10 MiB of images take 272 ms at any level and do not shrink; stored without packing they take 12 ms.
- */
-function levelFor(whole: Uint8Array): number {
-  if (whole.length < LARGE_BYTES) return constants.Z_DEFAULT_COMPRESSION
-  const middle = whole.length >> 1
-  const sample = gzipSync(whole.subarray(middle, middle + SAMPLE_BYTES), { level: 1 })
-  return sample.length > SAMPLE_BYTES * 0.95 ? 0 : 3
-}
-const RECORD_END = Buffer.from('\r\n\r\n')
 
 /**
  * The head as received, byte by byte, except that the stored body is no longer chunked. undici decodes the reason phrase as UTF-8
@@ -180,16 +144,17 @@ function responseHead({ status, statusText, headers, protocol }: Answer): Buffer
   return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${phrase}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
 }
 
-function warcinfo(file: string, { list }: Agents): Promise<Uint8Array> {
+function warcinfo(file: string, { list }: Agents): Uint8Array | Promise<Uint8Array> {
   const fields: Record<string, string> = {
-    software: 'Decorum/0.1 (warcio)',
+    software: 'Decorum/0.1',
     format: 'WARC File Format 1.1',
     conformsTo: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/',
     hostname: hostname(),
     robots: 'obey',
     'http-header-user-agent': list.map(({ userAgent }) => userAgent).join(' | '),
   }
-  return record('warcinfo', '', new Date().toISOString(), [['WARC-Filename', file]], [warcFields(fields)])
+  const date = new Date().toISOString()
+  return packRecord('warcinfo', newRecordId(), date, [['WARC-Filename', file]], [warcFields(fields)], 'pack')
 }
 
 const warcFields = (fields: Record<string, string>): Uint8Array =>

@@ -43,7 +43,7 @@ export type WarcFilesOptions = {
 
 export async function openWarcFiles(
   folder: string,
-  header: (file: string) => Promise<Uint8Array>,
+  header: (file: string) => Uint8Array | Promise<Uint8Array>,
   { maxBytes = MAX_BYTES, maxAgeMs = MAX_AGE_MS, contentUrl = '', store }: WarcFilesOptions = {},
 ): Promise<WarcFiles> {
   await mkdir(folder, { recursive: true })

@@ -47,7 +47,7 @@ local function openEpoch()
   shift = tonumber(storedShift or '0')
   now = now + shift
   holdUntil = tonumber(hold or '0')
-  epochId, restartAnnounced = id, announced == '1'
+  epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
   if last and (doubt or now > last + STEP_MS or now < last - STEP_MS) then
     local before, left = shift, nil
     -- After a restart that was announced no lease is left, so the time of Redis is taken as it is.
@@ -66,7 +66,7 @@ local function openEpoch()
     local wait, why = holdMs, leap
     if not run then
       why = restartAnnounced and 'new' or 'empty'
-      if --[[rule:an-empty-ledger-is-not-new]] restartAnnounced and known == '' --[[end]] then wait = FIRST_HOLD_MS end
+      if --[[rule:an-empty-ledger-is-not-new]] restartAnnounced and known == '' --[[end]] then wait = announced == ANNOUNCED.unknown and 0 or FIRST_HOLD_MS end
     elseif run ~= thisRun then
       why = restartAnnounced and 'announced' or 'restart'
       if restartAnnounced then wait = 0 end
