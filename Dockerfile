@@ -1,5 +1,8 @@
-# One image for every role: `docker run decorum gateway`, `… fetcher`, `… console`, or any other decorum command.
-FROM node:24.21.0-bookworm-slim AS build
+# One image for every role: `docker run decorum gateway`, `… fetcher`, `… console`, or any other decorum command. `node scripts/image.mjs`
+# builds it without a daemon. What a tag names may change: a base by digest is `--build-arg BASE=docker.io/library/node@sha256:…`.
+ARG BASE=docker.io/library/node:24.21.0-bookworm-slim
+
+FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages packages
@@ -7,7 +10,7 @@ COPY services services
 # The image brings its own Node: the copy in the lock file is for machines that have an older one.
 RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/node-linux-* node_modules/.bin/node
 
-FROM node:24.21.0-bookworm-slim
+FROM ${BASE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
 WORKDIR /app
 COPY --from=build /app ./

@@ -1,21 +1,18 @@
 /** The examples of the README and of the docs pages that took some over, as they stand there, on a real Redis and a real site. */
 
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text as textOf } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
 import { parseRobots } from '@decorum/robots'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
+import { attribute, collector, type Told } from '../support/collector.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -236,41 +233,6 @@ test('what owners of sites are told to write does what it is said to do', () => 
   ])
   expect(parseRobots(block('robots-stop')).isAllowed('https://site.example/', agent)).toBe(false)
 })
-
-type Told = {
-  traceId: string
-  spanId: string
-  parentSpanId?: string
-  name: string
-  attributes: { key: string; value: Value }[]
-}
-type Value = { stringValue?: string; intValue?: number }
-type Payload = {
-  resourceSpans: { resource: { attributes: Told['attributes'] }; scopeSpans: { spans: Told[] }[] }[]
-}
-const attribute = (attributes: Told['attributes'], key: string): string | number | undefined => {
-  const value = attributes.find((one) => one.key === key)?.value
-  return value?.stringValue ?? value?.intValue
-}
-
-/** A collector that takes OTLP over HTTP as JSON, and keeps every span with the name of the service that told it. */
-async function collector(): Promise<{ url: string; spans: (Told & { service: string })[] }> {
-  const spans: (Told & { service: string })[] = []
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const payload = JSON.parse(await textOf(request)) as Payload
-    for (const { resource, scopeSpans } of payload.resourceSpans)
-      for (const span of scopeSpans.flatMap((scope) => scope.spans))
-        spans.push({ ...span, service: String(attribute(resource.attributes, 'service.name')) })
-    response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}')
-  }
-  const server = createServer((request, response) => void take(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans }
-}
 
 test('one trace follows a URL from the frontier through gateway and fetcher to its outcome', async () => {
   ;({ origin } = await site())

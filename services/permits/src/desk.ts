@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { passed, type Since } from '@decorum/runtime'
+import { passed, type Since, type Traces } from '@decorum/runtime'
 import { mayBe } from './access.ts'
 import type { AttemptTools } from './attempt.ts'
 import type { PermitsConfig, Token } from './config.ts'
@@ -28,6 +28,7 @@ export type DeskOptions = {
   robots: RobotsOrders
   fetchers: () => number
   pages: Pages
+  traces: Traces
 }
 
 export class Desk {
@@ -35,6 +36,7 @@ export class Desk {
   readonly ledger: Ledger
   readonly ids: PermitIds
   readonly pages: Pages
+  readonly traces: Traces
   readonly origins: Origins
   readonly tools: AttemptTools
   readonly marginMs: number
@@ -42,11 +44,12 @@ export class Desk {
   readonly longestLeaseMs: number
   readonly #ended = new Map<string, Ended>()
 
-  constructor({ config, ledger, ids, robots, fetchers, pages }: DeskOptions) {
+  constructor({ config, ledger, ids, robots, fetchers, pages, traces }: DeskOptions) {
     this.config = config
     this.ledger = ledger
     this.ids = ids
     this.pages = pages
+    this.traces = traces
     this.marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
     this.longestLeaseMs = Math.floor(config.LEASE_MS - this.marginMs)
     this.origins = new Origins(ledger, config.ROBOTS_RETRY_MS)

@@ -14,6 +14,7 @@ import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
 import { CompletionBody, type HeldAnswer, orderCompletionBody } from './schemas.ts'
+import { traceOrder } from './traced.ts'
 
 type Held = z.output<typeof HeldAnswer>
 /** The exchange of this permit has ended; its lane keeps this delay. */
@@ -40,12 +41,13 @@ export class Holding {
     const agent = desk.config.agents.find(permit.agent)
     const delayOf = (tookMs = heldMs): number =>
       agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-    const { delayMs, ...end } =
+    const { delayMs, told, ...end } =
       permit.order === undefined
         ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
         : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
     if ((await completeLeases(permit, delayMs, end, desk.ledger)) === 'stale') throw desk.gone(id)
     desk.note(id, 'completed')
+    told?.()
     this.#onEnded(permit, delayMs)
     return 'completed'
   }
@@ -53,7 +55,7 @@ export class Holding {
   async #endOfOrder(
     id: string,
     permit: Permit,
-    { attempt, priority, crawl }: OrderOfPermit,
+    { pool, attempt, priority, crawl }: OrderOfPermit,
     body: unknown,
     heldMs: number,
     delayOf: (tookMs?: number) => number,
@@ -69,9 +71,11 @@ export class Holding {
     if (said.status !== 200) await ledger.crawlBook.look()
     const own = ledger.crawlBook.recordOf(parked.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
     const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
-    const end = endOfOrder(said, { permit, attempt, parked, agent, maxAttempts, now, heldMs })
+    const about = { permit, attempt, parked, agent, maxAttempts, now, heldMs }
+    const end = endOfOrder(said, about)
     await this.#keep(permit, parked, agent, said.body, end.outcome)
-    return { ...end, delayMs: delayOf(said.tookMs) }
+    const told = (): void => traceOrder(this.#desk.traces, pool, about, end)
+    return { ...end, delayMs: delayOf(said.tookMs), told }
   }
 
   /** Keeps the body that was handed over, before the outcome is written, which then says where. */
@@ -133,5 +137,5 @@ export class Holding {
 }
 
 function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
-  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const }
+  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const, told: undefined }
 }

@@ -12,7 +12,15 @@ import {
   VERSION,
 } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
-import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
+import {
+  endIfUnfit,
+  ledgerMetrics,
+  listenError,
+  openTraces,
+  processMetrics,
+  type RunningService,
+  roleLog,
+} from '@decorum/runtime'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
@@ -40,6 +48,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const { agents } = config
   const log = roleLog(config.LOG_LEVEL)
   const registry = new Registry()
+  const traces = await openTraces('permits', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const ledger = await openLedger({
     redis: config.REDIS_URL,
     partitions: config.DECORUM_PARTITIONS,
@@ -67,6 +76,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     robots,
     ids: new PermitIds(key),
     fetchers: () => housekeeping.fetchers(),
+    traces,
   })
   const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
   const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
@@ -98,6 +108,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     pageMaxBytes: config.PAGE_MAX_BYTES,
     tokens: config.tokens,
     registry,
+    traces,
     count,
     isReady: () => ledger.isReady(),
     log,
@@ -113,6 +124,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     await pages.close()
     redis.disconnect()
     await ledger.close()
+    await traces.stop()
   }
   try {
     await server.listen({ host: config.HOST, port: config.PORT })

@@ -1,6 +1,7 @@
 /** The routes: each reads its request, calls permits.ts and writes the answer. */
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
+import type { Traces } from '@decorum/runtime'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -29,6 +30,7 @@ import {
   RequestBody,
   RobotsQuery,
 } from './schemas.ts'
+import { tracedAsk } from './traced.ts'
 import { type Caller, GoneError } from './waiting.ts'
 
 /** A hundred URLs of 8 KB each. */
@@ -45,6 +47,7 @@ export type ServerParts = {
   pageMaxBytes: number
   tokens: PermitToken[] | undefined
   registry: Registry
+  traces: Traces
   count: (what: string) => void
   isReady: () => boolean
   log: Logger
@@ -52,7 +55,7 @@ export type ServerParts = {
 }
 
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { permits, tokens, registry, count, isReady, log, version, pageMaxBytes } = parts
+  const { permits, tokens, registry, traces, count, isReady, log, version, pageMaxBytes } = parts
   const completionMaxBytes = COMPLETION_BYTES + Math.ceil(pageMaxBytes / 3) * 4
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
@@ -109,7 +112,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const given = request.headers['idempotency-key']
     const key = given === undefined ? undefined : readBody(KeyHeader, given)
     const caller = callerOf(reply)
-    const ask = () => permits.ask(asked, token, caller)
+    const { traceparent } = request.headers
+    const parent = typeof traceparent === 'string' ? traceparent : undefined
+    const ask = () => tracedAsk(traces, parent, asked, () => permits.ask(asked, token, caller))
     const answer =
       key === undefined
         ? await ask()

@@ -45,7 +45,7 @@ export const processes = {
     means:
       'Base address of an OpenTelemetry collector (OTLP over HTTP, JSON) that is told the spans of traced URLs; empty: no traces. Its other variables (`OTEL_EXPORTER_OTLP_HEADERS` …) count as well.',
     reason: 'Without it nothing of OpenTelemetry is loaded.',
-    roles: ['gateway', 'fetcher'],
+    roles: ['gateway', 'fetcher', 'permits'],
     scope: 'process',
     change: 'restart',
   },

@@ -1,0 +1,59 @@
+/** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
+import type { Outcome } from '@decorum/protocol'
+import type { Traces } from '@decorum/runtime'
+import type { AboutOrder, OrderEnd } from './order-end.ts'
+import { Problem } from './problem.ts'
+import type { AskFor } from './schemas.ts'
+
+/**
+ * From the question to its answer. It belongs to the trace of the caller.
+ * @param traceparent  the header of that name; anything but a traceparent: no span
+ */
+export async function tracedAsk<T extends { status: number }>(
+  traces: Traces,
+  traceparent: string | undefined,
+  { url, urls, agent }: AskFor,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const span = traces.span('decorum.permit', { traceparent }, () => ({
+    'url.full': url ?? urls?.[0] ?? '',
+    ...(agent === undefined ? {} : { 'decorum.agent': agent }),
+  }))
+  if (span === undefined) return ask()
+  try {
+    const answer = await ask()
+    span.set({ 'decorum.decision': answer.status === 201 ? 'granted' : 'wait' })
+    span.end()
+    return answer
+  } catch (error) {
+    if (error instanceof Problem) span.set({ 'decorum.decision': error.type })
+    span.end(error instanceof Problem ? undefined : (error as Error))
+    throw error
+  }
+}
+
+/**
+ * From when the worker was given the order until its end is written. It belongs to the trace of the URL, and any process of this service
+ * may tell it.
+ */
+export function traceOrder(
+  traces: Traces,
+  pool: string,
+  { permit, parked, attempt, heldMs }: Pick<AboutOrder, 'permit' | 'parked' | 'attempt' | 'heldMs'>,
+  { outcome }: OrderEnd,
+): void {
+  const attributes = () => ({
+    'decorum.id': parked.id,
+    'decorum.kind': 'page',
+    'decorum.attempt': attempt,
+    'decorum.pool': pool,
+    'url.full': permit.origin + parked.path,
+    ...(outcome === undefined ? {} : told(outcome)),
+  })
+  traces.span('decorum.fetch', parked.request, attributes, Date.now() - heldMs)?.end()
+}
+
+const told = (outcome: Outcome): Record<string, string | number> => ({
+  'decorum.outcome': outcome.kind,
+  ...('status' in outcome && outcome.status !== undefined ? { 'http.response.status_code': outcome.status } : {}),
+})
