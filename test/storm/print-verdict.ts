@@ -1,4 +1,5 @@
 /** A verdict for people: each promise with its figure. */
+import { printRows, type Rows } from './print-rows.ts'
 import type { StormResult } from './storm.ts'
 
 const share = (list: number[], part: number): number =>
@@ -12,7 +13,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
   const tails = faults.outages.filter(({ lostSince, killedAt }) => lostSince < killedAt)
   const within = times.leaseMs + times.quarantineMs + 5_000
   const deaths = count(faults.kills, 'fetcher') + count(faults.freezes, 'fetcher')
-  const rows: [string, string][] = [
+  const rows: Rows = [
     ['length', s(ms)],
     ['requests heard by sites', `${report.requests} at ${report.origins} origins`],
     [
@@ -76,15 +77,5 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
     ],
     ['first request after a hold', afterHoldMs.map(s).join(', ')],
   ]
-  const width = Math.max(...rows.map(([what]) => what.length))
-  const lines = rows.map(([what, figure]) => `${what.padEnd(width)}  ${figure}`)
-  if (troubles.size > 0) {
-    lines.push('', 'what the processes said:')
-    for (const [what, times_] of [...troubles].toSorted((a, b) => b[1] - a[1]).slice(0, 12))
-      lines.push(`  ${times_}× ${what}`)
-  }
-  for (const line of verdict.late) lines.push(`late: ${line}`)
-  lines.push('', verdict.broken.length === 0 ? '✓ every promise kept' : `✗ ${verdict.broken.length} broken:`)
-  for (const line of verdict.broken.slice(0, 40)) lines.push(`  ${line}`)
-  return `${lines.join('\n')}\n`
+  return printRows(rows, { troubles, broken: verdict.broken, late: verdict.late })
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DEFAULTS } from './manners.ts'
+import { printRows, type Rows } from './print-rows.ts'
 import { drainWithin, type Restart, type RollingResult, roll } from './rolling.ts'
 import { copyOfThisTree, treeOfCommit } from './trees.ts'
 import { THIS_TREE, type Worker } from './worker.ts'
@@ -62,7 +63,7 @@ function printRolling(
 ): string {
   const longest = (some: Restart[], what: 'drainMs' | 'startMs'): string =>
     s(Math.max(0, ...some.map((one) => one[what])))
-  const rows: [string, string][] = [
+  const rows: Rows = [
     ['length', s(ms)],
     ['restarts', String(restarts.length)],
     ...ROLES.map((role): [string, string] => {
@@ -87,11 +88,5 @@ function printRolling(
     ['second outcomes', String(verdict.doubled.length)],
     ['extra requests', String(Object.values(verdict.extra).reduce((sum, n) => sum + n, 0))],
   ]
-  const width = Math.max(...rows.map(([what]) => what.length))
-  const lines = rows.map(([what, figure]) => `${what.padEnd(width)}  ${figure}`)
-  for (const [what, times] of [...troubles].toSorted((a, b) => b[1] - a[1]).slice(0, 12))
-    lines.push(`${times}× ${what}`)
-  lines.push('', broken.length === 0 ? '✓ every promise kept' : `✗ ${broken.length} broken:`)
-  for (const line of broken.slice(0, 40)) lines.push(`  ${line}`)
-  return `${lines.join('\n')}\n`
+  return printRows(rows, { troubles, broken })
 }

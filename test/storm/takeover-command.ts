@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { printRows, type Rows } from './print-rows.ts'
 import { type TakeoverResult, takeOver } from './takeover.ts'
 import { treeOfCommit } from './trees.ts'
 
@@ -63,7 +64,7 @@ function printTakeover({
 }: TakeoverResult): string {
   const { extra, report } = verdict
   const last = attempts.at(-1)
-  const rows: [string, string][] = [
+  const rows: Rows = [
     ['length', s(ms)],
     [
       'upgrades killed',
@@ -85,11 +86,5 @@ function printTakeover({
     ['second outcomes', String(verdict.doubled.length)],
     ['requests that came again', `${extra.kill} after a kill or a closing`],
   ]
-  const width = Math.max(...rows.map(([what]) => what.length))
-  const lines = rows.map(([what, figure]) => `${what.padEnd(width)}  ${figure}`)
-  for (const [what, times] of [...troubles].toSorted((a, b) => b[1] - a[1]).slice(0, 12))
-    lines.push(`${times}× ${what}`)
-  lines.push('', verdict.broken.length === 0 ? '✓ every promise kept' : `✗ ${verdict.broken.length} broken:`)
-  for (const line of verdict.broken.slice(0, 40)) lines.push(`  ${line}`)
-  return `${lines.join('\n')}\n`
+  return printRows(rows, { troubles, broken: verdict.broken })
 }
