@@ -218,7 +218,8 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
   expect((after.holdUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
 })
 
-test('known to be new: once, by a word in Redis that ends with the first ledger there', async () => {
+/** A Redis of which nothing is known, a connection to it, and ledgers there on one clock that stands still. */
+async function emptyRedis(partitions: number): Promise<{ raw: Redis; open: () => Promise<Ledger> }> {
   const redis = await startRedis({ isNew: false })
   onTestFinished(() => redis.stop())
   const raw = new Redis(redis.url)
@@ -226,10 +227,15 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
   const clock = clockAt()
   const open = async (): Promise<Ledger> => {
     const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false }
-    const ledger = await openLedger({ redis: redis.url, partitions: 3, ...options })
+    const ledger = await openLedger({ redis: redis.url, partitions, ...options })
     onTestFinished(() => ledger.close())
     return ledger
   }
+  return { raw, open }
+}
+
+test('known to be new: once, by a word in Redis that ends with the first ledger there', async () => {
+  const { raw, open } = await emptyRedis(3)
   await announceNew(raw)
   const first = await open()
   for (const partition of [0, 1, 2]) expect(await first.reserve(partition, ask)).toEqual(held(FIRST_HOLD))
@@ -242,17 +248,7 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
 })
 
 test('new, and its address known to nobody else: nothing is held, unless somebody turns up who knew another epoch', async () => {
-  const redis = await startRedis({ isNew: false })
-  onTestFinished(() => redis.stop())
-  const raw = new Redis(redis.url)
-  onTestFinished(() => raw.disconnect())
-  const clock = clockAt()
-  const open = async (): Promise<Ledger> => {
-    const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false }
-    const ledger = await openLedger({ redis: redis.url, partitions: 1, ...options })
-    onTestFinished(() => ledger.close())
-    return ledger
-  }
+  const { raw, open } = await emptyRedis(1)
   await announceNew(raw, 'unknown')
   const first = await open()
   expect(await first.reserve(0, ask)).toMatchObject({ why: 'nothing-due' })
