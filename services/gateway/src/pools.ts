@@ -65,7 +65,6 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
       })
     },
     async offer(orders) {
-      if (orders.every((order) => poolOf(order) === undefined)) return orders
       const byPool = Map.groupBy(orders, poolOf)
       for (const [pool, some] of byPool) {
         if (pool === undefined) continue
