@@ -9,16 +9,19 @@ export function nearestName<T extends string>(given: string, names: readonly T[]
   let best: { name: T; slips: number } | undefined
   for (const name of names) {
     const slips = slipsBetween(wanted, name.toLowerCase())
-    if (slips <= (name.length < 12 ? 1 : 2) && slips < (best?.slips ?? Infinity)) best = { name, slips }
+    if (slips <= (name.length < 12 ? 1 : MOST_SLIPS) && slips < (best?.slips ?? Infinity)) best = { name, slips }
   }
   return best?.name
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment). */
+const MOST_SLIPS = 2
+
+/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); more than two are not counted. */
 function slipsBetween(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return Infinity
+  if (Math.abs(a.length - b.length) > MOST_SLIPS) return Infinity
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
+  let fewestBefore = 0
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
     rows.push(row)
@@ -34,6 +37,10 @@ function slipsBetween(a: string, b: string): number {
         ),
       )
     }
+    // Each start of a process compares its environment with all settings: a row goes by the two before it alone.
+    const fewest = Math.min(...row)
+    if (fewest > MOST_SLIPS && fewestBefore > MOST_SLIPS) return Infinity
+    fewestBefore = fewest
   }
   return at(a.length, b.length)
 }
