@@ -3,6 +3,9 @@
  * made for it count swapped letters (`expriesAt`), the most frequent slip, as two mistakes.
  */
 
+/** Of a name that is meant all the same. */
+const MOST_SLIPS = 2
+
 /** @returns the nearest of `names`, when it is near enough to be meant: one slip, or two in a name of 12 letters and more */
 export function nearestName<T extends string>(given: string, names: readonly T[]): T | undefined {
   const wanted = given.slice(0, 64).toLowerCase()
@@ -14,14 +17,14 @@ export function nearestName<T extends string>(given: string, names: readonly T[]
   return best?.name
 }
 
-const MOST_SLIPS = 2
-
-/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); more than two are not counted. */
+/**
+ * Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); Infinity when they are known to be more
+ * than could be meant, because each process compares all of its environment at its start.
+ */
 function slipsBetween(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_SLIPS) return Infinity
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
-  let fewestBefore = 0
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
     rows.push(row)
@@ -37,10 +40,8 @@ function slipsBetween(a: string, b: string): number {
         ),
       )
     }
-    // Each start of a process compares its environment with all settings: a row goes by the two before it alone.
-    const fewest = Math.min(...row)
-    if (fewest > MOST_SLIPS && fewestBefore > MOST_SLIPS) return Infinity
-    fewestBefore = fewest
+    // A row is at most one above the row before, so both are beyond what the rest could lead back from.
+    if (Math.min(...row) > MOST_SLIPS + 1) return Infinity
   }
   return at(a.length, b.length)
 }
