@@ -13,6 +13,12 @@ export type EarlyProcess = {
   begin(env: Env): void
 }
 
+/**
+ * For processes that do not fetch: V8's young generation stays small. Measured 2026-11-23: a gateway at rest has 115 MB instead of 137,
+ * 160 instead of 212 when it serves 1,000 lanes, with the CPU it had before; a process that fetches would need an eighth more CPU.
+ */
+export const SMALL_HEAP = '--max-semi-space-size=4'
+
 /** Set in a process whose environment follows as its first message. */
 const FOLLOWS = 'DECORUM_ENVIRONMENT_FOLLOWS'
 
