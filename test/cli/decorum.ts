@@ -38,7 +38,13 @@ export type RunOptions = {
 }
 
 /** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
-const SETTINGS = { DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8', DEFAULT_DELAY_MS: '20', REDIS_URL: '', DECORUM_AGENTS: '' }
+const SETTINGS = {
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  DEFAULT_DELAY_MS: '20',
+  REDIS_URL: '',
+  DECORUM_AGENTS: '',
+  FETCH_PROCESSES: '0', // a supervisor is a second process that most tests have no use for
+}
 
 const homes = new Map<string, string>()
 /** Where the commands of one test meet; those of another test, and the tester's own, are other users to them. */

@@ -10,6 +10,7 @@ test('a fetcher killed in mid-request: its URL is fetched again, once, after lea
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 1,
+    env: { FETCH_PROCESSES: '1' }, // as the product comes: the killed supervisor takes its fetching process with it
     fetchers: 1, // so that the one to be killed is the one that holds the request; it is started again by its parent
     sites: [
       { name: 'held', robots: { body: '' }, paths: { '/page-2': [{ instead: 'never' }, {}] }, announce: true },

@@ -130,6 +130,7 @@ export function fleetEnv(redisUrl: string, more: NodeJS.ProcessEnv = {}): NodeJS
     LEASE_MS: String(TIMES.leaseMs),
     QUARANTINE_MS: String(TIMES.quarantineMs),
     ROBOTS_RETRY_MS: String(TIMES.robotsRetryMs),
+    FETCH_PROCESSES: '0', // a supervisor is a second process that most tests have no use for
     LOG_LEVEL: 'warn',
     ...more,
   }

@@ -3,20 +3,26 @@
  * made for it count swapped letters (`expriesAt`), the most frequent slip, as two mistakes.
  */
 
+/** Of a name that is meant all the same. */
+const MOST_SLIPS = 2
+
 /** @returns the nearest of `names`, when it is near enough to be meant: one slip, or two in a name of 12 letters and more */
 export function nearestName<T extends string>(given: string, names: readonly T[]): T | undefined {
   const wanted = given.slice(0, 64).toLowerCase()
   let best: { name: T; slips: number } | undefined
   for (const name of names) {
     const slips = slipsBetween(wanted, name.toLowerCase())
-    if (slips <= (name.length < 12 ? 1 : 2) && slips < (best?.slips ?? Infinity)) best = { name, slips }
+    if (slips <= (name.length < 12 ? 1 : MOST_SLIPS) && slips < (best?.slips ?? Infinity)) best = { name, slips }
   }
   return best?.name
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment). */
+/**
+ * Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); Infinity when they are known to be more
+ * than could be meant, because each process compares all of its environment at its start.
+ */
 function slipsBetween(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return Infinity
+  if (Math.abs(a.length - b.length) > MOST_SLIPS) return Infinity
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
   for (let i = 1; i <= a.length; i++) {
@@ -34,6 +40,8 @@ function slipsBetween(a: string, b: string): number {
         ),
       )
     }
+    // A row is at most one above the row before, so both are beyond what the rest could lead back from.
+    if (Math.min(...row) > MOST_SLIPS + 1) return Infinity
   }
   return at(a.length, b.length)
 }
