@@ -35,7 +35,7 @@ export function forkEarly(module: string, args: string[], options: Omit<ForkOpti
 
 /** The environment of this process: the one it was started with, or the one that its parent tells it. Ends with its parent. */
 export async function ownEnvironment(): Promise<NodeJS.ProcessEnv> {
-  if (process.env[FOLLOWS] === undefined) return process.env
+  if (process.env[FOLLOWS] === undefined || process.connected === undefined) return process.env // or nobody is there to tell
   const end = (): void => process.exit(1)
   process.once('disconnect', end)
   if (!process.connected) end() // it ended while the modules of this process were loaded
