@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { url } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const origin = 'https://site.example'
@@ -20,7 +21,7 @@ afterAll(async () => {
   clearInterval(fleet)
   await ledger.close()
 })
-const run = (...args: string[]) => decorum(args, { env: { REDIS_URL: redis.url } })
+const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })
 
 test('why tells where a URL is, under each of its ids; cancel ends one of them', { timeout: 300_000 }, async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
@@ -30,8 +31,8 @@ test('why tells where a URL is, under each of its ids; cancel ends one of them',
     .poll(async () => (await about())[0])
     .toMatch(/^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: due for/)
   expect((await about())[1]).toMatch(/^again https:\/\/site\.example\/b decorum: in its lane behind 2 URLs; /)
-  expect(await run('why', `${origin}/b`)).toMatchObject({ code: 0 })
-  expect(await run('cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
+  expect(await decorum(['why', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({ code: 0 }) // the real program
+  expect(await decorum(['cancel', 'again', '--url', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({
     code: 0,
     stdout: 'cancelled: https://site.example/b\n',
   })

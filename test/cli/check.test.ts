@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { decorum, folder, type Result, site } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const AGENTS = JSON.stringify([
   {
@@ -22,14 +23,15 @@ const answering = (status: number, body = '', headers: Record<string, string> = 
   })
 
 async function check(...args: string[]): Promise<Result> {
-  return await decorum(['check', ...args], { cwd: await folder(), env: { DECORUM_AGENTS: AGENTS } })
+  return await decorumHere(['check', ...args], { cwd: await folder(), env: { DECORUM_AGENTS: AGENTS } })
 }
 const json = (result: Result): Record<string, unknown> => JSON.parse(result.stdout) as Record<string, unknown>
 
 test('by a file: rule, line, group, and the delay with its origin', async () => {
   const file = join(await folder(), 'robots.txt')
   await writeFile(file, '# ours\nUser-agent: example\nCrawl-delay: 30\nDisallow: /private\nAllow: /private/open\n')
-  const result = await check('https://a.example/private/x', '--robots', file)
+  const env = { DECORUM_AGENTS: AGENTS }
+  const result = await decorum(['check', 'https://a.example/private/x', '--robots', file], { env }) // the real program
   expect(result, 'disallowed').toMatchObject({ code: 1, stderr: '' })
   expect(result.stdout).toContain('DISALLOWED under decorum')
   expect(result.stdout).toContain('line 4, disallow: /private')
@@ -95,7 +97,7 @@ test('without a fleet it says so, and address guard and contact apply all the sa
   expect(json(await check(`${origin}/x`, '--json'))).toMatchObject({ asked: { by: 'alone', status: 200 } })
   const guarded = { DECORUM_AGENTS: AGENTS, DECORUM_ALLOW_ADDRESSES: '' }
   asked.length = 0
-  const refused = await decorum(['check', `${origin}/x`], { env: guarded })
+  const refused = await decorumHere(['check', `${origin}/x`], { env: guarded })
   expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/127\.0\.0\.1[\s\S]*nothing may be fetched/) })
   expect(asked).toEqual([])
 })

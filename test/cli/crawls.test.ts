@@ -5,11 +5,13 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const env = { REDIS_URL: redis.url }
 const crawls = async (...words: string[]) => {
-  const { code, stdout, stderr } = await decorum(['crawls', ...words, '--json'], { env })
+  const run = words[0] === 'cancel' ? decorum : decorumHere // the real program for one of them
+  const { code, stdout, stderr } = await run(['crawls', ...words, '--json'], { env })
   return { code, stderr, told: stdout.trim() === '' ? undefined : JSON.parse(stdout) }
 }
 

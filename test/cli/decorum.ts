@@ -61,6 +61,15 @@ function dataHome(): string {
   return made
 }
 
+/** What a command of this test finds in its environment. */
+export const environmentOf = (env: Record<string, string> = {}): NodeJS.ProcessEnv => ({
+  ...process.env,
+  npm_lifecycle_event: '',
+  ...SETTINGS,
+  XDG_DATA_HOME: dataHome(),
+  ...env,
+})
+
 export function startDecorum(args: string[], options: RunOptions = {}): Running {
   const { cwd, env = {}, input, program = MAIN, command, largestFileKiB, into } = options
   // dash and POSIX count in blocks of 512 bytes
@@ -69,7 +78,7 @@ export function startDecorum(args: string[], options: RunOptions = {}): Running 
   const [file, ...rest] = command === undefined ? [process.execPath, program, ...args] : [command, ...args]
   const child = spawn('/bin/sh', ['-c', script, file ?? '', ...rest], {
     ...(cwd === undefined ? {} : { cwd }),
-    env: { ...process.env, npm_lifecycle_event: '', ...SETTINGS, XDG_DATA_HOME: dataHome(), ...env },
+    env: environmentOf(env),
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let stdout = ''

@@ -5,6 +5,7 @@ import { openLedger } from '@decorum/ledger'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, type Result, site } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 /** Clears the screen, writes a title, turns the direction, forges a line; in C0, C1 and by format characters. */
@@ -43,7 +44,7 @@ describe('audit', () => {
     const told = await decorum(['audit', log], { env: FORCED })
     expect(told.code).toBe(1)
     expect(harmless(told)).toContain('\\u001b[2J')
-    const json = await decorum(['audit', log, '--json'], { env: FORCED })
+    const json = await decorumHere(['audit', log, '--json'], { env: FORCED })
     harmless(json)
     expect(JSON.stringify(JSON.parse(json.stdout))).toContain(JSON.stringify(EVIL_LINE).slice(1, -1))
   })
@@ -51,7 +52,7 @@ describe('audit', () => {
   test('a line that cannot be read', async () => {
     const log = join(await folder(), 'log.ndjson')
     await writeFile(log, `${JSON.stringify({ kind: EVIL_LINE })}\n`)
-    expect(harmless(await decorum(['audit', log], { env: FORCED }))).toContain('\\u009b31m')
+    expect(harmless(await decorumHere(['audit', log], { env: FORCED }))).toContain('\\u009b31m')
   })
 })
 
@@ -60,13 +61,13 @@ test('check: rules, sitemaps, odd lines and warnings of a file and of a site', a
   const file = join(await folder(), 'robots.txt')
   await writeFile(file, robots)
   expect(harmless(await decorum(['check', 'http://a.example/x', '--robots', file]))).toContain('\\u001b[2J')
-  harmless(await decorum(['check', 'http://a.example/x', '--robots', file, '--json']))
+  harmless(await decorumHere(['check', 'http://a.example/x', '--robots', file, '--json']))
   const { origin } = await site((_, response) => {
     response.writeHead(200, { 'x-header': 'caf\u00e9\u009b31m', 'content-type': 'text/plain' })
     response.end(robots)
     return true
   })
-  expect(harmless(await decorum(['check', `${origin}/x`]))).toContain('\\u202e')
+  expect(harmless(await decorumHere(['check', `${origin}/x`]))).toContain('\\u202e')
 })
 
 test('outcomes and origin: what frontiers, sites and operators wrote into Redis', async () => {
@@ -83,7 +84,7 @@ test('outcomes and origin: what frontiers, sites and operators wrote into Redis'
   const reason = EVIL_LINE
   await ledger.operate({ origin, by: EVIL, reason, action: 'pause' }, ['decorum'])
   expect(harmless(await decorum(['origin', origin], { env: { REDIS_URL: redis.url } }))).toContain('\\u202e')
-  harmless(await decorum(['origin', origin, '--json'], { env: { REDIS_URL: redis.url } }))
+  harmless(await decorumHere(['origin', origin, '--json'], { env: { REDIS_URL: redis.url } }))
 })
 
 test.each([
@@ -94,7 +95,7 @@ test.each([
   ['an option', ['crawl', `--${EVIL}`]],
   ['a list', ['enqueue', `/nowhere/${EVIL}`]],
 ])('errors that quote what was typed: %s', async (_, args) => {
-  const result = await decorum(args, { cwd: await folder() })
+  const result = await decorumHere(args, { cwd: await folder() })
   expect(result.code).toBe(2)
   expect(harmless(result)).toContain('\\u')
 })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { outcomeOf } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const raw = new Redis(redis.url)
@@ -26,10 +27,10 @@ afterAll(async () => {
   await ledger.close()
   raw.disconnect()
 })
-const run = (...args: string[]) => decorum(args, { env: { REDIS_URL: redis.url } })
+const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })
 
 test('readers shows each group and its consumers; the same as JSON', { timeout: TIMEOUT }, async () => {
-  const { code, stdout } = await run('readers')
+  const { code, stdout } = await decorum(['readers'], { env: { REDIS_URL: redis.url } }) // the real program
   const lines = stdout.trim().split('\n')
   expect(code).toBe(0)
   expect(lines[0]).toMatch(/^group +state +not handed out +not acknowledged +oldest +id +consumers +heard of$/)
@@ -53,7 +54,7 @@ test('readers shows each group and its consumers; the same as JSON', { timeout: 
 
 test('status says in a sentence how the fleet is, and who is behind', { timeout: TIMEOUT }, async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
-  const { stdout } = await run('status')
+  const { stdout } = await decorum(['status'], { env: { REDIS_URL: redis.url } })
   expect(stdout).toContain('Nothing to do\n')
   expect(stdout).toContain("reader 'gone': 2 outcomes not acknowledged\n")
   expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ tone: 'calm', unread: 2 })
@@ -69,7 +70,9 @@ test('readers forget: not one that is read, unless it is forced; written down', 
     stderr: expect.stringContaining("no group 'never' reads the outcomes of the crawl 'default'"),
   })
   expect(await ledger.operations(0, 9)).toEqual([])
-  const done = await run('readers', 'forget', 'gone', '--reason', 'its machine is gone', '--by', 'ann')
+  const done = await decorum(['readers', 'forget', 'gone', '--reason', 'its machine is gone', '--by', 'ann'], {
+    env: { REDIS_URL: redis.url },
+  })
   expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had not acknowledged 2 outcomes\n" })
   expect(await ledger.operations(0, 9)).toMatchObject([
     { action: 'forget-reader', group: 'gone', by: 'ann', reason: 'its machine is gone', value: '2' },

@@ -5,6 +5,7 @@ import { type Ledger, openLedger } from '@decorum/ledger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
 import { decorum, folder } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 let ledger: Ledger
@@ -12,7 +13,7 @@ beforeAll(async () => {
   ledger = await openLedger({ redis: redis.url, partitions: 2 })
 })
 afterAll(() => ledger.close())
-const stop = (...args: string[]) => decorum(['stop', ...args], { env: { REDIS_URL: redis.url } })
+const stop = (...args: string[]) => decorumHere(['stop', ...args], { env: { REDIS_URL: redis.url } })
 const names = async (): Promise<string[]> =>
   (await ledger.stops.latest()).stops.filter(({ lifted }) => lifted === undefined).map(({ name }) => name)
 
@@ -79,7 +80,7 @@ test('a wrong setting in the environment does not keep anybody from stopping', a
 test('a Redis without a fleet is told apart from one that is away', async () => {
   const empty = await startRedis()
   const env = { REDIS_URL: empty.url }
-  expect(await decorum(['stop', '--all', '--reason', 'x'], { env })).toMatchObject({
+  expect(await decorumHere(['stop', '--all', '--reason', 'x'], { env })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('no fleet has ever run'),
   })

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 import { decorum, folder } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 test.for([
   ['no command', [], 2, 'Usage: decorum'],
@@ -27,7 +28,9 @@ test.for([
   ['--version', ['--version'], 0, '0.1.0'],
 ] as const)('%s', async ([, args, code, sentence]) => {
   const cwd = await folder()
-  const result = await decorum([...args], { cwd, input: '', env: { XDG_DATA_HOME: cwd } })
+  // What is asked of the program itself, and one mistake, by the real one.
+  const run = code === 0 || args.length === 0 ? decorum : decorumHere
+  const result = await run([...args], { cwd, input: '', env: { XDG_DATA_HOME: cwd } })
   expect(result.stdout + result.stderr).toContain(sentence)
   expect(result.code).toBe(code)
   expect(result.stderr).not.toMatch(/^ {4}at /m) // no stack
@@ -40,7 +43,7 @@ test.for([
   [{ DECORUM_AGENTS: '[{"name":"x","userAgent":"x"}]' }, 'a User-Agent names a contact'],
   [{ DECORUM_CONTACT: 'me' }, 'DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed'],
 ] as const)('a wrong setting stops the start: %o', async ([env, sentence]) => {
-  const result = await decorum(['crawl', '-'], { cwd: await folder(), env: { ...env } })
+  const result = await decorumHere(['crawl', '-'], { cwd: await folder(), env: { ...env } })
   expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) })
   expect(result.stderr).not.toMatch(/^ {4}at /m)
 })
@@ -49,7 +52,7 @@ test('a Redis that does not answer at the start is one sentence', async () => {
   const gone = await startRedis()
   await gone.stop()
   const env = { REDIS_URL: gone.url }
-  for (const args of [
+  const commands = [
     ['up'],
     ['crawl', '-'],
     ['gateway'],
@@ -59,15 +62,17 @@ test('a Redis that does not answer at the start is one sentence', async () => {
     ['enqueue', '-'],
     ['outcomes'],
     ['origin', 'http://a.example'],
-  ]) {
-    const result = await decorum(args, { cwd: await folder(), env })
-    expect([args[0], result.code, result.stderr.trim().split('\n').length]).toEqual([args[0], 1, 1])
-    expect(result.stderr).toMatch(/Redis|ledger/)
+  ]
+  const cwd = await folder()
+  const results = await Promise.all(commands.map((args) => decorum(args, { cwd, env })))
+  for (const [n, { code, stderr }] of results.entries()) {
+    expect([commands[n]?.[0], code, stderr.trim().split('\n').length]).toEqual([commands[n]?.[0], 1, 1])
+    expect(stderr).toMatch(/Redis|ledger/)
   }
 })
 
 test('nothing is running: enqueue says how to start something', async () => {
-  const result = await decorum(['enqueue', '-'], { env: { XDG_DATA_HOME: await folder() } })
+  const result = await decorumHere(['enqueue', '-'], { env: { XDG_DATA_HOME: await folder() } })
   expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("start one with 'decorum up'") })
 })
 

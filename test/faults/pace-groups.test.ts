@@ -1,5 +1,5 @@
 /**
- * A hundred names on one address: sixteen fetchers, two gateways, some of them killed, and never a request that comes
+ * A hundred names on one address: five fetchers of eight slots, two gateways, some of them killed, and never a request that comes
  * before the address is open; judged by what the address itself wrote down.
  */
 import { judgeRecord } from '@decorum/audit'
@@ -17,7 +17,7 @@ const redis = await redisForTest({ appendonly: true })
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const ADDRESS = '127.77.0.1'
 const NAMES = 100
-const [GATEWAYS, FETCHERS, KILLS] = [2, 16, 4]
+const [GATEWAYS, FETCHERS, KILLS] = [2, 5, 4]
 const GROUPS = '{"address":{"delayMs":20,"inFlight":2}}'
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -7,6 +7,8 @@ export type Dice = {
   /** a whole number in [least, most] */
   whole(least: number, most: number): number
   pick<T>(list: readonly T[]): T
+  /** @returns draws one after the other; each of the list comes once before any comes again */
+  deck<T>(list: readonly T[]): () => T
 }
 
 export function diceOf(seed: number): Dice {
@@ -18,13 +20,22 @@ export function diceOf(seed: number): Dice {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
+  const whole = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1))
   return {
     next,
     between: (least, most) => least + next() * (most - least),
-    whole: (least, most) => least + Math.floor(next() * (most - least + 1)),
+    whole,
     pick: <T>(list: readonly T[]): T => {
       if (list.length === 0) throw new RangeError('nothing to pick from')
       return list[Math.floor(next() * list.length)] as T
+    },
+    deck: <T>(list: readonly T[]) => {
+      if (list.length === 0) throw new RangeError('nothing to draw from')
+      let left: T[] = []
+      return () => {
+        if (left.length === 0) left = [...list]
+        return left.splice(whole(0, left.length - 1), 1)[0] as T
+      }
     },
   }
 }

@@ -19,6 +19,25 @@ export type FaultLog = {
   configs: ConfigChange[]
 }
 
+const HURTS = ['slow', 'silent', 'cut', 'lost-reply'] as const satisfies readonly LinkFault[]
+
+/** @returns which kinds of fault such a fleet has not met yet */
+export function kindsMissing(
+  { kills, freezes, outages, hurts, configs }: FaultLog,
+  roles: Iterable<Worker['role']>,
+): string[] {
+  const each = [...new Set(roles)]
+  const met: Record<string, boolean> = {
+    ...Object.fromEntries(each.map((one) => [`a ${one} killed`, kills.some(({ role }) => role === one)])),
+    ...Object.fromEntries(each.map((one) => [`a ${one} frozen`, freezes.some(({ role }) => role === one)])),
+    ...Object.fromEntries(HURTS.map((one) => [`a link hurt: ${one}`, hurts.some(({ fault }) => fault === one)])),
+    'Redis killed': outages.some(({ lostBytes }) => lostBytes === 0),
+    'Redis killed and its file cut': outages.some(({ lostBytes }) => lostBytes > 0),
+    'the configuration changed': configs.length > 0,
+  }
+  return Object.keys(met).filter((kind) => met[kind] === false)
+}
+
 export type Rhythm = {
   /** mean time between two faults of a kind, ms */
   killMs: number
@@ -63,12 +82,11 @@ export async function letLoose(
     }
   }
   const freezer = async (): Promise<void> => {
+    const roles = dice.deck<Worker['role']>(['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits'])
     for (;;) {
       await pause(about(rhythm.freezeMs))
       if (over()) return
-      const candidates = running(
-        dice.pick<Worker['role']>(['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits']),
-      )
+      const candidates = running(roles())
       if (candidates.length === 0) continue
       const { worker, supervised } = dice.pick(candidates)
       const whom = supervised && worker.role === 'fetcher' ? 'child' : 'family'
@@ -84,11 +102,12 @@ export async function letLoose(
   const hurter = async (): Promise<void> => {
     const linked = targets.filter((target) => target.link !== undefined)
     if (linked.length === 0) return
+    const faults = dice.deck<LinkFault>(HURTS)
     for (;;) {
       await pause(about(rhythm.hurtMs))
       if (over()) return
       const { worker, link } = dice.pick(linked)
-      const fault = dice.pick<LinkFault>(['slow', 'silent', 'cut', 'lost-reply'])
+      const fault = faults()
       const at = clock()
       link?.hurt(fault)
       if (fault === 'slow' || fault === 'silent') await pause(dice.between(500, 3_500))

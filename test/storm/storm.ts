@@ -10,7 +10,7 @@ import { type Book, openBook } from './book.ts'
 import { clock } from './clock.ts'
 import { changeConfig } from './config-changes.ts'
 import { diceOf } from './dice.ts'
-import { type FaultLog, letLoose, type Rhythm, type Target } from './faults.ts'
+import { type FaultLog, kindsMissing, letLoose, type Rhythm, type Target } from './faults.ts'
 import { type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
 import { environment, longerDelay, type Times } from './manners.ts'
@@ -35,7 +35,7 @@ export type StormOptions = {
   sites: number
   /** candidates poured in per second */
   rate: number
-  /** a machine that others use too gets longer: up to twice `ms`, until so much has happened */
+  /** a machine that others use too gets longer: up to twice `ms`, until so much has happened, and each kind of fault once */
   least: { outcomes: number; kills: number; freezes: number }
   say?: (line: string) => void
 }
@@ -44,6 +44,8 @@ export type StormResult = {
   facts: StormFacts
   verdict: Verdict
   holders: HolderFacts
+  /** kinds of fault that it had none of */
+  missing: string[]
   troubles: Map<string, number>
   ms: number
 }
@@ -107,7 +109,12 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       signal: end.signal,
     })
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
-    await Promise.race([longEnough(options, log, frontier), raging, pouring, changing]) // the others reject when something is wrong
+    const missing = (): string[] =>
+      kindsMissing(
+        log,
+        targets.map(({ worker }) => worker.role),
+      )
+    await Promise.race([longEnough(options, log, missing, frontier), raging, pouring, changing]) // the others reject when something is wrong
     end.abort()
     await raging
     await pouring
@@ -133,7 +140,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       stored,
       breaksOff: places.breaksOff(web.origins),
     }
-    return { facts, verdict: judgeStorm(facts), holders, troubles, ms: clock() - began }
+    return { facts, verdict: judgeStorm(facts), holders, missing: missing(), troubles, ms: clock() - began }
   } finally {
     await book?.close()
     for (const { worker } of targets) worker.end()
@@ -145,14 +152,19 @@ export async function storm(options: StormOptions): Promise<StormResult> {
 }
 
 /** Until its time is over and it has been a storm. */
-async function longEnough({ ms, least }: StormOptions, { kills, freezes, outages }: FaultLog, book: Book) {
+async function longEnough(
+  { ms, least }: StormOptions,
+  { kills, freezes }: FaultLog,
+  missing: () => string[],
+  book: Book,
+): Promise<void> {
   await sleep(ms)
   const until = clock() + ms
   const enough = (): boolean =>
     book.outcomes.size >= least.outcomes &&
     kills.length >= least.kills &&
     freezes.length >= least.freezes &&
-    outages.length > 0
+    missing().length === 0
   while (!enough() && clock() < until) await sleep(POUR_MS)
 }
 

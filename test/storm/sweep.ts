@@ -1,6 +1,7 @@
 /**
- * One half of the sweep: a small fleet that stays, and one process after the other beside it that is told to die at a
- * crash point. Each run has sites of its own; the next begins as soon as the last victim is dead, and all is judged at the end.
+ * One half of the sweep: a small fleet that stays, and one process after the other beside it that is told to stand still at a crash
+ * point, and when it has woken to die at another one. Each run has sites of its own; the next begins as soon as the last point was
+ * passed, and all is judged at the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { judgeRecord, type Report } from '@decorum/audit'
@@ -16,21 +17,30 @@ import { environment, judgedBy, SCALED } from './manners.ts'
 import { Worker } from './worker.ts'
 
 export type Role = 'gateway' | 'fetcher'
+/** A frozen victim stands still until its lease and quarantine are over, and then goes on. */
+export type Deed = 'kill' | 'freeze'
 export type SweepOptions = {
   role: Role
   points: readonly CrashPoint[]
+  /** of the kills; the freezes are done once, with the first */
   seeds: number[]
   redisUrl: string
-  /** a frozen victim stands still until its lease and quarantine are over, then goes on, and drains */
-  deed: 'kill' | 'freeze'
 }
 
-export type SweepRun = { point: CrashPoint; seed: number; passes: number; passed: boolean; batches: number; ms: number }
+export type SweepRun = {
+  deed: Deed
+  point: CrashPoint
+  seed: number
+  passes: number
+  passed: boolean
+  batches: number
+  ms: number
+}
 
 export type SweepResult = {
   runs: SweepRun[]
-  /** processes that were killed, victims and others */
-  killedFetchers: number
+  /** how often a fetcher was killed or frozen, victims and others */
+  hurtFetchers: number
   accepted: Set<string>
   /** id → outcomes, the same entry once */
   outcomes: Map<string, Outcome[]>
@@ -124,8 +134,36 @@ function candidatesOf(origins: Record<string, string>, run: number, batch: numbe
   })
 }
 
-export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOptions): Promise<SweepResult> {
-  const plan = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
+/** One victim: where it stands still, if it does, and where it dies afterwards. */
+type Step = { deed: Deed; point: CrashPoint; seed: number; passes: number; victim: number }
+
+/**
+ * While a victim sleeps the next one is frozen, so nobody waits for it. Each dies far away in the list from where it stood still.
+ * Kills with further seeds have victims that only die.
+ */
+function planOf(points: readonly CrashPoint[], seeds: number[]): Step[] {
+  const [first = 0, ...further] = seeds
+  const step = (deed: Deed, at: number, seed: number, victim: number): Step => {
+    const point = points[at % points.length] as CrashPoint
+    const passes = diceOf(seed * 1_009 + victim).whole(1, SELDOM.includes(point) ? 1 : 3)
+    return { deed, point, seed, passes, victim }
+  }
+  const apart = Math.ceil(points.length / 2)
+  const both = Array.from({ length: points.length + 1 }, (_, n) => [
+    ...(n < points.length ? [step('freeze', n, first, n)] : []),
+    ...(n > 0 ? [step('kill', n - 1 + apart, first, n - 1)] : []),
+  ]).flat()
+  const only = further.flatMap((seed, n) => points.map((_, at) => step('kill', at, seed, (n + 1) * points.length + at)))
+  return [...both, ...only]
+}
+
+const SIGNAL: Record<Deed, string> = { kill: 'SIGKILL', freeze: 'SIGSTOP' }
+const SETTING: Record<Deed, string> = { kill: 'DECORUM_CRASH_AT', freeze: 'DECORUM_FREEZE_AT' }
+
+type Victim = { worker: Worker; passed: Record<Deed, Promise<true>>; awake: Promise<void> }
+
+export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Promise<SweepResult> {
+  const plan = planOf(points, seeds)
   const web = await recordedWeb(plan.flatMap(({ point }, run) => sitesOf(run, point)))
   const troubles: string[] = []
   const onTrouble = (name: string, text: string): void => void troubles.push(`${name}: ${text}`)
@@ -139,38 +177,57 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
     ...Array.from({ length: role === 'gateway' ? 1 : 2 }, (_, n) => steady('gateway', n + 1)),
     ...Array.from({ length: role === 'fetcher' ? 1 : 2 }, (_, n) => steady('fetcher', n + 1)),
   ]
-  let killedFetchers = 0
+  let hurtFetchers = 0
   const accepted = new Set<string>()
   const outcomes = new Map<string, Outcome[]>()
   const runs: SweepRun[] = []
-  const sleepers: Promise<void>[] = []
+  const victims = new Map<number, Victim>()
+  const startVictim = async (number: number): Promise<Victim> => {
+    const steps = plan.filter(({ victim }) => victim === number)
+    const said = { kill: Promise.withResolvers<true>(), freeze: Promise.withResolvers<true>() }
+    const words = new Map(steps.map(({ deed, point }) => [`${SIGNAL[deed]} at ${point}`, said[deed].resolve]))
+    const worker = new Worker({
+      role,
+      name: `${role}-victim-${number}`,
+      env: {
+        ...env,
+        ...Object.fromEntries(steps.map(({ deed, point, passes }) => [SETTING[deed], `${point}:${passes}`])),
+      },
+      once: true,
+      onTrouble: (name, text) => words.get(text)?.(true) ?? onTrouble(name, text),
+    })
+    const passed = { kill: said.kill.promise, freeze: said.freeze.promise }
+    const sleeps = steps.some(({ deed }) => deed === 'freeze')
+    const victim = { worker, passed, awake: sleeps ? passed.freeze.then(() => sleepOn(worker)) : Promise.resolve() }
+    victims.set(number, victim)
+    // It may pass a point before it has said that it is ready.
+    const started = worker.start().catch((error: Error) => {
+      if (!error.message.includes('SIGKILL')) throw error
+    })
+    await Promise.race([started, ...Object.values(passed)])
+    return victim
+  }
   try {
     await Promise.all(staying.map((worker) => worker.start()))
     const frontier = await openFrontier({ redis: redisUrl })
     const [tag = ''] = partitionTags(PARTITIONS)
     // Each job is for both partitions: what belongs to the other one is marked there.
     const queue = new Queue(CANDIDATES, { connection: { url: redisUrl }, ...queueOptions(tag) })
-    const collecting = collect(frontier.outcomes({ group: deed, from: 'now' }), outcomes)
-    for (const [run, { point, seed }] of plan.entries()) {
+    const collecting = collect(frontier.outcomes({ group: 'sweep', from: 'now' }), outcomes)
+    for (const [run, { deed, point, seed, passes, victim: number }] of plan.entries()) {
       const began = performance.now()
-      const passes = diceOf(seed * 1_009 + run).whole(1, SELDOM.includes(point) ? 1 : 3)
-      const { promise: passed, resolve: pass } = Promise.withResolvers<string>()
-      const word = `${deed === 'kill' ? 'SIGKILL' : 'SIGSTOP'} at ${point}`
-      const victim = new Worker({
-        role,
-        name: `${role}-${point}`,
-        env: { ...env, [deed === 'kill' ? 'DECORUM_CRASH_AT' : 'DECORUM_FREEZE_AT']: `${point}:${passes}` },
-        once: true,
-        onTrouble: (name, text) => (text === word ? pass(text) : onTrouble(name, text)),
-      })
-      // It may pass the point before it has said that it is ready.
-      const started = victim.start().catch((error: Error) => {
-        if (!error.message.includes('SIGKILL')) throw error
-      })
-      await Promise.race([started, passed])
-      const others = staying.filter((worker) => worker.role === role && FIRST_COME.includes(point))
+      const victim = victims.get(number) ?? (await startVictim(number))
+      if (deed === 'kill') await victim.awake
+      const passed = victim.passed[deed]
+      const rivals = [...staying, ...[...victims.values()].map(({ worker }) => worker)].filter(
+        (worker) => worker !== victim.worker && worker.role === role && FIRST_COME.includes(point),
+      )
+      // Who sleeps until its lease is over is not woken early.
+      if (rivals.length > 0)
+        await Promise.all([...victims.values()].filter((one) => one !== victim).map(({ awake }) => awake))
+      const others = rivals.filter(({ state }) => state === 'running')
       for (const worker of others) worker.freeze()
-      let ended: string | undefined
+      let ended: true | undefined
       let batch = 0
       for (; batch < MOST_BATCHES && ended === undefined; batch++) {
         const candidates = candidatesOf(web.origins, run, batch)
@@ -178,7 +235,7 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
           Array.from({ length: JOBS }, (_, job) => ({
             name: JOB_NAMES.candidates,
             data: { candidates: candidates.filter((_, n) => n % JOBS === job) },
-            opts: { jobId: `${deed}${run}-${batch}-${job}`, removeOnComplete: true },
+            opts: { jobId: `${run}-${batch}-${job}`, removeOnComplete: true },
           })),
         )
         for (const { id } of candidates) accepted.add(id)
@@ -192,19 +249,21 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
           for (const worker of staying) {
             if (worker.role !== 'fetcher' || early !== undefined) continue
             worker.kill()
-            killedFetchers++
+            hurtFetchers++
           }
         }
         const batchMs = AFTER_DEATHS.includes(point) ? BATCH_MS * 4 : BATCH_MS
         ended = await within(batch === MOST_BATCHES - 1 ? LAST_BATCH_MS : batchMs, passed)
       }
       for (const worker of others) worker.thaw()
-      if (role === 'fetcher') killedFetchers++
-      if (deed === 'freeze') sleepers.push(sleepOn(victim))
-      else victim.end()
-      runs.push({ point, seed, passes, passed: ended !== undefined, batches: batch, ms: performance.now() - began })
+      if (role === 'fetcher') hurtFetchers++
+      if (deed === 'kill') {
+        victim.worker.end()
+        victims.delete(number)
+      }
+      runs.push({ deed, point, seed, passes, passed: ended === true, batches: batch, ms: performance.now() - began })
+      if (ended === undefined) break // the test has failed, and this victim would never wake
     }
-    await Promise.all(sleepers)
     await untilAll(accepted, outcomes)
     await queue.close()
     await frontier.close()
@@ -214,7 +273,7 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
     const isHop = (path: string): boolean => path.startsWith('/rules')
     return {
       runs,
-      killedFetchers,
+      hurtFetchers,
       accepted,
       outcomes,
       report: judgeRecord(evidence, { ...judgedBy(SCALED), paceGroups: loadPaceGroups(PACE_GROUPS) }),
@@ -223,18 +282,16 @@ export async function sweep({ role, points, seeds, redisUrl, deed }: SweepOption
       troubles,
     }
   } finally {
-    for (const worker of staying) worker.end()
+    for (const worker of [...staying, ...[...victims.values()].map(({ worker }) => worker)]) worker.end()
     await web.close()
   }
 }
 
 /** Somebody else has long been where it was when it wakes. */
-async function sleepOn(victim: Worker): Promise<void> {
+async function sleepOn(worker: Worker): Promise<void> {
   await sleep(SCALED.leaseMs + SCALED.quarantineMs + WAKES_LATE_MS)
-  victim.freeze() // so that thaw() has whom to wake
-  victim.thaw()
-  await sleep(WAKES_LATE_MS)
-  await victim.stop(5_000)
+  worker.freeze() // it is already: so that thaw() has whom to wake; earlier, its own signal might come after ours
+  worker.thaw()
 }
 
 async function collect(

@@ -1,7 +1,8 @@
 /**
  * Named places at which a test lets a process kill or stop itself, to see how the rest of the fleet goes on.
  * `DECORUM_CRASH_AT=<name>:<n>` sends SIGKILL to the process at the n-th pass, `DECORUM_FREEZE_AT` SIGSTOP; both are logged on
- * stderr. When neither is set, a pass costs one comparison.
+ * stderr. With both it stands still first, and the passes of the other point are counted from then on. When neither is set, a pass
+ * costs one comparison.
  */
 import { writeSync } from 'node:fs'
 
@@ -40,13 +41,18 @@ export const CRASH_POINTS = {
 } as const
 export type CrashPoint = (typeof CRASH_POINTS)[keyof typeof CRASH_POINTS][number]
 
-const wanted = readPoint('DECORUM_CRASH_AT', 'SIGKILL') ?? readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
+type Wanted = { name: string; passes: number; signal: 'SIGKILL' | 'SIGSTOP' }
+let wanted = readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
+let afterwards = readPoint('DECORUM_CRASH_AT', 'SIGKILL')
+if (wanted === undefined) [wanted, afterwards] = [afterwards, undefined]
 
 export function crashPoint(name: CrashPoint): void {
   if (wanted === undefined) return
   if (wanted.name !== name || --wanted.passes !== 0) return
-  writeSync(2, `${wanted.signal} at ${name}\n`)
-  process.kill(process.pid, wanted.signal)
+  const { signal } = wanted
+  ;[wanted, afterwards] = [afterwards, undefined]
+  writeSync(2, `${signal} at ${name}\n`)
+  process.kill(process.pid, signal)
 }
 
 /** The same, after what this tick writes has been handed to the kernel. */
@@ -56,10 +62,7 @@ export function crashPointSoon(name: CrashPoint): void {
 }
 
 /** @throws Error naming what is wrong: with a point that is never passed a test would prove nothing */
-function readPoint(
-  variable: string,
-  signal: 'SIGKILL' | 'SIGSTOP',
-): { name: string; passes: number; signal: typeof signal } | undefined {
+function readPoint(variable: string, signal: Wanted['signal']): Wanted | undefined {
   const text = process.env[variable]
   if (text === undefined || text === '') return undefined
   const [name = '', times = ''] = text.split(':')
