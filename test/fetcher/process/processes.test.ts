@@ -117,12 +117,12 @@ test('children whose parent is killed do not outlive it: at once when they turn,
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {
-  const env = { ...settings, REDIS_URL: 'redis://127.0.0.1:1' }
+  const env = { ...settings, FETCH_PROCESSES: '1', REDIS_URL: 'redis://127.0.0.1:1' }
   await expect(superviseFetching(readConfig(env), env, pino({ level: 'silent' }))).rejects.toMatchObject({
     name: 'LedgerUnavailableError',
     code: 'LEDGER_UNAVAILABLE',
   })
-  const sink = { ...settings, ...sinklessFleet, PAGE_SINK: './no-such-module.mjs' }
+  const sink = { ...env, ...sinklessFleet, PAGE_SINK: './no-such-module.mjs' }
   await expect(superviseFetching(readConfig(sink), sink, pino({ level: 'silent' }))).rejects.toMatchObject({
     name: 'SettingsError',
     message: expect.stringContaining('PAGE_SINK'),
