@@ -6,6 +6,7 @@ import type { Outcome } from '@decorum/protocol'
 import { describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, readOutcomes, site, startDecorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const shared = await redisForTest()
 
@@ -134,7 +135,7 @@ describe('a crawl that is stopped', () => {
     expect(summary.left).toBeGreaterThan(0)
     expect(summary.goOn).toBe('decorum crawl --resume --out decorum-out')
 
-    const refused = await decorum(['crawl', 'urls.txt'], { cwd: dir })
+    const refused = await decorumHere(['crawl', 'urls.txt'], { cwd: dir })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holds an unfinished crawl') })
 
     const { code } = await decorum(['crawl', '--resume', '--json'], { cwd: dir })
@@ -143,7 +144,7 @@ describe('a crawl that is stopped', () => {
     expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
     expect(asked.length).toBe(30)
 
-    const again = await decorum(['crawl', '--resume'], { cwd: dir })
+    const again = await decorumHere(['crawl', '--resume'], { cwd: dir })
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no unfinished crawl') })
   })
 
@@ -152,7 +153,7 @@ describe('a crawl that is stopped', () => {
     await slowList(dir)
     const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env: SLOW })
     await first.hears('"event":"progress"')
-    const applied = await decorum(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env: SLOW })
+    const applied = await decorumHere(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env: SLOW })
     expect(applied, applied.stderr).toMatchObject({ code: 0 })
     first.child.kill('SIGINT')
     expect((await first.result).code).toBe(3)
