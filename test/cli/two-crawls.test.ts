@@ -76,7 +76,7 @@ test('two crawls started at the same instant are one fleet and one crawler to ev
 
 test('the crawl that started the fleet is killed in the middle: the other one completes, and both are one crawler to every site', async () => {
   const here = await ground()
-  const crawls = [await here.list('a', 40), await here.list('b', 40)] as const
+  const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
   const running = crawls.map((crawl) => start(here, crawl))
   const joined = await Promise.race(
     running.map(async (one, at) =>
