@@ -1,5 +1,5 @@
 /**
- * The four kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow.
+ * The kinds of test, by what they need. Time limits only end what hangs: a busy neighbour makes any test slow.
  * `vitest run --project unit` runs one kind, `vitest run test/ledger` one folder. A test file that no other kind claims belongs to
  * `redis`, so that none is left out by its name.
  */
@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const pure = ['test/robots/**/*.test.ts', 'test/{config,politeness,protocol}/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
+/** They start no fleet, and close what they open. */
+const inProcess = ['test/{ledger,gateway,console,client,runtime}/**/*.test.ts']
 const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
 /** They decide when their kind ends, so they begin first, in this order. */
@@ -59,8 +61,21 @@ export default defineConfig({
           name: 'redis',
           ...limits,
           include: ['test/**/*.test.ts'],
-          exclude: [...pure, ...fetcher, ...faults],
+          exclude: [...pure, ...fetcher, ...faults, ...inProcess],
           globalSetup: 'test/support/global-setup.ts',
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // The same for files that leave nothing behind in their process: modules are loaded once for all of them.
+        test: {
+          name: 'services',
+          ...limits,
+          include: inProcess,
+          exclude: pure,
+          globalSetup: 'test/support/global-setup.ts',
+          isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
@@ -73,6 +88,7 @@ export default defineConfig({
           include: fetcher,
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
+          isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },

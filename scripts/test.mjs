@@ -13,7 +13,7 @@ await main(async () => {
   const env = { ...prepared.env, NODE_COMPILE_CACHE: compiled }
   const results = await runChecks(env)
   // One after the other: side by side they take as long, because both cores are busy, and each waits for the other one.
-  for (const project of ['unit', 'redis', 'fetcher', 'faults']) {
+  for (const project of ['unit', 'redis', 'services', 'fetcher', 'faults']) {
     results.push(await runSuite(project, env, { show: true }))
   }
   return close(results)

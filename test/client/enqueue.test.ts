@@ -12,11 +12,12 @@ import {
 } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()
 const client = new Redis(redis.url)
+afterAll(() => client.disconnect())
 const open: { close(): Promise<unknown> }[] = []
 
 beforeEach(() => client.flushall())

@@ -2,12 +2,13 @@
 import { type Delivery, type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/client'
 import { partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
 import { readerOn, STREAM } from './support.ts'
 
 const redis = await redisForTest()
 const client = new Redis(redis.url)
+afterAll(() => client.disconnect())
 const open: Frontier[] = []
 
 beforeEach(() => client.flushall())

@@ -4,11 +4,12 @@ import { type Delivery, type Frontier, openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, type Candidate, hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { Redis } from 'ioredis'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
 const client = new Redis(redis.url)
+afterAll(() => client.disconnect())
 const FIRST = '{decorum:0}'
 const streamOf = (tag: string): string => `${tag}:outcomes`
 

@@ -4,12 +4,13 @@ import { claimFromDead } from '@decorum/client/inside'
 import { keysOf } from '@decorum/ledger'
 import { trimOutcomes } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { readerOn, STREAM } from './support.ts'
 
 const redis = await redisForTest()
 const client = new Redis(redis.url)
+afterAll(() => client.disconnect())
 const NEVER = 1e8
 
 beforeEach(() => client.flushall())

@@ -5,7 +5,6 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +18,7 @@ import { ROWS } from '../../deploy/grafana/fleet.ts'
 import { alertsOf, alertsText } from '../../deploy/prometheus/alerts.ts'
 import { decorum, folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { openLink } from '../storm/link.ts'
+import { childrenOf } from '../storm/worker.ts'
 import { startRedis } from '../support/redis.ts'
 
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0
@@ -96,9 +96,6 @@ async function ready(role: Running): Promise<number> {
   }
   throw new Error(role.said())
 }
-
-const childrenOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
 describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
   test('every alert fires when its fault is made, and every query of the dashboard is answered', async () => {

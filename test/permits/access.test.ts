@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import { permitFleet, TIMES } from './fleet.ts'
+import { permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
+
+const shared = sharedPermitFleet()
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
@@ -37,7 +39,7 @@ test('tokens: who may ask, for which agents and crawls; a permit of another toke
 })
 
 test('bad input is named, a web page is refused, a guarded address or port and robots.txt are never granted', async () => {
-  const { web, ask, call, url: fleetUrl } = await permitFleet([{ name: 'bad', robots: { body: '' } }])
+  const { web, ask, call, url: fleetUrl } = await shared([{ name: 'bad', robots: { body: '' } }])
   const url = `${web.origins.bad}/1`
   for (const body of [
     {},
@@ -74,7 +76,7 @@ test('bad input is named, a web page is refused, a guarded address or port and r
 })
 
 test('one Idempotency-Key, one permit; another body under it is refused', async () => {
-  const { web, ask, expectPolite } = await permitFleet([{ name: 'keys', robots: { body: '' } }])
+  const { web, ask, expectPolite } = await shared([{ name: 'keys', robots: { body: '' } }])
   const url = `${web.origins.keys}/1`
   const key = { headers: { 'idempotency-key': 'k1' } }
   const [one, same] = await Promise.all([ask({ url, waitMs: 20_000 }, key), ask({ url, waitMs: 20_000 }, key)])
@@ -87,7 +89,7 @@ test('one Idempotency-Key, one permit; another body under it is refused', async 
 
 test('of several URLs the first that may go is granted, each lane once', async () => {
   const sites = ['x', 'y', 'z'].map((name) => ({ name, robots: { body: 'User-agent: *\nDisallow: /no' } }))
-  const { web, ask } = await permitFleet(sites)
+  const { web, ask } = await shared(sites)
   const urls = Object.values(web.origins).flatMap((origin) => [`${origin}/no`, `${origin}/1`])
   const granted = new Set<unknown>()
   for (let n = 0; n < 3; n++) {
@@ -108,7 +110,7 @@ test('of several URLs the first that may go is granted, each lane once', async (
 })
 
 test("the operator's hand: paused waits, blocked is refused, and a holder is told to stop", async () => {
-  const { web, ask, call, redis } = await permitFleet([{ name: 'hand', robots: { body: '' } }])
+  const { web, ask, call, redis } = await shared([{ name: 'hand', robots: { body: '' } }])
   const origin = web.origins.hand as string
   const url = `${origin}/1`
   const ledger = await openLedger({
@@ -129,8 +131,9 @@ test("the operator's hand: paused waits, blocked is refused, and a holder is tol
   await ledger.close()
 })
 
+// The last one: the fleet has no Redis afterwards.
 test('while Redis is away nothing is granted: 503, for those in line as well', async () => {
-  const { web, ask, complete, redis } = await permitFleet([{ name: 'away', robots: { body: '' } }])
+  const { web, ask, complete, redis } = await shared([{ name: 'away', robots: { body: '' } }])
   const url = `${web.origins.away}/1`
   const held = await ask({ url, waitMs: 20_000 })
   expect(held.status).toBe(201)

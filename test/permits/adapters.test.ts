@@ -9,7 +9,10 @@ import { expect, test } from 'vitest'
 import { decorum as crawleeOptions } from '../../integrations/crawlee/decorum.js'
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/undici/decorum.js'
-import { permitFleet } from './fleet.ts'
+import { sharedPermitFleet } from './fleet.ts'
+
+// On a busy machine much of this takes longer than a lease of seconds, and nobody dies here.
+const fleet = sharedPermitFleet({ env: { LEASE_MS: '90000' } })
 
 const exec = promisify(execFile)
 /** On a busy machine a turn may come late; only what hangs is ended. */
@@ -40,7 +43,7 @@ const SITES = [
 ]
 
 test('undici: requests, redirects and retries of a Node program each have their permit', async () => {
-  const { web, url, expectPolite } = await permitFleet(SITES)
+  const { web, url, expectPolite } = await fleet(SITES)
   const polite = decorum({ url: url() })
   const dispatcher = new Agent().compose(
     polite,
@@ -88,7 +91,7 @@ test('undici: requests, redirects and retries of a Node program each have their 
 })
 
 test('Crawlee: three processes with the option are one polite visitor; only what failed at a site is a retry', async () => {
-  const { web, url, expectPolite } = await permitFleet(SITES)
+  const { web, url, expectPolite } = await fleet(SITES)
   const { one, two, paced } = web.origins
   const urls = [one, two, paced].flatMap((origin) => [`${origin}/1`, `${origin}/2`, `${origin}/no`])
   const args = [`${folder('crawlee')}/example.js`, url(), ...urls]
@@ -107,8 +110,7 @@ test('Crawlee: three processes with the option are one polite visitor; only what
 })
 
 test('Crawlee: a request that waits stays in the queue: with one slot the other sites go on', async () => {
-  // On a busy machine everything below takes longer than a lease of seconds.
-  const { web, url, ask, complete, expectPolite } = await permitFleet(SITES, { env: { LEASE_MS: '90000' } })
+  const { web, url, ask, complete, expectPolite } = await fleet(SITES)
   const { two, paced } = web.origins
   const held = await ask({ url: `${paced}/0`, waitMs: 30_000 })
   const config = new Configuration({ persistStorage: false })
@@ -139,7 +141,7 @@ test('Crawlee: a request that waits stays in the queue: with one slot the other 
 test.skipIf(skipUnless(has('sys', 'python3'), 'python3'))(
   'python: three processes under `with permit(url)` are one polite visitor',
   async () => {
-    const { web, url, expectPolite } = await permitFleet(SITES)
+    const { web, url, expectPolite } = await fleet(SITES)
     const urls = Object.values(web.origins).flatMap((origin) => [`${origin}/1`, `${origin}/2`, `${origin}/no`])
     const outs = await Promise.all(
       [0, 1, 2].map(() => run('python3', [`${folder('python')}/example.py`, url(), ...urls])),
@@ -153,23 +155,24 @@ test.skipIf(skipUnless(has('sys', 'python3'), 'python3'))(
   },
 )
 
-for (const reactor of [
-  'twisted.internet.epollreactor.EPollReactor',
-  'twisted.internet.asyncioreactor.AsyncioSelectorReactor',
-])
-  test.skipIf(skipUnless(has('scrapy', SYSTEM_PYTHON), 'Scrapy'))(
-    `Scrapy on ${reactor.split('.').at(-1)}: three processes with the middleware are one polite visitor`,
-    async () => {
-      const { web, url, expectPolite } = await permitFleet(SITES)
-      const { one, two, paced } = web.origins
-      const urls = [one, two, paced].flatMap((origin) => [`${origin}/1`, `${origin}/2`, `${origin}/no`])
-      const args = [`${folder('scrapy')}/example.py`, url(), reactor, ...urls, `${two}/moved`, `${two}/busy`]
-      const outs = await Promise.all([0, 1, 2].map(() => run(SYSTEM_PYTHON, args)))
-      for (const { stdout } of outs) {
-        expect(stdout).toContain(`200 ${paced}/2`)
-        expect(stdout).not.toContain(`${one}/no`)
-        expect(stdout).toContain(`200 ${two}/busy`) // asked again by Scrapy itself, in its turn
-      }
-      await expectPolite()
-    },
-  )
+const EPOLL = 'twisted.internet.epollreactor.EPollReactor'
+const ASYNCIO = 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'
+test.skipIf(skipUnless(has('scrapy', SYSTEM_PYTHON), 'Scrapy'))(
+  'Scrapy: three processes with the middleware, on one reactor and the other, are one polite visitor',
+  async () => {
+    const { web, url, expectPolite } = await fleet(SITES)
+    const { one, two, paced } = web.origins
+    const urls = [one, two, paced].flatMap((origin) => [`${origin}/1`, `${origin}/2`, `${origin}/no`])
+    const args = (reactor: string): string[] => [
+      ...[`${folder('scrapy')}/example.py`, url(), reactor],
+      ...[...urls, `${two}/moved`, `${two}/busy`],
+    ]
+    const outs = await Promise.all([EPOLL, EPOLL, ASYNCIO].map((reactor) => run(SYSTEM_PYTHON, args(reactor))))
+    for (const { stdout } of outs) {
+      expect(stdout).toContain(`200 ${paced}/2`)
+      expect(stdout).not.toContain(`${one}/no`)
+      expect(stdout).toContain(`200 ${two}/busy`) // asked again by Scrapy itself, in its turn
+    }
+    await expectPolite()
+  },
+)

@@ -5,7 +5,9 @@ import { chromium } from 'playwright-core'
 import { expect, test } from 'vitest'
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/crawlee/decorum.js'
-import { permitFleet } from './fleet.ts'
+import { sharedPermitFleet } from './fleet.ts'
+
+const fleet = sharedPermitFleet({ env: { LEASE_MS: '60000' } })
 
 const CHROMIUM = '/usr/bin/chromium'
 const hasChromium = existsSync(CHROMIUM)
@@ -48,7 +50,7 @@ const SITES = [
 test.skipIf(!hasChromium)(
   'PlaywrightCrawler: pages, what they load and where they redirect to go under permits of their own; nothing else is sent',
   async () => {
-    const { web, url, expectPolite } = await permitFleet(SITES, { env: { LEASE_MS: '60000' } })
+    const { web, url, expectPolite } = await fleet(SITES)
     const { page: at, other } = web.origins
     const config = new Configuration({ persistStorage: false })
     const refused: string[] = []
@@ -101,7 +103,7 @@ test('a browser of another library ends the crawl before it sends anything', asy
 test.skipIf(!hasChromium)(
   'PlaywrightCrawler in shadow mode: pages load as before, and the report knows them',
   async () => {
-    const { web, url, call } = await permitFleet(SITES)
+    const { web, url, call } = await fleet(SITES)
     const at = web.origins.page as string
     await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
     const crawler = new PlaywrightCrawler(

@@ -3,7 +3,9 @@ import { openFrontier } from '@decorum/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { openLink } from '../storm/link.ts'
 import { startRedis } from '../support/redis.ts'
-import { type Answer, permitFleet, TIMES, UA } from './fleet.ts'
+import { type Answer, permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
+
+const shared = sharedPermitFleet({ permits: 2, fetchers: 2, env: { PERMIT_MAX_MS: '3000' } })
 
 const isAlive = (port: number | undefined): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/livez`).then(
@@ -19,7 +21,7 @@ async function send(url: string): Promise<number> {
 }
 
 test('beside stored URLs of the same lane permits take turns: neither waits for all of the others', async () => {
-  const fleet = await permitFleet([{ name: 'turns', robots: { body: '' } }])
+  const fleet = await shared([{ name: 'turns', robots: { body: '' } }])
   const { web, expectPolite } = fleet
   const frontier = await openFrontier({ redis: fleet.redis.url })
   const stored = Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, url: `${web.origins.turns}/stored-${n}` }))
@@ -48,7 +50,7 @@ test('beside stored URLs of the same lane permits take turns: neither waits for 
 })
 
 test('a holder that dies: the lane is shut for lease and quarantine, then others go on; its late word is 410', async () => {
-  const { web, ask, complete, call, expectPolite } = await permitFleet([{ name: 'dies', robots: { body: '' } }])
+  const { web, ask, complete, call, expectPolite } = await shared([{ name: 'dies', robots: { body: '' } }])
   const url = `${web.origins.dies}/1`
   const held = await ask({ url, waitMs: 20_000, leaseMs: 1_000 })
   const at = performance.now()
@@ -66,7 +68,7 @@ test('a holder that dies: the lane is shut for lease and quarantine, then others
 })
 
 test('a completion that comes twice is one; after DELETE it is 410; a permit of nobody is 404', async () => {
-  const { web, ask, complete, call } = await permitFleet([{ name: 'twice', robots: { body: '' } }])
+  const { web, ask, complete, call } = await shared([{ name: 'twice', robots: { body: '' } }])
   const url = `${web.origins.twice}/1`
   const one = await ask({ url, waitMs: 20_000 })
   await send(url)
@@ -89,8 +91,7 @@ test('a completion that comes twice is one; after DELETE it is 410; a permit of 
 })
 
 test('extending lasts no longer than PERMIT_MAX_MS', async () => {
-  const env = { PERMIT_MAX_MS: '3000' }
-  const { web, ask, call } = await permitFleet([{ name: 'long', robots: { body: '' } }], { env })
+  const { web, ask, call } = await shared([{ name: 'long', robots: { body: '' } }])
   const url = `${web.origins.long}/1`
   const held = await ask({ url, waitMs: 20_000, leaseMs: 1_500 })
   let last = 200
@@ -136,9 +137,7 @@ test('a grant or an extension that the ledger answers too late is none: 503, and
 })
 
 test('429 closes the lane for Retry-After, for stored URLs and permits alike', async () => {
-  const fleet = await permitFleet([
-    { name: 'slow', robots: { body: '' }, pages: [{ status: 429, retryAfter: '2' }, {}] },
-  ])
+  const fleet = await shared([{ name: 'slow', robots: { body: '' }, pages: [{ status: 429, retryAfter: '2' }, {}] }])
   const { web, ask, complete, expectPolite } = fleet
   expect(await fleet.fetch(`${web.origins.slow}/1`)).toBe(429)
   const shut = await ask({ url: `${web.origins.slow}/2` })
@@ -191,7 +190,7 @@ test('crawlers and permits processes that are killed: no violation, and every UR
     { name: 'none', robots: { status: 404 } },
     { name: 'busy', robots: { body: '' }, pages: [{}, { status: 503, retryAfter: '1' }, {}] },
   ]
-  const fleet = await permitFleet(sites, { permits: 2, fetchers: 2 })
+  const fleet = await shared(sites)
   const { web, expectPolite } = fleet
   const frontier = await openFrontier({ redis: fleet.redis.url })
   const stored = Object.entries(web.origins).flatMap(([name, origin]) =>

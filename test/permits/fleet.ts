@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Fleet, startFleet } from '@decorum/cli'
-import { expect, onTestFinished } from 'vitest'
+import { afterAll, expect, onTestFinished } from 'vitest'
 import { fleetEnv, TIMES } from '../journey/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -25,31 +25,75 @@ export type PermitFleet = {
   expectPolite(): Promise<Report>
 }
 type CallOptions = { on?: number; headers?: Record<string, string>; signal?: AbortSignal }
+export type FleetOptions = {
+  permits?: number
+  fetchers?: number
+  gateways?: number
+  env?: NodeJS.ProcessEnv
+  /** absent: one of its own; and by which way the fleet reaches it */
+  redis?: TestRedis
+  url?: string
+}
+type Running = { fleet: Fleet; redis: TestRedis }
+/** Hands in what has to be done when what was started is no longer needed. */
+type Ending = (end: () => Promise<unknown>) => void
 
-export async function permitFleet(
-  sites: Site[],
-  {
-    permits = 1,
-    fetchers = 1,
-    gateways = 1,
-    env = {},
-    ...own
-  }: {
-    permits?: number
-    fetchers?: number
-    gateways?: number
-    env?: NodeJS.ProcessEnv
-    /** absent: one of its own; and by which way the fleet reaches it */
-    redis?: TestRedis
-    url?: string
-  } = {},
-): Promise<PermitFleet> {
-  const web = await recordedWeb(sites)
-  onTestFinished(() => web.close())
-  const redis = own.redis ?? (await startRedis()) // the settings of a fleet are kept in its Redis, and those of tests differ
-  if (own.redis === undefined) onTestFinished(() => redis.stop())
-  const fleet = await startFleet({ env: fleetEnv(own.url ?? redis.url, env), gateways, fetchers, permits })
-  onTestFinished(async () => void (await fleet.stop(5_000)))
+async function start(options: FleetOptions, ending: Ending): Promise<Running> {
+  const { permits = 1, fetchers = 1, gateways = 1, env = {} } = options
+  const redis = options.redis ?? (await startRedis()) // the settings of a fleet are kept in its Redis, and those of tests differ
+  if (options.redis === undefined) ending(() => redis.stop())
+  const fleet = await startFleet({ env: fleetEnv(options.url ?? redis.url, env), gateways, fetchers, permits })
+  ending(() => fleet.stop(5_000))
+  return { fleet, redis }
+}
+
+/** A fleet of this test alone, before these sites. */
+export async function permitFleet(sites: Site[], options: FleetOptions = {}): Promise<PermitFleet> {
+  const [web, running] = await settled([
+    webOfTest(sites),
+    start(options, (end) => onTestFinished(async () => void (await end()))),
+  ])
+  return before(web, running)
+}
+
+/**
+ * One fleet for several tests of a file, each before sites of its own. It is started by the first of them, and stopped after the
+ * last test of the file. Call it at the top of the file.
+ */
+export function sharedPermitFleet(options: FleetOptions = {}): (sites: Site[]) => Promise<PermitFleet> {
+  let running: Promise<Running> | undefined
+  const ends: (() => Promise<unknown>)[] = []
+  afterAll(async () => {
+    await running?.catch(() => undefined)
+    for (const end of ends.reverse()) await end()
+  })
+  const known = new Set<string>()
+  return async (sites) => {
+    running ??= start(options, (end) => ends.push(end))
+    const [web, now] = await settled([webOfTest(sites, known), running])
+    return before(web, now)
+  }
+}
+
+/** @param known  origins that the fleet remembers: these sites have others */
+async function webOfTest(sites: Site[], known = new Set<string>()): Promise<RecordedWeb> {
+  for (;;) {
+    const web = await recordedWeb(sites)
+    onTestFinished(() => web.close())
+    const origins = Object.values(web.origins)
+    if (origins.some((origin) => known.has(origin))) continue
+    for (const origin of origins) known.add(origin)
+    return web
+  }
+}
+
+/** Both, once neither is still being started: what one of them fails with comes after the other can be ended. */
+async function settled<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return Promise.all([one, other])
+}
+
+function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
   const url = (n = 0): string => `http://127.0.0.1:${fleet.of('permits')[n]?.port}`
   const call: PermitFleet['call'] = async (method, path, body, { on, headers, signal } = {}) => {
     const response = await fetch(url(on) + path, {

@@ -1,9 +1,11 @@
-import { openLedger } from '@decorum/ledger'
+import { EVERYTHING, openLedger } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
-import { permitFleet, TIMES, UA } from './fleet.ts'
+import { sharedPermitFleet, TIMES, UA } from './fleet.ts'
+
+const shared = sharedPermitFleet()
 
 test('an unknown origin: a fetcher asks for robots.txt while the permit waits, then it is granted', async () => {
-  const { web, ask, complete, expectPolite } = await permitFleet([
+  const { web, ask, complete, expectPolite } = await shared([
     { name: 'a', robots: { body: 'User-agent: *\nDisallow: /private\n' } },
   ])
   const url = `${web.origins.a}/page`
@@ -31,14 +33,7 @@ test('an unknown origin: a fetcher asks for robots.txt while the permit waits, t
 })
 
 test('a lane in use: 200 names the gate, and who waits gets the lane when its delay is over', async () => {
-  const {
-    web,
-    ask,
-    complete,
-    call,
-    fetch: get,
-    expectPolite,
-  } = await permitFleet([{ name: 'b', robots: { body: '' } }])
+  const { web, ask, complete, call, fetch: get, expectPolite } = await shared([{ name: 'b', robots: { body: '' } }])
   const url = `${web.origins.b}/1`
   const first = await ask({ url, waitMs: 20_000 })
   expect(first.status).toBe(201)
@@ -57,7 +52,7 @@ test('a lane in use: 200 names the gate, and who waits gets the lane when its de
 })
 
 test('a permit of a crawl: it waits while the crawl is paused, is told so, and is refused once the crawl was cancelled', async () => {
-  const { web, ask, complete, redis } = await permitFleet([{ name: 'c', robots: { body: '' } }])
+  const { web, ask, complete, redis } = await shared([{ name: 'c', robots: { body: '' } }])
   const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
   onTestFinished(() => ledger.close())
   const set = (state: 'running' | 'paused' | 'cancelled') =>
@@ -85,4 +80,27 @@ test('a permit of a crawl: it waits while the crawl is paused, is told so, and i
     body: { type: 'refused', reason: 'cancelled', detail: "the crawl 'news' was cancelled" },
   })
   expect(await ask({ url, crawl: 'No Name', waitMs: 0 })).toMatchObject({ status: 400, body: { type: 'bad-request' } })
+})
+
+test('an emergency stop: while everything is stopped no permit is granted and one in hand is told; once it is lifted they are granted again', async () => {
+  const fleet = await shared([
+    { name: 'site', robots: { body: '' } },
+    { name: 'other', robots: { body: '' } },
+  ])
+  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 2_500, quarantineMs: 500 })
+  onTestFinished(() => ledger.close())
+  const [url, other] = [`${fleet.web.origins.site}/page`, `${fleet.web.origins.other}/page`]
+  expect([await fleet.fetch(url), await fleet.fetch(other)]).toEqual([200, 200])
+  let held = await fleet.ask({ url, waitMs: 2_000 })
+  while (held.status === 200) held = await fleet.ask({ url, waitMs: 2_000 })
+  expect(held.status).toBe(201)
+
+  await ledger.stop({ names: [EVERYTHING], by: 'ann', reason: 'they wrote to us' })
+  expect((await fleet.call('GET', `/v1/permits/${held.body.permit}`)).body).toMatchObject({ stop: 'stopped' })
+  await fleet.complete(held.body.permit, { status: 200 })
+  const during = await fleet.ask({ url: other, waitMs: 300 })
+  expect(during).toMatchObject({ status: 200, body: { decision: 'wait', gate: 'stopped' } })
+
+  await ledger.lift({ names: [EVERYTHING], by: 'ann', reason: '' })
+  expect(await fleet.fetch(other)).toBe(200)
 })

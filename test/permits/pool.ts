@@ -5,7 +5,7 @@ import { loadAgents } from '@decorum/config'
 import type { Candidate, Outcome } from '@decorum/protocol'
 import { expect, onTestFinished } from 'vitest'
 import type { Site } from '../support/origins/index.ts'
-import { type Answer, type PermitFleet, permitFleet, TIMES } from './fleet.ts'
+import { type Answer, type FleetOptions, type PermitFleet, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
 const userAgent = (name: string): string => `Mozilla/5.0 (compatible; ${name}/1.0; +https://example.com/bot)`
 export const AGENTS = [
@@ -38,9 +38,25 @@ export type PoolFleet = PermitFleet & {
   workUntil(ids: string[], workers?: number): Promise<Map<string, Outcome>>
 }
 
-export async function poolFleet(sites: Site[], options: Parameters<typeof permitFleet>[1] = {}): Promise<PoolFleet> {
-  const env = { DECORUM_AGENTS: JSON.stringify(AGENTS), ...options.env }
-  const fleet = await permitFleet(sites, { ...options, env })
+const withAgents = (options: FleetOptions): FleetOptions & { env: NodeJS.ProcessEnv } => ({
+  ...options,
+  env: { DECORUM_AGENTS: JSON.stringify(AGENTS), ...options.env },
+})
+
+/** A fleet of this test alone. */
+export async function poolFleet(sites: Site[], options: FleetOptions = {}): Promise<PoolFleet> {
+  const { env, ...more } = withAgents(options)
+  return withFrontier(await permitFleet(sites, { ...more, env }), env.DECORUM_AGENTS)
+}
+
+/** One for several tests of a file (fleet.ts). Each leaves no URL of a pool behind: the workers of the next one would be given it. */
+export function sharedPoolFleet(options: FleetOptions = {}): (sites: Site[]) => Promise<PoolFleet> {
+  const all = withAgents(options)
+  const shared = sharedPermitFleet(all)
+  return async (sites) => withFrontier(await shared(sites), all.env.DECORUM_AGENTS)
+}
+
+async function withFrontier(fleet: PermitFleet, agentsText: string | undefined): Promise<PoolFleet> {
   const frontier = await openFrontier({ redis: fleet.redis.url, patienceMs: 30_000 })
   const outcomes: Outcome[] = []
   const reading = (async () => {
@@ -54,7 +70,7 @@ export async function poolFleet(sites: Site[], options: Parameters<typeof permit
     await reading
   })
   const agents = loadAgents({
-    agents: env.DECORUM_AGENTS,
+    agents: agentsText,
     defaultDelayMs: TIMES.delayMs,
     maxDelayMs: TIMES.capMs,
   })

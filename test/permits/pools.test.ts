@@ -9,31 +9,31 @@ import { openLedger } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
 import { TIMES } from './fleet.ts'
-import { AGENTS, poolFleet } from './pool.ts'
+import { AGENTS, poolFleet, sharedPoolFleet } from './pool.ts'
+
+const shared = sharedPoolFleet({ permits: 2 })
+const strict = sharedPoolFleet({ env: { MAX_ATTEMPTS: '2', PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '2000' } })
 
 const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent: 'poolbot', ...more })
 
 test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
-  const fleet = await poolFleet(
-    [
-      {
-        name: 'one',
-        robots: { body: 'User-agent: *\nDisallow: /no\n' },
-        paths: {
-          '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
-          '/moved': { status: 302, location: '{origin:two}/target' },
-          '/gone': { status: 404 },
-          '/ftp': { status: 301, location: 'ftp://a.example/' },
-        },
+  const fleet = await shared([
+    {
+      name: 'one',
+      robots: { body: 'User-agent: *\nDisallow: /no\n' },
+      paths: {
+        '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
+        '/moved': { status: 302, location: '{origin:two}/target' },
+        '/gone': { status: 404 },
+        '/ftp': { status: 301, location: 'ftp://a.example/' },
       },
-      {
-        name: 'two',
-        robots: { body: '' },
-        paths: { '/busy': [{ status: 503, retryAfter: '1' }, {}], '/reset': [{ instead: 'reset' }, {}] },
-      },
-    ],
-    { permits: 2 },
-  )
+    },
+    {
+      name: 'two',
+      robots: { body: '' },
+      paths: { '/busy': [{ status: 503, retryAfter: '1' }, {}], '/reset': [{ instead: 'reset' }, {}] },
+    },
+  ])
   const { one, two } = fleet.web.origins
   const ids = ['page', 'moved', 'gone', 'ftp', 'no', 'busy', 'reset', 'other']
   await fleet.enqueue([
@@ -118,8 +118,9 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   await fleet.expectPolite()
 })
 
+// The first one before this fleet: no worker has asked it for anything yet.
 test('without a worker nothing of a pool is fetched, and what expires says so', async () => {
-  const fleet = await poolFleet([{ name: 'none', robots: { body: '' } }])
+  const fleet = await strict([{ name: 'none', robots: { body: '' } }])
   const url = `${fleet.web.origins.none}/1`
   const robots = ofPool('robots', `${fleet.web.origins.none}/robots.txt`)
   await fleet.enqueue([robots])
@@ -135,7 +136,7 @@ test('without a worker nothing of a pool is fetched, and what expires says so', 
 })
 
 test('a worker that dies: the lane is shut for lease and quarantine, then the URL is tried again, and at last fails', async () => {
-  const fleet = await poolFleet([{ name: 'dies', robots: { body: '' } }], { env: { MAX_ATTEMPTS: '2' } })
+  const fleet = await strict([{ name: 'dies', robots: { body: '' } }])
   await fleet.enqueue([ofPool('a', `${fleet.web.origins.dies}/1`)])
   const first = await fleet.takeOrder()
   const at = performance.now()
@@ -150,20 +151,24 @@ test('a worker that dies: the lane is shut for lease and quarantine, then the UR
 })
 
 test('fewer attempts of a crawl count at once, for an order that was given out before as well', async () => {
-  const fleet = await poolFleet([{ name: 'few', robots: { body: '' } }])
+  const fleet = await shared([{ name: 'few', robots: { body: '' } }])
   await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
   const { permit } = await fleet.takeOrder()
   const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
-  await ledger.changeCrawl({ name: 'default', change: { settings: { attempts: 1 } }, by: 'test', reason: '' })
-  await ledger.close()
+  const set = (attempts: number | null) =>
+    ledger.changeCrawl({ name: 'default', change: { settings: { attempts } }, by: 'test', reason: '' })
+  await set(1)
+  onTestFinished(async () => {
+    await set(null) // other tests have the fleet after this one
+    await ledger.close()
+  })
   expect((await fleet.complete(permit, { error: 'it broke off', reason: 'reset' })).status).toBe(200)
   const ended = (await fleet.outcomesOf(['few'])).get('few')
   expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
 })
 
 test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
-  const env = { PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '1000' }
-  const fleet = await poolFleet([{ name: 'long', robots: { body: '' } }], { env })
+  const fleet = await strict([{ name: 'long', robots: { body: '' } }])
   const origin = fleet.web.origins.long
   await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
   const order = await fleet.takeOrder()
@@ -174,7 +179,7 @@ test('an order lasts as long as it is extended, ends once however often it is co
     await sleep(200)
   }
   expect(await fleet.takeOrders()).toEqual([]) // its lane is still held
-  const tooLong = Buffer.alloc(1_003).toString('base64')
+  const tooLong = Buffer.alloc(2_003).toString('base64')
   for (const body of [
     {},
     { status: 7 },
@@ -239,7 +244,7 @@ test('what a worker gives back is ordered again and counts no attempt; a quota, 
 })
 
 test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is told", async () => {
-  const fleet = await poolFleet([{ name: 'hand', robots: { body: '' } }])
+  const fleet = await shared([{ name: 'hand', robots: { body: '' } }])
   const origin = fleet.web.origins.hand as string
   const ledger = await openLedger({
     redis: fleet.redis.url,
@@ -269,7 +274,7 @@ test("the operator's hand: of a paused origin nothing is ordered, of a blocked o
 })
 
 test('further requests of a page wait for the delay under the same order, and stay within the rules', async () => {
-  const fleet = await poolFleet([
+  const fleet = await shared([
     { name: 'page', robots: { body: 'User-agent: *\nDisallow: /no\n' } },
     { name: 'cdn', robots: { body: '' } },
   ])

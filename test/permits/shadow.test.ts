@@ -8,7 +8,8 @@ import { expect, test } from 'vitest'
 import { decorum as crawleeOptions } from '../../integrations/crawlee/decorum.js'
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/undici/decorum.js'
-import { permitFleet } from './fleet.ts'
+import type { Site } from '../support/origins/index.ts'
+import { type PermitFleet, sharedPermitFleet } from './fleet.ts'
 
 const run = promisify(execFile)
 const folder = (name: string): string => fileURLToPath(new URL(`../../integrations/${name}`, import.meta.url))
@@ -19,12 +20,17 @@ const skipUnless = (python: string, module: string): boolean => {
   if (!isHere) process.stdout.write(`skipped: ${module} is not installed here\n`)
   return !isHere
 }
+const shared = sharedPermitFleet({ env: { MAX_DELAY_MS: '4000' } })
+/** The report counts over all origins: it begins anew. */
+async function before(sites: Site[]): Promise<PermitFleet> {
+  const fleet = await shared(sites)
+  await fleet.call('DELETE', '/v1/shadow')
+  return fleet
+}
 const RULES = 'User-agent: *\nDisallow: /no\nCrawl-delay: 4\n'
 
 test('shadow: nothing waits, no lane is taken, and the report says what would have waited or been refused', async () => {
-  const { web, url, call, ask } = await permitFleet([{ name: 'shadowed', robots: { body: RULES } }], {
-    env: { MAX_DELAY_MS: '4000' },
-  })
+  const { web, url, call, ask } = await before([{ name: 'shadowed', robots: { body: RULES } }])
   const at = web.origins.shadowed as string
   await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
   const dispatcher = new Agent().compose(decorum({ url: url(), shadow: true }))
@@ -50,7 +56,7 @@ test('shadow: nothing waits, no lane is taken, and the report says what would ha
 })
 
 test('shadow: a service that is away holds nobody up', async () => {
-  const { web } = await permitFleet([{ name: 'alone', robots: { body: '' } }])
+  const { web } = await before([{ name: 'alone', robots: { body: '' } }])
   const dispatcher = new Agent().compose(decorum({ url: 'http://127.0.0.1:9', shadow: true }))
   const { statusCode, body } = await request(`${web.origins.alone}/1`, { dispatcher })
   await body.dump()
@@ -58,7 +64,7 @@ test('shadow: a service that is away holds nobody up', async () => {
 })
 
 test('shadow: Crawlee crawls as before, and the report knows its requests', async () => {
-  const { web, url, call } = await permitFleet([{ name: 'bare', robots: { body: 'User-agent: *\nDisallow: /no\n' } }])
+  const { web, url, call } = await before([{ name: 'bare', robots: { body: 'User-agent: *\nDisallow: /no\n' } }])
   const at = web.origins.bare as string
   await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
   const crawler = new HttpCrawler(
@@ -87,9 +93,7 @@ for service in ("http://127.0.0.1:9", sys.argv[1]):
 test.skipIf(skipUnless('python3', 'sys'))(
   'shadow: Python waits neither for its turn nor for a service that is away',
   async () => {
-    const { web, url, call } = await permitFleet([{ name: 'py', robots: { body: RULES } }], {
-      env: { MAX_DELAY_MS: '4000' },
-    })
+    const { web, url, call } = await before([{ name: 'py', robots: { body: RULES } }])
     const at = web.origins.py as string
     await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
     await run('python3', ['-c', PYTHON_CRAWL, url(), `${at}/1`, `${at}/2`, `${at}/no`], { cwd: folder('python') })
@@ -107,9 +111,7 @@ test.skipIf(skipUnless('python3', 'sys'))(
 test.skipIf(skipUnless(SYSTEM_PYTHON, 'scrapy'))(
   'shadow: Scrapy keeps its own settings, and the report knows its requests',
   async () => {
-    const { web, url, call } = await permitFleet([{ name: 'sc', robots: { body: RULES } }], {
-      env: { MAX_DELAY_MS: '4000' },
-    })
+    const { web, url, call } = await before([{ name: 'sc', robots: { body: RULES } }])
     const at = web.origins.sc as string
     await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
     const args = [`${folder('scrapy')}/example.py`, `shadow:${url()}`, '-', `${at}/1`, `${at}/2`]

@@ -7,8 +7,8 @@ import { type PortWish, type Role, type RoleEvent, RoleProcess } from './role-pr
 export type { PortWish, Role, RoleEvent, RoleLine } from './role-process.ts'
 
 export type FleetOptions = {
-  /** REDIS_URL and every other setting; PORT is set per child (0, but for the console) */
-  env: NodeJS.ProcessEnv
+  /** REDIS_URL and every other setting; PORT is set per child (0, but for the console). May follow: the processes load meanwhile */
+  env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
   gateways: number
   fetchers: number
   /** true: a console on a free port */

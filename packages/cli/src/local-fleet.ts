@@ -4,7 +4,8 @@ import { canUpgradeAlone, connectLink, type Ledger, linkTo, openLedger, upgrade 
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
-import { type Fleet, type PortWish, type RoleEvent, startFleet } from './fleet.ts'
+import type { EarlyFleet } from './early-fleet.ts'
+import type { Fleet, RoleEvent } from './fleet.ts'
 import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
 
 const CONNECT_MS = 5_000
@@ -21,11 +22,8 @@ export type LocalFleetOptions = {
   whenTaken: 'join' | 'refuse'
   /** where the fetchers on this Redis, also those of other commands, keep its pages */
   crawl: CrawlNote
-  gateways: number
-  fetchers: number
-  console?: PortWish | false
-  /** one permits process on this port */
-  permits?: PortWish
+  /** not begun */
+  fleet: EarlyFleet
   onEvent: (event: RoleEvent) => void
   log: (line: string) => void
 }
@@ -64,20 +62,14 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
-    const fleet = await startFleet({
-      env: {
-        ...options.env,
-        // Every user of this machine reaches a fetcher's port, but only those who can read its folder may read pages.
-        CONTENT_TOKEN: options.env.CONTENT_TOKEN || randomBytes(24).toString('hex'),
-        REDIS_URL: redis.url,
-        DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
-      },
-      gateways: options.gateways,
-      fetchers: options.fetchers,
-      console: options.console ?? false,
-      ...(options.permits === undefined ? {} : { permits: 1, permitsPort: options.permits }),
-      onEvent: options.onEvent,
-    })
+    const env = {
+      ...options.env,
+      // Every user of this machine reaches a fetcher's port, but only those who can read its folder may read pages.
+      CONTENT_TOKEN: options.env.CONTENT_TOKEN || randomBytes(24).toString('hex'),
+      REDIS_URL: redis.url,
+      DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
+    }
+    const fleet = await options.fleet.begin(env, options.onEvent)
     const finish = async (): Promise<void> => {
       if (meeting !== undefined) await removeCrawlNote(meeting.place, options.crawl, await redis.isShared())
     }

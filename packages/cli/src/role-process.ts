@@ -1,9 +1,10 @@
 /** One gateway, fetcher or console as a child process: started, awaited until it is ready, restarted when it crashes. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { forkEarly, SMALL_HEAP } from '@decorum/runtime/early-process'
 import { messageOf, RoleStartError } from './exit.ts'
 
 export type Role = 'gateway' | 'fetcher' | 'console' | 'permits'
@@ -27,11 +28,12 @@ export type RoleProcessOptions = {
   role: Role
   /** how it is called in logs, e.g. 'fetcher-2' */
   name: string
-  env: NodeJS.ProcessEnv
+  /** may follow: the process loads its modules meanwhile. Once it is rejected nothing is started */
+  env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
   /** of its HTTP side; 0 or absent: any free one */
   port?: PortWish
   onEvent: (event: RoleEvent) => void
-  /** longest time until it is ready, ms */
+  /** longest time from when its environment is known until it is ready, ms */
   readyMs?: number
 }
 
@@ -116,13 +118,8 @@ export class RoleProcess {
     const { role, name, onEvent, readyMs = READY_MS } = this.#options
     // A restarted console or permits process keeps its port.
     const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits')
-    const env = { ...this.#options.env, PORT: String(keepsPort ? this.#port : this.#wantedPort) }
-    const child = fork(CLI, [role], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order.
-      detached: true,
-    })
+    const own = { PORT: String(keepsPort ? this.#port : this.#wantedPort) }
+    const child = forkWith([role], this.#options.env, own)
     this.#child = child
     const lastWords: string[] = []
     let startedAt = Number.POSITIVE_INFINITY
@@ -150,7 +147,8 @@ export class RoleProcess {
         code === 2 ? 2 : 1,
       )
     })
-    const late = sleep(readyMs, undefined, { signal: ended.signal }).then(() => {
+    const late = Promise.resolve(this.#options.env).then(async () => {
+      await sleep(readyMs, undefined, { signal: ended.signal })
       child.kill('SIGKILL')
       throw new RoleStartError(`${name} was not ready after ${readyMs / 1000} s`, 1)
     })
@@ -193,6 +191,23 @@ export class RoleProcess {
     if (child.exitCode !== null || child.signalCode !== null) void revive(child.exitCode, child.signalCode)
     else child.once('exit', (code, signal) => void revive(code, signal))
   }
+}
+
+/** Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order. */
+const FORK = {
+  stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  detached: true,
+  execArgv: [...process.execArgv, SMALL_HEAP],
+} satisfies ForkOptions
+
+function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
+  if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, env: { ...env, ...own } })
+  const { child, begin } = forkEarly(CLI, args, FORK)
+  env.then(
+    (known) => begin({ ...known, ...own }),
+    () => child.kill('SIGKILL'),
+  )
+  return child
 }
 
 function startedPort(text: string): number | undefined {

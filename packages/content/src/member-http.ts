@@ -1,6 +1,7 @@
 /** The bytes of one gzip member from the process that keeps it, or from the console's API. */
 import { startOf } from './answer-start.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
+import { CONTENT_PATH } from './reference.ts'
 
 export type Keeper = {
   /** scheme, host and port */
@@ -9,8 +10,6 @@ export type Keeper = {
   authorization?: string | undefined
 }
 
-/** Where a member is asked for, at a fetcher and at the console alike. */
-export const CONTENT_PATH = '/v1/content'
 const ANSWER_WITHIN_MS = 10_000
 /** A keeper that sends nothing for this long is given up. */
 const SILENT_MS = 30_000

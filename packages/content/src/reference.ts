@@ -25,6 +25,10 @@ export type Reference = (Kept | ({ kind: 's3'; until: Kept } & Bucket)) & Place
 /** Names that archives are given; no separators, so that a name never leaves its folder. */
 const NAME = /^[\w-][\w.-]{0,200}\.warc\.gz$/
 export const MAX_REFERENCE_CHARS = 4_096
+
+/** Where what a reference names is asked for, at a fetcher and at the console alike. */
+export const CONTENT_PATH = '/v1/content'
+export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
 /** Characters that may stand in the host part of a URL, in lower case, so that there is one way to write it. */
 export const thisHost = (): string =>
   hostname()

@@ -8,15 +8,21 @@ import { pipeline } from 'node:stream/promises'
 import { Content } from './content.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
 import { type OpenMember, openMember } from './member-file.ts'
-import { CONTENT_PATH } from './member-http.ts'
 import { readLarge } from './record.ts'
-import { MAX_REFERENCE_CHARS, type Reference, readReference } from './reference.ts'
+import { CONTENT_PATH, MAX_REFERENCE_CHARS, type Reference, readReference } from './reference.ts'
 
 export { ContentError } from './errors.ts'
 export { archiveFolders } from './folders.ts'
-export { CONTENT_PATH, fetchMember, type Keeper } from './member-http.ts'
+export { fetchMember, type Keeper } from './member-http.ts'
 export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './object-store.ts'
-export { type Bucket, type Reference, readReference, thisHost, writeReference, wrongBucket } from './reference.ts'
+export {
+  type Bucket,
+  CONTENT_PATH,
+  type Reference,
+  readReference,
+  writeReference,
+  wrongBucket,
+} from './reference.ts'
 
 export type ContentServerOptions = {
   /** folders whose archives may be read, absolute; asked for each request */
@@ -50,8 +56,6 @@ export function contentServer({ folders, token }: ContentServerOptions) {
     }
   }
 }
-
-export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
 
 /** @throws ContentError `bad-reference` */
 function referenceIn(url: string): Reference {

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
+import type { EarlyProcess, Env } from './early-process.ts'
 import { SILENCE_MS } from './heartbeat.ts'
 import { counterOf, gaugeOf } from './metrics.ts'
 import type { Role } from './supervised.ts'
@@ -17,7 +18,9 @@ export type SuperviseOptions = {
   /** path of the module that each process runs; it calls `runSupervised` */
   module: string
   /** one environment per process */
-  envs: Record<string, string | undefined>[]
+  envs: Env[]
+  /** the first of them, where its start has begun already */
+  early?: EarlyProcess
   /** how long a process may take to stop */
   patienceMs: number
   /** prefix of the metrics about the processes, e.g. `decorum_fetcher` */
@@ -28,8 +31,16 @@ export type SuperviseOptions = {
 export type SupervisedRole = Role & { /** of the processes that run */ pids(): number[] }
 
 /** @throws what stopped the first start of a process */
-export async function supervise({ envs, patienceMs, metrics, ...shared }: SuperviseOptions): Promise<SupervisedRole> {
-  const children = envs.map((env) => new SupervisedProcess({ ...shared, env }))
+export async function supervise({
+  envs,
+  early,
+  patienceMs,
+  metrics,
+  ...shared
+}: SuperviseOptions): Promise<SupervisedRole> {
+  const children = envs.map(
+    (env, at) => new SupervisedProcess({ ...shared, env, ...(at === 0 && early !== undefined ? { early } : {}) }),
+  )
   const registry = registryOf(metrics, children)
   try {
     await Promise.all(children.map((child) => child.start()))

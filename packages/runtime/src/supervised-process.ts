@@ -1,8 +1,9 @@
 /** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { within } from './deadline.ts'
+import { type EarlyProcess, type Env, forkEarly, SMALL_HEAP } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 
 /** From the start of a process to its first message. */
@@ -18,13 +19,23 @@ export type SupervisedProcessOptions = {
   name: string
   /** path of the module; it calls `runSupervised` */
   module: string
-  env: Record<string, string | undefined>
+  env: Env
+  /** its first start has begun already */
+  early?: EarlyProcess
   log: Logger
 }
+
+/** Starts a process that `supervise` takes over, before its environment is known. */
+export const forkSupervised = (module: string): EarlyProcess =>
+  forkEarly(module, [], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: process.execArgv.filter((option) => option !== SMALL_HEAP),
+  })
 
 export class SupervisedProcess {
   restarts = 0
   readonly #options: SupervisedProcessOptions
+  #early: EarlyProcess | undefined
   #child: ChildProcess | undefined
   #heardAt = 0
   #startedAt = 0
@@ -36,16 +47,21 @@ export class SupervisedProcess {
 
   constructor(options: SupervisedProcessOptions) {
     this.#options = options
+    this.#early = options.early
   }
 
   /** Resolves when the process works. @throws what the process says when it cannot */
   async start(): Promise<void> {
     const { name, module, env } = this.#options
-    const child = fork(module, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+    const { child, begin } = this.#early ?? forkSupervised(module)
+    this.#early = undefined
     this.#child = child
     this.#startedAt = performance.now()
     this.#heardAt = this.#startedAt + START_MS
-    const gone = once(child, 'exit') as Promise<[number | null, string | null]>
+    const gone: Promise<unknown[]> =
+      child.exitCode === null && child.signalCode === null
+        ? once(child, 'exit')
+        : Promise.resolve([child.exitCode, child.signalCode]) // before anybody listened
     await new Promise<void>((resolve, reject) => {
       child.on('message', (message: FromChild) => {
         this.#heardAt = performance.now()
@@ -54,10 +70,11 @@ export class SupervisedProcess {
         else if (message.kind === 'failed') reject(errorOf(message))
         else resolve()
       })
-      void gone.then(([code, signal]) => {
+      void (gone as Promise<[number | null, NodeJS.Signals | null]>).then(([code, signal]) => {
         reject(new Error(`a ${name} ended before it worked (${signal ?? `exit code ${code}`})`))
         this.#ended(child, code, signal)
       })
+      begin(env)
     })
   }
 

@@ -1,5 +1,6 @@
 /** The inside of a supervised process: it beats, answers for its metrics, stops when told, and ends with its supervisor. */
 import type { Registry } from 'prom-client'
+import { ownEnvironment } from './early-process.ts'
 import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
 
 /** The work of one process, whoever started it. */
@@ -24,14 +25,15 @@ const say = (message: FromChild): void => {
 }
 
 /** Runs a role in a process that `supervise` has started. Never returns before the role works or has failed. */
-export async function runSupervised(start: () => Promise<Role>): Promise<void> {
+export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<Role>): Promise<void> {
   // Without a supervisor nobody would kill this process if it froze: it ends at once, and its leases end by themselves.
   process.once('disconnect', () => process.exit(1))
   if (!process.connected) process.exit(1) // it ended while the modules of this process were loaded
   // Ctrl-C in a terminal reaches the whole process group; only the supervisor reacts to it.
   process.on('SIGINT', () => {})
+  const env = await ownEnvironment()
   try {
-    const role = await start()
+    const role = await start(env)
     const stop = async (): Promise<void> => {
       await role.stop()
       process.exit(0)

@@ -14,7 +14,7 @@ import {
   type SettingsOf,
   schemaOf,
 } from '@decorum/config'
-import { thisHost } from '@decorum/content/server'
+import { thisHost } from '@decorum/content/reference'
 import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
 
 const Settings = schemaOf('fetcher')

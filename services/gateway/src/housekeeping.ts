@@ -68,9 +68,15 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     else isSweeping.add(partition)
   }
   // The first announcement tells how large the fleet is, before anything is dispatched. Where Redis has just gone, the loops go on.
-  await announce(options).catch((error: unknown) => endIfUnfit(error, log))
+  let isFetched = await announce(options).catch((error: unknown) => {
+    endIfUnfit(error, log)
+    return false
+  })
   const loops = [
-    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await announce(options))), {}),
+    loop(async (tick) => {
+      // While nobody fetches, every URL waits for the next look.
+      if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
+    }, {}),
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await lookAtCrawls(ledger))), {}),
     loop(async (tick) => void (tick % READERS_TICKS === 0 && (await forgetReaders(options))), {}),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
@@ -96,8 +102,11 @@ async function lookAtCrawls(ledger: Ledger): Promise<void> {
   await ledger.limitCrawls()
 }
 
-async function announce(options: HousekeepingOptions): Promise<void> {
-  options.onFleet(await options.ledger.announce(memberOf(options)))
+/** @returns whether a fetcher is there */
+async function announce(options: HousekeepingOptions): Promise<boolean> {
+  const members = await options.ledger.announce(memberOf(options))
+  options.onFleet(members)
+  return members.some(({ slots }) => slots > 0)
 }
 
 const reap = ({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> =>

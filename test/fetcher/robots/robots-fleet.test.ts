@@ -47,6 +47,7 @@ afterAll(async () => {
   await ledger.close()
   outcomes.close()
   raw.disconnect()
+  raw.disconnect()
 })
 
 const enqueue = (...candidates: Candidate[]) => queue.add('candidates', { candidates })

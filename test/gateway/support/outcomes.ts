@@ -30,4 +30,4 @@ export function watchOutcomes(url: string, tags: string[]): OutcomeWatch {
 
 /** A plain BullMQ producer, as any frontier in any language is one. */
 export const producer = (url: string, tag: string): Queue =>
-  new Queue(CANDIDATES, { connection: new Redis(url, { maxRetriesPerRequest: null }), ...queueOptions(tag) })
+  new Queue(CANDIDATES, { connection: { url, maxRetriesPerRequest: null }, ...queueOptions(tag) })

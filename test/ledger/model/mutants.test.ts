@@ -60,7 +60,9 @@ test('every rule that is marked in the scripts is broken by a mutant', () => {
 test('the runs that catch mutants find nothing in the scripts as they are', async () => {
   const connection = connect()
   defineVerbs(connection)
-  for (const run of Object.values(known)) await runModel(connection, { steps: 0, shrink: false, ...run })
+  // Many mutants are caught by the same run. All at once on one connection: Redis answers whole batches.
+  const runs = new Map(Object.values(known).map((run) => [JSON.stringify(run), run]))
+  await Promise.all([...runs.values()].map((run) => runModel(connection, { steps: 0, shrink: false, ...run })))
 })
 
 test.each(MUTANTS)('caught: $name', async (mutant) => {

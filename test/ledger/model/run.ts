@@ -71,7 +71,9 @@ export async function runModel(
     .map(([act, number]) => new Step(act, number))
   const commands = fc.commands([steps], { maxCommands: LONGEST_RUN, size: 'max' })
   let failed = false
+  const isEnough = (): boolean => options.path === undefined && report.steps >= options.steps
   const property = fc.asyncProperty(commands, async (drawn) => {
+    if (isEnough()) return
     const world = openWorld(redis, `w${++worlds}`, START, crawls)
     const play = startPlay(world, crawls)
     try {
@@ -86,7 +88,7 @@ export async function runModel(
     }
   })
   const one = async (stream: number): Promise<void> => {
-    for (let turn = 0; report.steps < options.steps && !failed; turn++) {
+    for (let turn = 0; !isEnough() && !failed; turn++) {
       const seed = options.seed + stream * 1_000_003 + turn * 7_919
       const details = await fc.check(property, { seed, numRuns: RUNS, endOnFailure: options.shrink === false })
       if (details.failed) {

@@ -1,5 +1,6 @@
 /** `decorum gateway|fetcher|console|permits`: one role in this process, until a signal or until its parent is gone. */
 import { flushCompileCache } from 'node:module'
+import { ownEnvironment } from '@decorum/runtime/early-process'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
@@ -27,11 +28,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
   if (process.connected === false) return FAILED
   process.once('disconnect', () => asked.resolve())
 
-  if (!process.env.REDIS_URL?.trim()) {
-    const { joinFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
-    Object.assign(process.env, await joinFleet(process.env)) // here, and for the process that a fetcher starts
-  }
-  const service = await start(role)
+  const service = await start(role, environment())
   flushCompileCache() // now: a role that is killed flushes nothing
   if (process.connected) {
     // whatever LOG_LEVEL says of other lines
@@ -45,17 +42,29 @@ export async function runRole(role: Role): Promise<ExitCode> {
   return DONE
 }
 
-async function start(role: Role): Promise<RunningService> {
+/** What the role is given: by who starts it, and where no Redis is named by the fleet of this user that runs already. */
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  const env = await ownEnvironment()
+  if (!env.REDIS_URL?.trim()) {
+    const { joinFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
+    Object.assign(env, await joinFleet(env)) // here, and for the process that a fetcher starts
+  }
+  return env
+}
+
+/** Modules are loaded while the environment may still follow. */
+async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<RunningService> {
+  env.catch(() => undefined) // awaited below
   switch (role) {
     case 'gateway':
-      return (await import('@decorum/gateway')).main()
+      return import('@decorum/gateway').then(async ({ main }) => main(await env))
     case 'fetcher':
-      return (await import('@decorum/fetcher')).main()
+      return import('@decorum/fetcher').then(({ main }) => main(env))
     case 'console':
-      return (await import('@decorum/console')).main()
+      return import('@decorum/console').then(async ({ main }) => main(await env))
     case 'permits':
       // Services do not know each other: what pages of orders are kept by is handed in.
-      return (await import('@decorum/permits')).main(process.env, async (which, options) =>
+      return (await import('@decorum/permits')).main(await env, async (which, options) =>
         (await import('@decorum/fetcher/told-pages')).openToldPages(which, options),
       )
     default:

@@ -5,6 +5,7 @@ import { isLoopback } from '@decorum/config'
 import { privateFolder } from '@decorum/local-redis'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
+import { type EarlyFleet, earlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
@@ -24,9 +25,16 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
   const voice = voiceOf(options.json === true)
   const dataDir = resolve(options.data ?? dataFolder(env))
+  let fleet: EarlyFleet | undefined
   let local: LocalFleet | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
+    fleet = earlyFleet({
+      gateways: options.gateways,
+      fetchers: options.fetchers,
+      console: await consolePort(options.port ?? settings.port),
+      ...(mayGivePermits(env) ? { permits: 1, permitsPort: await usually(PERMITS_PORT) } : {}),
+    })
     const login = await loginIn(dataDir, env)
     const pages = pagesIn(dataDir, env, settings)
     local = await openLocalFleet({
@@ -40,10 +48,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       dataDir: join(dataDir, 'redis'),
       whenTaken: 'refuse',
       crawl: { run: 'default', out: dataDir, pages },
-      gateways: options.gateways,
-      fetchers: options.fetchers,
-      console: await consolePort(options.port ?? settings.port),
-      ...(mayGivePermits(env) ? { permits: await usually(PERMITS_PORT) } : {}),
+      fleet,
       onEvent: listener(voice),
       log: (line) => voice.say('redis', line),
     })
@@ -57,6 +62,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
     })
     return DONE
   } finally {
+    fleet?.cancel()
     interrupt.release()
   }
 }

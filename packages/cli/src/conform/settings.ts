@@ -38,6 +38,7 @@ export function conformEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.Pro
     PAGE_MAX_BYTES: String(CONFORM.pageMaxBytes),
     PERMIT_MAX_MS: String(CONFORM.permitMaxMs),
     MAX_ATTEMPTS: String(CONFORM.maxAttempts),
+    FETCH_PROCESSES: '0', // what a supervisor is for, a worker never meets
     LOG_LEVEL: 'warn',
   }
 }

@@ -1,20 +1,21 @@
 /** The fetching processes of one fetcher, under a supervisor that kills and restarts a silent one. */
-import { fileURLToPath } from 'node:url'
 import { SettingsError } from '@decorum/config'
 import { type SupervisedRole, supervise } from '@decorum/runtime'
+import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-
-const CHILD = fileURLToPath(new URL('child.ts', import.meta.url))
+import { CHILD } from './fork.ts'
 
 /**
  * @param env  what this process was given; the fetching processes get the same, each with its share of the slots
+ * @param early  the first of them, where its start has begun already
  * @throws     what stopped the first start of a process
  */
 export async function superviseFetching(
   { FETCH_PROCESSES: count, FETCH_CONCURRENCY: slots, LEASE_MS: patienceMs }: Config,
-  env: Record<string, string | undefined>,
+  env: Env,
   log: Logger,
+  early?: EarlyProcess,
 ): Promise<SupervisedRole> {
   const envs = Array.from({ length: count }, (_, at) => {
     const share = Math.floor(slots / count) + (at < slots % count ? 1 : 0) // FETCH_CONCURRENCY is the sum
@@ -22,7 +23,7 @@ export async function superviseFetching(
   })
   // An exchange may take its whole deadline, and its completion a while more: never longer than its lease.
   const options = { name: 'fetching process', module: CHILD, envs, patienceMs, metrics: 'decorum_fetcher', log }
-  return supervise(options).catch((error: Error) => {
+  return supervise({ ...options, ...(early === undefined ? {} : { early }) }).catch((error: Error) => {
     throw 'code' in error && error.code === 'SETTINGS' ? new SettingsError(error.message) : error
   })
 }

@@ -4,7 +4,7 @@
  */
 import { readdir, rename, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { thisHost } from '@decorum/content/server'
+import { thisHost } from '@decorum/content/reference'
 import { HOUR } from '@decorum/protocol'
 import { entryOf, indexLine } from './index-lines.ts'
 import { completeMembers } from './members.ts'

@@ -1,7 +1,7 @@
 /** The files of one writer: appended to, indexed, rotated by size and age, and named so that readers know which are complete. */
 import { type FileHandle, mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Bucket, thisHost, writeReference } from '@decorum/content/server'
+import { type Bucket, thisHost, writeReference } from '@decorum/content/reference'
 import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
 import { type IndexEntry, indexLine } from './index-lines.ts'
 import { recoverAbandoned } from './recover.ts'

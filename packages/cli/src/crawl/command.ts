@@ -1,0 +1,187 @@
+/** A crawl as a command: a list of URLs in, one outcome each out, and an end. */
+import { createWriteStream } from 'node:fs'
+import { relative } from 'node:path'
+import { holdName } from '@decorum/local-redis'
+import { printableAll } from '@decorum/protocol'
+import { agreedEnv } from '../agreed-settings.ts'
+import { agentNamed } from '../commands/enqueue.ts'
+import type { EarlyFleet } from '../early-fleet.ts'
+import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
+import type { RoleEvent } from '../fleet.ts'
+import { catchInterrupt } from '../interrupt.ts'
+import { openInput } from '../lines.ts'
+import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
+import { called, troubleTeller, voiceOf } from '../say.ts'
+import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
+import { tell, tellJson } from '../terminal.ts'
+import { type Display, displayOn } from './display.ts'
+import { type OutFolder, openOutFolder } from './out-folder.ts'
+import { OutcomeFile, outcomesIn } from './outcome-file.ts'
+import { runCrawl } from './run.ts'
+import { type Ending, printSummary, summaryOf } from './summary.ts'
+import { Tally } from './tally.ts'
+
+export type CrawlOptions = {
+  agent?: string
+  out: string
+  gateways: number
+  fetchers: number
+  maxMinutes?: number
+  maxPages?: number
+  expireMinutes?: number
+  archive: boolean
+  resume?: boolean
+  name?: string
+  json?: boolean
+}
+
+/** URLs in one lane, unless LANE_LIMIT is set: about 1 GB of Redis if all of them are of one site. */
+const WHOLE_LIST = 10_000_000
+
+/** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
+export async function crawlCommand(
+  file: string | undefined,
+  options: CrawlOptions,
+  fleet: EarlyFleet,
+): Promise<ExitCode> {
+  const settings = readCliSettings(await agreedEnv(process.env))
+  const { folder, input } = await prepare(file, options, settings)
+  const tally = new Tally(folder.note.run)
+  const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
+  let local: LocalFleet | undefined
+  let outcomes: OutcomeFile | undefined
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
+  try {
+    local = await start(fleet, folder, options, settings, display)
+    await folder.start(local.redis.dir)
+    outcomes = await OutcomeFile.open(folder.outcomes)
+    if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
+    if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
+      display.voice.say('list-cut-off', LIST_CUT_OFF)
+    const started = performance.now()
+    const before = tally.fetched
+    const { agents } = local.settings
+    const agent = agents.find(folder.note.agent) ?? agents.default
+    const { maxMinutes, maxPages, expireMinutes } = options
+    const limits = { minutes: maxMinutes, pages: maxPages, expireMinutes }
+    const ending = await runCrawl({
+      folder,
+      input,
+      tally,
+      outcomes,
+      display,
+      local,
+      agent,
+      pagesAreKept: pagesAreKept(options, local),
+      limits,
+      interrupt: interrupt.signal,
+    })
+    if (ending === 'finished') {
+      await local.finish()
+      await folder.finish()
+    }
+    display.stop()
+    const ms = performance.now() - started
+    const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
+    summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
+    return ending === 'finished' ? DONE : STOPPED
+  } finally {
+    display.stop()
+    await local?.close()
+    await outcomes?.close()
+    interrupt.release()
+  }
+}
+
+const LIST_CUT_OFF =
+  'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
+
+/** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
+function pagesAreKept({ archive }: CrawlOptions, { redis, settings }: LocalFleet): boolean {
+  return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink)
+}
+
+/** Everything that can be wrong with what was typed is found here, before anything is started. */
+async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
+  const { gateways, fetchers, out, resume = false } = options
+  const agent = agentNamed(settings.agents, options.agent)
+  const redis = settings.redisUrl
+  if (redis === undefined && (gateways === 0 || fetchers === 0)) {
+    throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
+  }
+  const input = file === undefined || resume ? undefined : await openInput(file)
+  const folder = await openOutFolder({ out, file, resume, agent, crawl: options.name, redis })
+  // Held until this process ends: two crawls would write the same files
+  if ((await holdName('out', folder.dir)) === undefined)
+    throw new CommandError(`another crawl is at work in ${folder.dir}: give another --out`)
+  return { folder, input }
+}
+
+async function start(
+  fleet: EarlyFleet,
+  folder: OutFolder,
+  options: CrawlOptions,
+  settings: CliSettings,
+  { voice }: Display,
+): Promise<LocalFleet> {
+  const log = createWriteStream(folder.log, { flags: 'a' })
+  // The log is for reading only: a failure to write it must not end the crawl.
+  log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
+  const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
+  const tellTrouble = troubleTeller(voice)
+  const local = await openLocalFleet({
+    settings,
+    env: { ...process.env, ARCHIVE_DIR: pages },
+    // The whole list may be of one origin, and no other frontier shares this Redis.
+    defaults: { LANE_LIMIT: String(WHOLE_LIST) },
+    dataDir: folder.stored,
+    whenTaken: 'join',
+    crawl: { run: folder.note.run, out: folder.dir, pages },
+    fleet,
+    log: (line) => voice.say('redis', line),
+    onEvent: (event: RoleEvent) => {
+      log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
+      tellTrouble(event)
+    },
+  })
+  if (local.redis.kind === 'joined')
+    voice.say('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
+  for (const line of whatIsOpened(local.settings)) voice.say('opened', line)
+  return local
+}
+
+type Finished = {
+  folder: OutFolder
+  tally: Tally
+  local: LocalFleet
+  options: CrawlOptions
+  ms: number
+  fetched: number
+  /** other commands work on the same embedded Redis */
+  isShared: boolean
+}
+
+function summarize(
+  ending: Ending,
+  { folder, tally, local, options, ms, fetched, isShared }: Finished,
+  { voice }: Display,
+): void {
+  const goesOn = isShared ? '; the fleet that runs there goes on with it' : ''
+  const place = (path: string): string => relative('', path) || '.'
+  const { kind, dir } = local.redis
+  const summary = summaryOf({
+    ending,
+    counts: tally.counts,
+    fetched,
+    ms,
+    outcomes: place(folder.outcomes),
+    pages: options.archive && local.settings.pageSink !== 'none' ? place(folder.pages) : undefined,
+    stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
+    goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
+    giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,
+  })
+  if (isShared && kind === 'embedded' && dir !== undefined)
+    voice.say('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
+  if (options.json) tellJson({ event: 'summary', ...summary })
+  else tell(printSummary(printableAll(summary)))
+}

@@ -1,0 +1,24 @@
+/** The processes of a fleet that are started before its settings are known: they load their modules while Redis is started. */
+import { type Fleet, type FleetOptions, type RoleEvent, startFleet } from './fleet.ts'
+
+export type EarlyFleet = {
+  /** Resolves when each process is ready with these settings. @throws RoleStartError, as `startFleet` does */
+  begin(env: NodeJS.ProcessEnv, onEvent: (event: RoleEvent) => void): Promise<Fleet>
+  /** Ends the processes, unless they have begun. */
+  cancel(): void
+}
+
+export function earlyFleet(shape: Omit<FleetOptions, 'env' | 'onEvent'>): EarlyFleet {
+  const env = Promise.withResolvers<NodeJS.ProcessEnv>()
+  let tell: (event: RoleEvent) => void = () => undefined
+  const starting = startFleet({ ...shape, env: env.promise, onEvent: (event) => tell(event) })
+  starting.catch(() => undefined) // `begin` tells
+  return {
+    begin(known, onEvent) {
+      tell = onEvent
+      env.resolve(known)
+      return starting
+    },
+    cancel: () => env.reject(new Error('the fleet is not needed')),
+  }
+}

@@ -1,0 +1,86 @@
+/** A fetcher as a process: joined to the fleet, its fetching processes, its health, and the pages that it keeps. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isContentPath } from '@decorum/content/reference'
+import { type Joined, startJoined } from '@decorum/fleet-config'
+import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
+import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
+import type { Logger } from 'pino'
+import { type Config, readConfig } from './config.ts'
+import { superviseFetching } from './process/processes.ts'
+
+/** @param early  the first fetching process, where it has been started already */
+export const startFetcher = (env: Env, early?: EarlyProcess): Promise<RunningService> =>
+  startJoined('fetcher', env, readConfig, (joined) => start(joined, env, early))
+
+async function start(joined: Joined<Config>, env: Env, early?: EarlyProcess): Promise<RunningService> {
+  const { config } = joined
+  const log = roleLog(config.LOG_LEVEL, { role: 'fetcher', pid: process.pid })
+  const fetching = await startRole(joined, env, log, early)
+  const health = await openHealthServer({
+    port: config.PORT,
+    host: config.HOST,
+    registry: fetching.registry,
+    ready: () => fetching.isReady(),
+    also: contentOf(config),
+  }).catch(async (error: unknown) => {
+    await fetching.stop()
+    throw error
+  })
+  logReady(config, health.port, log)
+  return {
+    port: health.port,
+    drainMs: config.FETCH_DEADLINE_MS,
+    async stop() {
+      await fetching.stop()
+      await health.close()
+      log.info('stopped')
+    },
+  }
+}
+
+/** Each fetching process joins and follows by itself, also one that is started again later. */
+async function startRole(joined: Joined<Config>, env: Env, log: Logger, early?: EarlyProcess): Promise<Role> {
+  if (joined.config.FETCH_PROCESSES === 0) {
+    early?.child.kill('SIGKILL')
+    // Only now: a supervisor that does not fetch need not load all that fetching takes.
+    return (await import('./process/fetching.ts')).startFetching(joined, log)
+  }
+  const fetching = await superviseFetching(joined.config, env, log, early)
+  joined.leave()
+  return fetching
+}
+
+/** Answers GET /v1/content: the pages that this fetcher and its processes keep. What reads them is loaded when they are asked for. */
+function contentOf({ ARCHIVE_DIR, DECORUM_CRAWLS, CONTENT_TOKEN }: Config) {
+  const open = async () => {
+    const { archiveFolders, contentServer } = await import('@decorum/content/server')
+    return contentServer({ folders: () => archiveFolders(ARCHIVE_DIR, DECORUM_CRAWLS), token: CONTENT_TOKEN })
+  }
+  let server: ReturnType<typeof open> | undefined
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (!isContentPath(request.url)) return false
+    server ??= open()
+    void server.then((serve) => serve(request, response))
+    return true
+  }
+}
+
+function logReady(
+  { FETCH_CONCURRENCY, FETCH_PROCESSES, DECORUM_PARTITIONS, agents, guard }: Config,
+  port: number,
+  log: Logger,
+): void {
+  const names = agents.list.map(({ name }) => name)
+  const fields = {
+    port,
+    slots: FETCH_CONCURRENCY,
+    processes: FETCH_PROCESSES,
+    partitions: DECORUM_PARTITIONS,
+    agents: names,
+    opened: guard.opened,
+  }
+  log.info(fields, 'ready')
+  if (guard.opened.length > 0) log.warn({ opened: guard.opened }, 'these addresses are exempt from the address guard')
+  if (!agents.list.every(({ hasContact }) => hasContact))
+    log.warn('no contact is set (DECORUM_CONTACT): only opened addresses are visited')
+}
