@@ -47,7 +47,7 @@ async function crawl(origins: string[], visits: number, tookMs: number, comesLat
     }
     if (made >= visits) break
     // By steps of TICK_MS, but for those at which no lane is due: Redis would be asked in vain a hundred times for each visit.
-    const [, next] = await raw.zrange(keys.due, 0, 0, 'WITHSCORES')
+    const [, next] = await raw.zrange(keys.due, '0', '0', 'WITHSCORES')
     const idle = Math.ceil((Number(next ?? 0) - AHEAD_MS - clock.now) / TICK_MS)
     clock.pass(Math.max(1, idle) * TICK_MS)
   }
