@@ -17,7 +17,8 @@ const redis = await redisForTest({ appendonly: true })
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const ADDRESS = '127.77.0.1'
 const NAMES = 100
-const [GATEWAYS, FETCHERS, KILLS] = [2, 5, 4]
+/** DECORUM_FETCHERS=16 is the form whose figures are in docs/promises.md. */
+const [GATEWAYS, FETCHERS, KILLS] = [2, Number(process.env.DECORUM_FETCHERS ?? 5), 4]
 const GROUPS = '{"address":{"delayMs":20,"inFlight":2}}'
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -9,8 +9,9 @@ import { judgeRecord, type Report } from '@decorum/audit'
 import { readPoliciesFile } from '@decorum/cli/testing'
 import { openFrontier } from '@decorum/client'
 import { loadPaceGroups, policyHistory } from '@decorum/politeness'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decorum, folder, type Result } from '../cli/decorum.ts'
+import { decorumHere } from '../cli/decorum-here.ts'
 import { dnsServer } from '../fetcher/support/dns-server.ts'
 import { diceOf } from '../storm/dice.ts'
 import { environment, judgedBy, SCALED } from '../storm/manners.ts'
@@ -21,7 +22,7 @@ import { startRedis } from '../support/redis.ts'
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const ADDRESS = '127.79.0.1'
 const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
+afterAll(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
@@ -38,7 +39,7 @@ async function startFleet(sites: Site[]) {
   closing.push(() => Promise.all(workers.map((worker) => worker.stop(5_000))))
   await Promise.all(workers.map((worker) => worker.start()))
   const config = (args: string[], input = ''): Promise<Result> =>
-    decorum(['config', ...args], {
+    (args[0] === 'apply' ? decorum : decorumHere)(['config', ...args], {
       env: { REDIS_URL: redis.url, DEFAULT_DELAY_MS: '', DECORUM_ALLOW_ADDRESSES: '' },
       input,
     })
@@ -75,13 +76,22 @@ async function judged(web: RecordedWeb, { config }: Fleet): Promise<{ report: Re
 const pagesOf = (web: RecordedWeb, name: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${web.origins[name]}/page-${n}`)
 
+const names = ['slow', 'fast', 'few', 'night', 'plain', 'a.wide', 'b.wide']
+/** One for both tests, each with sites of its own. */
+let fleet: Fleet
+beforeAll(async () => {
+  fleet = await startFleet([
+    ...names.map((name) => ({ name, robots: { body: 'user-agent: *\ncrawl-delay: 0.4' } })),
+    { name: 'forbidding', robots: { body: '' }, pages: { status: 403 } },
+    { name: 'beside', robots: { body: '' } },
+  ])
+})
+
 test('policies applied, rolled back and applied again while a fleet crawls under kills: 0 violations', {
   timeout: 240_000,
 }, async () => {
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})`)
   const dice = diceOf(SEED)
-  const names = ['slow', 'fast', 'few', 'night', 'plain', 'a.wide', 'b.wide']
-  const fleet = await startFleet(names.map((name) => ({ name, robots: { body: 'user-agent: *\ncrawl-delay: 0.4' } })))
   const { web, config, ended } = fleet
   // A window that is twelve hours away closes a site for the whole of this test.
   const away = new Date(Date.now() + 43_200_000).toISOString().slice(11, 13)
@@ -124,13 +134,8 @@ test('policies applied, rolled back and applied again while a fleet crawls under
 test('a site that turns every request away gets ever fewer of them', {
   timeout: 240_000,
 }, async () => {
-  const sites: Site[] = [
-    { name: 'forbidding', robots: { body: '' }, pages: { status: 403 } },
-    { name: 'plain', robots: { body: '' } },
-  ]
-  const fleet = await startFleet(sites)
   const { web, ended } = fleet
-  await fleet.enqueue([...pagesOf(web, 'forbidding', 9), ...pagesOf(web, 'plain', 40)])
+  await fleet.enqueue([...pagesOf(web, 'forbidding', 9), ...pagesOf(web, 'beside', 40)])
   await expect.poll(() => pagesOf(web, 'forbidding', 9).every((url) => ended.has(url))).toBe(true)
   const { requests } = await web.evidence()
   const ofSite = requests

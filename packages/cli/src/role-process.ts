@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { forkEarly } from '@decorum/runtime/early-process'
+import { forkEarly, SMALL_HEAP } from '@decorum/runtime/early-process'
 import { messageOf, RoleStartError } from './exit.ts'
 
 export type Role = 'gateway' | 'fetcher' | 'console' | 'permits'
@@ -194,7 +194,11 @@ export class RoleProcess {
 }
 
 /** Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order. */
-const FORK = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true } satisfies ForkOptions
+const FORK = {
+  stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  detached: true,
+  execArgv: [...process.execArgv, SMALL_HEAP],
+} satisfies ForkOptions
 
 function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
   if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, env: { ...env, ...own } })

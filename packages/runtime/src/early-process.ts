@@ -13,6 +13,12 @@ export type EarlyProcess = {
   begin(env: Env): void
 }
 
+/**
+ * For processes that do not fetch: V8's young generation stays small. Measured 2026-11-23: a gateway at rest has 115 MB instead of 137,
+ * 160 instead of 212 when it serves 1,000 lanes, with the CPU it had before; a process that fetches would need an eighth more CPU.
+ */
+export const SMALL_HEAP = '--max-semi-space-size=4'
+
 /** Set in a process whose environment follows as its first message. */
 const FOLLOWS = 'DECORUM_ENVIRONMENT_FOLLOWS'
 
@@ -29,7 +35,7 @@ export function forkEarly(module: string, args: string[], options: Omit<ForkOpti
 
 /** The environment of this process: the one it was started with, or the one that its parent tells it. Ends with its parent. */
 export async function ownEnvironment(): Promise<NodeJS.ProcessEnv> {
-  if (process.env[FOLLOWS] === undefined) return process.env
+  if (process.env[FOLLOWS] === undefined || process.connected === undefined) return process.env // or nobody is there to tell
   const end = (): void => process.exit(1)
   process.once('disconnect', end)
   if (!process.connected) end() // it ended while the modules of this process were loaded

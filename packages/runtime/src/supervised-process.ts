@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { within } from './deadline.ts'
-import { type EarlyProcess, type Env, forkEarly } from './early-process.ts'
+import { type EarlyProcess, type Env, forkEarly, SMALL_HEAP } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 
 /** From the start of a process to its first message. */
@@ -27,7 +27,10 @@ export type SupervisedProcessOptions = {
 
 /** Starts a process that `supervise` takes over, before its environment is known. */
 export const forkSupervised = (module: string): EarlyProcess =>
-  forkEarly(module, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  forkEarly(module, [], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: process.execArgv.filter((option) => option !== SMALL_HEAP),
+  })
 
 export class SupervisedProcess {
   restarts = 0

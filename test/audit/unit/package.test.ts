@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { env, nodes, type Packed, packAndInstall, repo, run } from '../../robots/support/packed.ts'
+import { env, expectWellPacked, nodes, type Packed, packAndInstall, repo, run } from '../../robots/support/packed.ts'
 
 let packed: Packed
 let installed: string
@@ -37,6 +37,10 @@ test('its manifest asks for @decorum/robots alone, and what it holds imports not
   }
   expect([...ours]).toEqual(['@decorum/robots'])
 })
+
+test('publint and attw have nothing to say of it and of what it depends on; `npm pack` works beside the npmrc of the repository', () => {
+  for (const tarball of packed.tarballs) expectWellPacked(tarball) // made by `npm pack` alone
+}, 600_000)
 
 test('packing leaves the manifest of the workspace as it was', () => {
   const before = readFileSync(join(repo, 'packages/audit/package.json'), 'utf8')

@@ -11,6 +11,7 @@ import { readConfig, superviseFetching } from '@decorum/fetcher/testing'
 import { openLedger } from '@decorum/ledger'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
+import { childrenOf } from '../../storm/worker.ts'
 import { redisForTest } from '../../support/redis.ts'
 
 const redis = await redisForTest()
@@ -153,7 +154,8 @@ test('the whole role: a door, ready when its children are, gone when it stops', 
   await expect(get('/livez')).rejects.toThrow()
 })
 
-test('wrong settings stop the start before any child', async () => {
+test('wrong settings stop the start, and the child that had begun to load ends', async () => {
+  const others = childrenOf(process.pid)
   for (const [wrong, word] of [
     [{ FETCH_PROCESSES: '-1' }, 'FETCH_PROCESSES'],
     [{ FETCH_CONCURRENCY: '0' }, 'FETCH_CONCURRENCY'],
@@ -168,4 +170,5 @@ test('wrong settings stop the start before any child', async () => {
       message: expect.stringContaining(word),
     })
   }
+  await expect.poll(() => childrenOf(process.pid).filter((pid) => !others.includes(pid))).toEqual([])
 })

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { expect } from 'vitest'
 
 export const repo = join(import.meta.dirname, '../../..')
 const bin = join(repo, 'node_modules/.bin')
@@ -58,6 +59,12 @@ export function packAndInstall(names: string[]): Packed {
   writeFileSync(join(user, 'package.json'), '{ "name": "user", "private": true, "type": "module" }')
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...tarballs], user)
   return { folder, tarballs, sources, user }
+}
+
+/** What those who publish packages look at. */
+export function expectWellPacked(tarball: string): void {
+  expect(run('publint', ['--strict', tarball], tmpdir()), tarball).toContain('All good!')
+  expect(run('attw', ['--profile', 'esm-only', tarball], tmpdir()), tarball).toContain('🟢')
 }
 
 /** Nodes on this machine: ours, and those of the PATH from 20 on. */
