@@ -12,7 +12,7 @@ const fetcher = ['test/fetcher/**/*.test.ts']
 const inProcess = ['test/{ledger,gateway,console,client,runtime}/**/*.test.ts']
 const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
-/** They decide when their kind ends, so they begin first, in this order. */
+/** They decide when the whole ends, so they begin first, in this order. */
 const LONGEST = [
   'faults/alerts',
   'faults/storm',
@@ -37,6 +37,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/**
+ * Half of what most tests do is waiting: more files at once than cores. All that need a Redis or a network share one queue, so that no kind
+ * waits for the last file of another.
+ */
+const SIDE_BY_SIDE = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+
 /** A wait is for an event, and only what hangs is ended: these limits are many times what a busy machine needs. */
 const limits = { expect: { poll: { timeout: 300_000 } }, testTimeout: 900_000, hookTimeout: 300_000 }
 
@@ -56,15 +62,14 @@ export default defineConfig({
         },
       },
       {
-        // One real Redis per file (test/support/redis.ts). Much of it is waiting: more files at once than cores.
+        // One real Redis per file (test/support/redis.ts).
         test: {
           name: 'redis',
           ...limits,
           include: ['test/**/*.test.ts'],
           exclude: [...pure, ...fetcher, ...faults, ...inProcess],
           globalSetup: 'test/support/global-setup.ts',
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          ...SIDE_BY_SIDE,
         },
       },
       {
@@ -76,8 +81,7 @@ export default defineConfig({
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
           isolate: false,
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          ...SIDE_BY_SIDE,
         },
       },
       {
@@ -89,20 +93,18 @@ export default defineConfig({
           exclude: pure,
           globalSetup: 'test/support/global-setup.ts',
           isolate: false,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          ...SIDE_BY_SIDE,
         },
       },
       {
-        // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting, three files at a time.
+        // Whole processes and fleets that die, freeze and wait for leases to end: most of it is waiting.
         test: {
           name: 'faults',
           ...limits,
           include: faults,
           exclude: [...pure],
           globalSetup: 'test/support/global-setup.ts',
-          maxWorkers: 3,
-          sequence: { groupOrder: 3 },
+          ...SIDE_BY_SIDE,
         },
       },
     ],

@@ -7,6 +7,6 @@ await main(async () => {
   const { env } = await prepare()
   const results = await runChecks(env)
   // After the checks, not beside them: some of its tests measure what a verdict costs.
-  results.push(await runSuite('unit', env, { show: false }))
+  results.push(await runSuite('unit', ['unit'], env, { show: false }))
   return close(results)
 })

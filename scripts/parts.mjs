@@ -34,21 +34,21 @@ async function runCheck({ name, command }, env) {
 }
 
 /**
- * Runs one vitest project. A run that ends before it has counted its tests is one failure.
+ * Runs some projects of vitest, those of one group side by side. A run that ends before it has counted its tests is one failure.
  * @param {{ show: boolean }} how  show: print its report as it comes; else only when a test failed
  * @returns {Promise<Result>}
  */
-export async function runSuite(project, env, { show }) {
+export async function runSuite(name, projects, env, { show }) {
   const folder = join(root, '.cache', 'test')
-  const counted = join(folder, `${project}-${process.pid}.json`)
+  const counted = join(folder, `${name}-${process.pid}.json`)
   mkdirSync(folder, { recursive: true })
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'count-tests.mjs')}`]
-  const command = ['vitest', 'run', '--project', project, ...reporters]
+  const command = ['vitest', 'run', ...projects.map((project) => `--project=${project}`), ...reporters]
   const { code, seconds, output } = await run(command, { ...env, DECORUM_TEST_COUNTS: counted }, { show })
   if (code !== 0 && !show) process.stdout.write(output)
   const counts = countsIn(counted) ?? { passed: 0, failed: 1, skipped: 0 }
   rmSync(counted, { force: true })
-  return printed({ name: `tests: ${project}`, ok: code === 0 && counts.failed === 0, seconds, ...counts })
+  return printed({ name: `tests: ${name}`, ok: code === 0 && counts.failed === 0, seconds, ...counts })
 }
 
 /** Prints the last line of a run and returns its exit code. */

@@ -12,9 +12,7 @@ await main(async () => {
   rmSync(compiled, { recursive: true, force: true })
   const env = { ...prepared.env, NODE_COMPILE_CACHE: compiled }
   const results = await runChecks(env)
-  // One after the other: side by side they take as long, because both cores are busy, and each waits for the other one.
-  for (const project of ['unit', 'redis', 'services', 'fetcher', 'faults']) {
-    results.push(await runSuite(project, env, { show: true }))
-  }
+  results.push(await runSuite('unit', ['unit'], env, { show: true }))
+  results.push(await runSuite('processes', ['redis', 'services', 'fetcher', 'faults'], env, { show: true }))
   return close(results)
 })
