@@ -5,7 +5,8 @@ import { keysOf } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { type Fleet, startFleet } from '../../packages/cli/src/fleet.ts'
-import { decorum, type Result, type RunOptions } from '../cli/decorum.ts'
+import { decorum, type Result, type RunOptions, startDecorum } from '../cli/decorum.ts'
+import { decorumHere } from '../cli/decorum-here.ts'
 import { expectPolite, fleetEnv, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
 import { startRedis } from '../support/redis.ts'
 
@@ -21,9 +22,13 @@ async function ownRedis(): Promise<string> {
   return redis.url
 }
 
-/** `decorum config …` on this Redis, without any setting of the fleet in its environment. */
-const config = (url: string, args: string[], more: RunOptions = {}): Promise<Result> =>
-  decorum(['config', ...args], { ...more, env: { REDIS_URL: url, DEFAULT_DELAY_MS: '', DECORUM_ALLOW_ADDRESSES: '' } })
+/** `decorum config …` on this Redis, without any setting of the fleet in its environment; in this process, or by the real program. */
+const config = (
+  url: string,
+  args: string[],
+  { run = decorumHere, input }: { run?: typeof decorumHere } & Pick<RunOptions, 'input'> = {},
+): Promise<Result> =>
+  run(['config', ...args], { input, env: { REDIS_URL: url, DEFAULT_DELAY_MS: '', DECORUM_ALLOW_ADDRESSES: '' } })
 const apply = (url: string, yaml: string, ...args: string[]): Promise<Result> =>
   config(url, ['apply', '-', '--yes', ...args], { input: yaml })
 
@@ -91,7 +96,7 @@ test('a longer delay that is applied while a fleet crawls holds at once; rolled 
     sites,
     env: { DEFAULT_DELAY_MS: String(SHORT) },
   })
-  const candidates = pagesOf(journey.web, 40)
+  const candidates = pagesOf(journey.web, 24)
   await journey.frontier.enqueue(candidates)
   await journey.outcomesOf(12)
   const applied = await apply(url, `DEFAULT_DELAY_MS: ${LONG}`, '--reason', 'a site asked')
@@ -146,7 +151,9 @@ test.for<[string, string]>([
 test('of two commands that apply at once one wins, and the other is told; nothing is merged', async () => {
   const url = await ownRedis()
   await apply(url, '{}')
-  const results = await Promise.all(['2', '3', '4'].map((n) => apply(url, `MAX_ATTEMPTS: ${n}`)))
+  const results = await Promise.all(
+    ['2', '3', '4'].map((n) => config(url, ['apply', '-', '--yes'], { input: `MAX_ATTEMPTS: ${n}`, run: decorum })),
+  )
   const current = await inForce(url)
   // they may have come one after the other after all: each version that was written is one command that was told so
   expect(results.filter(({ code }) => code === 0)).toHaveLength((current?.version ?? 0) - 1)
@@ -157,7 +164,7 @@ test('of two commands that apply at once one wins, and the other is told; nothin
 test('nobody is asked where nobody can answer: without --yes nothing is applied', async () => {
   const url = await ownRedis()
   await apply(url, '{}')
-  const asked = await config(url, ['apply', '-'], { input: 'MAX_ATTEMPTS: 2' })
+  const asked = await config(url, ['apply', '-'], { input: 'MAX_ATTEMPTS: 2', run: decorum })
   expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('MAX_ATTEMPTS: 5 → 2 (live)') })
   expect(asked.stderr).toContain('--yes applies it')
   expect(await inForce(url)).toMatchObject({ version: 1 })
@@ -190,7 +197,7 @@ test('`decorum fleet` shows every process with its version, and what waits until
   const url = await ownRedis()
   await start(fleetEnv(url), 1, 1)
   expect((await apply(url, 'DECORUM_ALLOW_PORTS: [6000]\nMAX_ATTEMPTS: 3')).code).toBe(0)
-  const seen = async () => (await decorum(['fleet', '--json'], { env: { REDIS_URL: url } })).stdout
+  const seen = async () => (await decorumHere(['fleet', '--json'], { env: { REDIS_URL: url } })).stdout
   await expect
     .poll(async () => JSON.parse(await seen()) as object)
     .toMatchObject({
@@ -204,7 +211,7 @@ test('`decorum fleet` shows every process with its version, and what waits until
         },
       ),
     })
-  const { stdout } = await decorum(['fleet'], { env: { REDIS_URL: url } })
+  const { stdout } = await decorumHere(['fleet'], { env: { REDIS_URL: url } })
   expect(stdout).toMatch(/configuration version 3\n/)
   expect(stdout).toMatch(
     /fetcher \d+ on \S+, Decorum 0\.1\.0, 100 slots, keeps no pages, configuration 3; takes over .*DECORUM_ALLOW_PORTS/,
@@ -239,10 +246,9 @@ test('a Redis that loses everything is told the configuration again by who runs'
 
 test('`decorum up` with a delay, stopped, and started without it: the environment of a whole fleet is its configuration', async () => {
   const run = async (env: Record<string, string>): Promise<string> => {
-    const { startDecorum } = await import('../cli/decorum.ts')
     const up = startDecorum(['up', '--json', '--port', '0'], { env: { DEFAULT_DELAY_MS: '', ...env } })
     await up.hears('"event":"up"')
-    const shown = await decorum(['config', 'show'], { env: { DEFAULT_DELAY_MS: '' } })
+    const shown = await decorumHere(['config', 'show'], { env: { DEFAULT_DELAY_MS: '' } })
     up.child.kill('SIGTERM')
     await up.result
     return shown.stdout

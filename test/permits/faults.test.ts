@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLink } from '../storm/link.ts'
 import { startRedis } from '../support/redis.ts'
 import { type Answer, permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
-
-const shared = sharedPermitFleet({ permits: 2, fetchers: 2, env: { PERMIT_MAX_MS: '3000' } })
 
 const isAlive = (port: number | undefined): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/livez`).then(
@@ -20,91 +18,154 @@ async function send(url: string): Promise<number> {
   return answer.status
 }
 
-test('beside stored URLs of the same lane permits take turns: neither waits for all of the others', async () => {
-  const fleet = await shared([{ name: 'turns', robots: { body: '' } }])
-  const { web, expectPolite } = fleet
-  const frontier = await openFrontier({ redis: fleet.redis.url })
-  const stored = Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, url: `${web.origins.turns}/stored-${n}` }))
-  await frontier.enqueue(stored)
-  await Promise.all(Array.from({ length: 8 }, (_, n) => fleet.fetch(`${web.origins.turns}/permit-${n}`)))
-  const seen: string[] = []
-  for await (const { outcome, ack } of frontier.outcomes({ group: 'turns' })) {
-    seen.push(outcome.kind)
-    await ack()
-    if (seen.length === stored.length) break
-  }
-  await frontier.close()
-  await expectPolite()
-  const { requests } = await web.evidence()
-  const order = requests
-    .filter(({ path }) => path !== '/robots.txt')
-    .toSorted((one, other) => one.start - other.start)
-    .map(({ path }) => (path.startsWith('/permit') ? 'p' : 's'))
-  const both = order.slice(0, order.lastIndexOf('p') + 1)
-  // By turns, and again where the other side, on a busy machine, did not come in time. That turns alternate where both come in time
-  // is shown with a clock that the test moves (test/ledger/model).
-  const runs = both.join('').match(/p+|s+/g) ?? []
-  const longest = Math.max(...runs.map((run) => run.length))
-  expect(order.filter((one) => one === 'p')).toHaveLength(8)
-  expect(longest, `in order ${order.join('')}`).toBeLessThan(stored.length - 1)
-})
+describe('before one fleet', () => {
+  const shared = sharedPermitFleet({ permits: 2, fetchers: 2, env: { PERMIT_MAX_MS: '3000' } })
 
-test('a holder that dies: the lane is shut for lease and quarantine, then others go on; its late word is 410', async () => {
-  const { web, ask, complete, call, expectPolite } = await shared([{ name: 'dies', robots: { body: '' } }])
-  const url = `${web.origins.dies}/1`
-  const held = await ask({ url, waitMs: 20_000, leaseMs: 1_000 })
-  const at = performance.now()
-  expect(held).toMatchObject({ status: 201, body: { leaseMs: 1_000 } })
-  await send(url)
-  const next = await ask({ url, waitMs: 20_000 })
-  // nobody knows when its exchange ended: lease, margin, quarantine and the delay are over
-  expect(performance.now() - at).toBeGreaterThanOrEqual(1_000 + TIMES.quarantineMs)
-  expect(next.status).toBe(201)
-  expect(await complete(held.body.permit)).toMatchObject({ status: 410, body: { type: 'gone' } })
-  expect((await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })).status).toBe(410)
-  expect((await call('GET', `/v1/permits/${held.body.permit}`)).status).toBe(410)
-  expect((await complete(next.body.permit)).status).toBe(200)
-  await expectPolite()
-})
-
-test('a completion that comes twice is one; after DELETE it is 410; a permit of nobody is 404', async () => {
-  const { web, ask, complete, call } = await shared([{ name: 'twice', robots: { body: '' } }])
-  const url = `${web.origins.twice}/1`
-  const one = await ask({ url, waitMs: 20_000 })
-  await send(url)
-  expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
-  expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
-  const two = await ask({ url, waitMs: 20_000 })
-  expect((await complete(one.body.permit, { status: 429 })).status).toBe(200) // changes nothing
-  expect((await call('GET', `/v1/permits/${two.body.permit}`)).status).toBe(200)
-  expect(await call('DELETE', `/v1/permits/${two.body.permit}`)).toMatchObject({
-    status: 200,
-    body: { ended: 'unused' },
+  test('beside stored URLs of the same lane permits take turns: neither waits for all of the others', async () => {
+    const fleet = await shared([{ name: 'turns', robots: { body: '' } }])
+    const { web, expectPolite } = fleet
+    const frontier = await openFrontier({ redis: fleet.redis.url })
+    const stored = Array.from({ length: 12 }, (_, n) => ({ id: `t${n}`, url: `${web.origins.turns}/stored-${n}` }))
+    await frontier.enqueue(stored)
+    await Promise.all(Array.from({ length: 8 }, (_, n) => fleet.fetch(`${web.origins.turns}/permit-${n}`)))
+    const seen: string[] = []
+    for await (const { outcome, ack } of frontier.outcomes({ group: 'turns' })) {
+      seen.push(outcome.kind)
+      await ack()
+      if (seen.length === stored.length) break
+    }
+    await frontier.close()
+    await expectPolite()
+    const { requests } = await web.evidence()
+    const order = requests
+      .filter(({ path }) => path !== '/robots.txt')
+      .toSorted((one, other) => one.start - other.start)
+      .map(({ path }) => (path.startsWith('/permit') ? 'p' : 's'))
+    const both = order.slice(0, order.lastIndexOf('p') + 1)
+    // By turns, and again where the other side, on a busy machine, did not come in time. That turns alternate where both come in time
+    // is shown with a clock that the test moves (test/ledger/model).
+    const runs = both.join('').match(/p+|s+/g) ?? []
+    const longest = Math.max(...runs.map((run) => run.length))
+    expect(order.filter((one) => one === 'p')).toHaveLength(8)
+    expect(longest, `in order ${order.join('')}`).toBeLessThan(stored.length - 1)
   })
-  expect((await call('DELETE', `/v1/permits/${two.body.permit}`)).status).toBe(200)
-  expect((await complete(two.body.permit)).status).toBe(410)
-  const forged = `${two.body.permit?.slice(0, 8)}AAAA${two.body.permit?.slice(12)}`
-  for (const foreign of ['x', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', forged])
-    expect(await complete(foreign), foreign).toMatchObject({ status: 404, body: { type: 'not-found' } })
-  // the given-back lane rests like a used one, and goes on
-  expect((await ask({ url, waitMs: 20_000 })).status).toBe(201)
-})
 
-test('extending lasts no longer than PERMIT_MAX_MS', async () => {
-  const { web, ask, call } = await shared([{ name: 'long', robots: { body: '' } }])
-  const url = `${web.origins.long}/1`
-  const held = await ask({ url, waitMs: 20_000, leaseMs: 1_500 })
-  let last = 200
-  let times = 0
-  while (last === 200) {
-    await sleep(300)
-    const answer = await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })
-    last = answer.status
-    times++
-  }
-  expect(last).toBe(410)
-  expect(times).toBeGreaterThan(3) // beyond its own lease
-  expect((await ask({ url, waitMs: 20_000 })).status).toBe(201) // and the lane goes on
+  test('a holder that dies: the lane is shut for lease and quarantine, then others go on; its late word is 410', async () => {
+    const { web, ask, complete, call, expectPolite } = await shared([{ name: 'dies', robots: { body: '' } }])
+    const url = `${web.origins.dies}/1`
+    const held = await ask({ url, waitMs: 20_000, leaseMs: 1_000 })
+    const at = performance.now()
+    expect(held).toMatchObject({ status: 201, body: { leaseMs: 1_000 } })
+    await send(url)
+    const next = await ask({ url, waitMs: 20_000 })
+    // nobody knows when its exchange ended: lease, margin, quarantine and the delay are over
+    expect(performance.now() - at).toBeGreaterThanOrEqual(1_000 + TIMES.quarantineMs)
+    expect(next.status).toBe(201)
+    expect(await complete(held.body.permit)).toMatchObject({ status: 410, body: { type: 'gone' } })
+    expect((await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })).status).toBe(410)
+    expect((await call('GET', `/v1/permits/${held.body.permit}`)).status).toBe(410)
+    expect((await complete(next.body.permit)).status).toBe(200)
+    await expectPolite()
+  })
+
+  test('a completion that comes twice is one; after DELETE it is 410; a permit of nobody is 404', async () => {
+    const { web, ask, complete, call } = await shared([{ name: 'twice', robots: { body: '' } }])
+    const url = `${web.origins.twice}/1`
+    const one = await ask({ url, waitMs: 20_000 })
+    await send(url)
+    expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
+    expect((await complete(one.body.permit, { status: 200 })).status).toBe(200)
+    const two = await ask({ url, waitMs: 20_000 })
+    expect((await complete(one.body.permit, { status: 429 })).status).toBe(200) // changes nothing
+    expect((await call('GET', `/v1/permits/${two.body.permit}`)).status).toBe(200)
+    expect(await call('DELETE', `/v1/permits/${two.body.permit}`)).toMatchObject({
+      status: 200,
+      body: { ended: 'unused' },
+    })
+    expect((await call('DELETE', `/v1/permits/${two.body.permit}`)).status).toBe(200)
+    expect((await complete(two.body.permit)).status).toBe(410)
+    const forged = `${two.body.permit?.slice(0, 8)}AAAA${two.body.permit?.slice(12)}`
+    for (const foreign of ['x', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', forged])
+      expect(await complete(foreign), foreign).toMatchObject({ status: 404, body: { type: 'not-found' } })
+    // the given-back lane rests like a used one, and goes on
+    expect((await ask({ url, waitMs: 20_000 })).status).toBe(201)
+  })
+
+  test('extending lasts no longer than PERMIT_MAX_MS', async () => {
+    const { web, ask, call } = await shared([{ name: 'long', robots: { body: '' } }])
+    const url = `${web.origins.long}/1`
+    const held = await ask({ url, waitMs: 20_000, leaseMs: 1_500 })
+    let last = 200
+    let times = 0
+    while (last === 200) {
+      await sleep(300)
+      const answer = await call('PATCH', `/v1/permits/${held.body.permit}`, { leaseMs: 1_000 })
+      last = answer.status
+      times++
+    }
+    expect(last).toBe(410)
+    expect(times).toBeGreaterThan(3) // beyond its own lease
+    expect((await ask({ url, waitMs: 20_000 })).status).toBe(201) // and the lane goes on
+  })
+
+  test('429 closes the lane for Retry-After, for stored URLs and permits alike', async () => {
+    const fleet = await shared([{ name: 'slow', robots: { body: '' }, pages: [{ status: 429, retryAfter: '2' }, {}] }])
+    const { web, ask, complete, expectPolite } = fleet
+    expect(await fleet.fetch(`${web.origins.slow}/1`)).toBe(429)
+    const shut = await ask({ url: `${web.origins.slow}/2` })
+    expect(shut).toMatchObject({ status: 200, body: { gate: 'back-off' } })
+    expect(await fleet.fetch(`${web.origins.slow}/2`)).toBe(200)
+    void complete
+    await expectPolite()
+  })
+
+  // The last one: it ends processes of the fleet.
+  test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {
+    const sites = [
+      { name: 'plain', robots: { body: '' } },
+      { name: 'paced', robots: { body: 'User-agent: *\nCrawl-delay: 0.3\n' } },
+      { name: 'forbids', robots: { body: 'User-agent: *\nDisallow: /page-1\n' } },
+      { name: 'late', robots: [{ status: 503 }, { body: '' }] },
+      { name: 'none', robots: { status: 404 } },
+      { name: 'busy', robots: { body: '' }, pages: [{}, { status: 503, retryAfter: '1' }, {}] },
+    ]
+    const fleet = await shared(sites)
+    const { web, expectPolite } = fleet
+    const frontier = await openFrontier({ redis: fleet.redis.url })
+    const stored = Object.entries(web.origins).flatMap(([name, origin]) =>
+      Array.from({ length: 4 }, (_, n) => ({ id: `s-${name}-${n}`, url: `${origin}/stored-${n}` })),
+    )
+    await frontier.enqueue(stored)
+    let running = true
+    const killing = (async () => {
+      // Four permits processes and two fetchers: a busy machine has enough to do with these.
+      for (let n = 0; running && n < 6; n++) {
+        const victims = n % 3 === 2 ? fleet.fleet.of('fetcher') : fleet.fleet.of('permits')
+        // A process that is killed before it has started would never do anything on a busy machine.
+        while (running && !(await isAlive(victims[n % victims.length]?.port))) await sleep(50)
+        await sleep(1_200)
+        const { pid } = victims[n % victims.length] ?? {}
+        if (running && pid !== undefined) process.kill(pid, 'SIGKILL')
+      }
+    })()
+    const urls = Array.from({ length: 8 }, (_, n) =>
+      Object.values(web.origins).map((origin) => `${origin}/page-${n}`),
+    ).flat()
+    const became = await Promise.all(urls.map((url, n) => fleet.fetch(url, { on: n % 2 })))
+    running = false
+    await killing
+    const ids = new Set<string>()
+    for await (const { outcome, ack } of frontier.outcomes({ group: 'killed' })) {
+      if (outcome.id.startsWith('s-')) ids.add(outcome.id)
+      await ack()
+      if (ids.size === stored.length) break
+    }
+    await frontier.close()
+    const forbidden = urls.filter((_, at) => became[at] === 'disallowed')
+    expect(forbidden).toEqual([`${web.origins.forbids}/page-1`])
+    expect(became.filter((one) => one === 0)).toEqual([])
+    await expectPolite()
+  })
 })
 
 test('a grant or an extension that the ledger answers too late is none: 503, and then the lane goes on', async () => {
@@ -134,17 +195,6 @@ test('a grant or an extension that the ledger answers too late is none: 503, and
   expect(await ask({ url: at, waitMs: 20_000 })).toMatchObject({ status: 503, body: { type: 'ledger-away' } })
   link.heal()
   expect((await granted()).status).toBe(201)
-})
-
-test('429 closes the lane for Retry-After, for stored URLs and permits alike', async () => {
-  const fleet = await shared([{ name: 'slow', robots: { body: '' }, pages: [{ status: 429, retryAfter: '2' }, {}] }])
-  const { web, ask, complete, expectPolite } = fleet
-  expect(await fleet.fetch(`${web.origins.slow}/1`)).toBe(429)
-  const shut = await ask({ url: `${web.origins.slow}/2` })
-  expect(shut).toMatchObject({ status: 200, body: { gate: 'back-off' } })
-  expect(await fleet.fetch(`${web.origins.slow}/2`)).toBe(200)
-  void complete
-  await expectPolite()
 })
 
 test('two hundred callers of two permits processes for one lane: each has its turn, in the order in which they came to its process', async () => {
@@ -179,50 +229,4 @@ test('two hundred callers of two permits processes for one lane: each has its tu
     const own = granted.filter((n) => n % 2 === on)
     expect(own, `of process ${on}`).toEqual(own.toSorted((one, other) => one - other))
   }
-})
-
-test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {
-  const sites = [
-    { name: 'plain', robots: { body: '' } },
-    { name: 'paced', robots: { body: 'User-agent: *\nCrawl-delay: 0.3\n' } },
-    { name: 'forbids', robots: { body: 'User-agent: *\nDisallow: /page-1\n' } },
-    { name: 'late', robots: [{ status: 503 }, { body: '' }] },
-    { name: 'none', robots: { status: 404 } },
-    { name: 'busy', robots: { body: '' }, pages: [{}, { status: 503, retryAfter: '1' }, {}] },
-  ]
-  const fleet = await shared(sites)
-  const { web, expectPolite } = fleet
-  const frontier = await openFrontier({ redis: fleet.redis.url })
-  const stored = Object.entries(web.origins).flatMap(([name, origin]) =>
-    Array.from({ length: 4 }, (_, n) => ({ id: `s-${name}-${n}`, url: `${origin}/stored-${n}` })),
-  )
-  await frontier.enqueue(stored)
-  let running = true
-  const killing = (async () => {
-    for (let n = 0; running; n++) {
-      const victims = n % 3 === 2 ? fleet.fleet.of('fetcher') : fleet.fleet.of('permits')
-      // A process that is killed before it has started would never do anything on a busy machine.
-      while (running && !(await isAlive(victims[n % victims.length]?.port))) await sleep(50)
-      await sleep(1_200)
-      const { pid } = victims[n % victims.length] ?? {}
-      if (running && pid !== undefined) process.kill(pid, 'SIGKILL')
-    }
-  })()
-  const urls = Array.from({ length: 8 }, (_, n) =>
-    Object.values(web.origins).map((origin) => `${origin}/page-${n}`),
-  ).flat()
-  const became = await Promise.all(urls.map((url, n) => fleet.fetch(url, { on: n % 2 })))
-  running = false
-  await killing
-  const ids = new Set<string>()
-  for await (const { outcome, ack } of frontier.outcomes({ group: 'killed' })) {
-    if (outcome.id.startsWith('s-')) ids.add(outcome.id)
-    await ack()
-    if (ids.size === stored.length) break
-  }
-  await frontier.close()
-  const forbidden = urls.filter((_, at) => became[at] === 'disallowed')
-  expect(forbidden).toEqual([`${web.origins.forbids}/page-1`])
-  expect(became.filter((one) => one === 0)).toEqual([])
-  await expectPolite()
 })

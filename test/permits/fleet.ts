@@ -57,8 +57,8 @@ export async function permitFleet(sites: Site[], options: FleetOptions = {}): Pr
 }
 
 /**
- * One fleet for several tests of a file, each before sites of its own. It is started by the first of them, and stopped after the
- * last test of the file. Call it at the top of the file.
+ * One fleet for several tests, each before sites of its own. It is started by the first of them, and stopped after the last one of
+ * the file, or of the `describe`, at whose top this is called.
  */
 export function sharedPermitFleet(options: FleetOptions = {}): (sites: Site[]) => Promise<PermitFleet> {
   let running: Promise<Running> | undefined

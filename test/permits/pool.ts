@@ -49,7 +49,7 @@ export async function poolFleet(sites: Site[], options: FleetOptions = {}): Prom
   return withFrontier(await permitFleet(sites, { ...more, env }), env.DECORUM_AGENTS)
 }
 
-/** One for several tests of a file (fleet.ts). Each leaves no URL of a pool behind: the workers of the next one would be given it. */
+/** One for several tests (fleet.ts). Each leaves no URL of a pool behind: the workers of the next one would be given it. */
 export function sharedPoolFleet(options: FleetOptions = {}): (sites: Site[]) => Promise<PoolFleet> {
   const all = withAgents(options)
   const shared = sharedPermitFleet(all)

@@ -6,65 +6,219 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openContent, openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
 import { TIMES } from './fleet.ts'
 import { AGENTS, poolFleet, sharedPoolFleet } from './pool.ts'
 
-const shared = sharedPoolFleet({ permits: 2 })
-const strict = sharedPoolFleet({ env: { MAX_ATTEMPTS: '2', PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '2000' } })
-
 const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent: 'poolbot', ...more })
 
-test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
-  const fleet = await shared([
-    {
-      name: 'one',
-      robots: { body: 'User-agent: *\nDisallow: /no\n' },
-      paths: {
-        '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
-        '/moved': { status: 302, location: '{origin:two}/target' },
-        '/gone': { status: 404 },
-        '/ftp': { status: 301, location: 'ftp://a.example/' },
+describe('before one fleet', () => {
+  const shared = sharedPoolFleet({ permits: 2 })
+
+  test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
+    const fleet = await shared([
+      {
+        name: 'one',
+        robots: { body: 'User-agent: *\nDisallow: /no\n' },
+        paths: {
+          '/page': { body: '<html lang="en"><meta name="robots" content="noindex">hello</html>' },
+          '/moved': { status: 302, location: '{origin:two}/target' },
+          '/gone': { status: 404 },
+          '/ftp': { status: 301, location: 'ftp://a.example/' },
+        },
       },
-    },
-    {
-      name: 'two',
-      robots: { body: '' },
-      paths: { '/busy': [{ status: 503, retryAfter: '1' }, {}], '/reset': [{ instead: 'reset' }, {}] },
-    },
-  ])
-  const { one, two } = fleet.web.origins
-  const ids = ['page', 'moved', 'gone', 'ftp', 'no', 'busy', 'reset', 'other']
-  await fleet.enqueue([
-    ofPool('page', `${one}/page`, { meta: { depth: 2 } }),
-    ...['moved', 'gone', 'ftp', 'no'].map((id) => ofPool(id, `${one}/${id}`)),
-    ...['busy', 'reset'].map((id) => ofPool(id, `${two}/${id}`, { priority: 'high' })),
-    { id: 'other', url: `${two}/other`, agent: 'journeybot' },
-  ])
-  const ended = await fleet.workUntil(ids, 3)
-  const body = '<html lang="en"><meta name="robots" content="noindex">hello</html>'
-  expect(ended.get('page')).toMatchObject({
-    kind: 'fetched',
-    status: 200,
-    bytes: body.length,
-    agent: 'poolbot',
-    attempts: 1,
-    meta: { depth: 2 },
-    says: { robots: ['noindex'], language: 'en' },
-    truncated: false,
+      {
+        name: 'two',
+        robots: { body: '' },
+        paths: { '/busy': [{ status: 503, retryAfter: '1' }, {}], '/reset': [{ instead: 'reset' }, {}] },
+      },
+    ])
+    const { one, two } = fleet.web.origins
+    const ids = ['page', 'moved', 'gone', 'ftp', 'no', 'busy', 'reset', 'other']
+    await fleet.enqueue([
+      ofPool('page', `${one}/page`, { meta: { depth: 2 } }),
+      ...['moved', 'gone', 'ftp', 'no'].map((id) => ofPool(id, `${one}/${id}`)),
+      ...['busy', 'reset'].map((id) => ofPool(id, `${two}/${id}`, { priority: 'high' })),
+      { id: 'other', url: `${two}/other`, agent: 'journeybot' },
+    ])
+    const ended = await fleet.workUntil(ids, 3)
+    const body = '<html lang="en"><meta name="robots" content="noindex">hello</html>'
+    expect(ended.get('page')).toMatchObject({
+      kind: 'fetched',
+      status: 200,
+      bytes: body.length,
+      agent: 'poolbot',
+      attempts: 1,
+      meta: { depth: 2 },
+      says: { robots: ['noindex'], language: 'en' },
+      truncated: false,
+    })
+    const moved = ended.get('moved')
+    expect(moved).toMatchObject({ kind: 'redirected', status: 302, to: `${two}/target` })
+    expect(ended.get('gone')).toMatchObject({ kind: 'fetched', status: 404 })
+    expect(ended.get('ftp')).toMatchObject({ kind: 'failed', reason: 'bad-redirect' })
+    expect(ended.get('no')).toMatchObject({ kind: 'disallowed', line: 2 })
+    expect(ended.get('busy')).toMatchObject({ kind: 'fetched', attempts: 2 })
+    expect(ended.get('reset')).toMatchObject({ kind: 'fetched', attempts: 2 })
+    expect(ended.get('other')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
+    const target = moved?.kind === 'redirected' ? moved.candidate : ''
+    expect((await fleet.workUntil([target])).get(target)).toMatchObject({ kind: 'fetched', url: `${two}/target` })
+    await fleet.expectPolite()
   })
-  const moved = ended.get('moved')
-  expect(moved).toMatchObject({ kind: 'redirected', status: 302, to: `${two}/target` })
-  expect(ended.get('gone')).toMatchObject({ kind: 'fetched', status: 404 })
-  expect(ended.get('ftp')).toMatchObject({ kind: 'failed', reason: 'bad-redirect' })
-  expect(ended.get('no')).toMatchObject({ kind: 'disallowed', line: 2 })
-  expect(ended.get('busy')).toMatchObject({ kind: 'fetched', attempts: 2 })
-  expect(ended.get('reset')).toMatchObject({ kind: 'fetched', attempts: 2 })
-  expect(ended.get('other')).toMatchObject({ kind: 'fetched', agent: 'journeybot' })
-  const target = moved?.kind === 'redirected' ? moved.candidate : ''
-  expect((await fleet.workUntil([target])).get(target)).toMatchObject({ kind: 'fetched', url: `${two}/target` })
-  await fleet.expectPolite()
+
+  test('fewer attempts of a crawl count at once, for an order that was given out before as well', async () => {
+    const fleet = await shared([{ name: 'few', robots: { body: '' } }])
+    await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
+    const { permit } = await fleet.takeOrder()
+    const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+    const set = (attempts: number | null) =>
+      ledger.changeCrawl({ name: 'default', change: { settings: { attempts } }, by: 'test', reason: '' })
+    await set(1)
+    onTestFinished(async () => {
+      await set(null) // other tests have the fleet after this one
+      await ledger.close()
+    })
+    expect((await fleet.complete(permit, { error: 'it broke off', reason: 'reset' })).status).toBe(200)
+    const ended = (await fleet.outcomesOf(['few'])).get('few')
+    expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
+  })
+
+  test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is told", async () => {
+    const fleet = await shared([{ name: 'hand', robots: { body: '' } }])
+    const origin = fleet.web.origins.hand as string
+    const ledger = await openLedger({
+      redis: fleet.redis.url,
+      partitions: 1,
+      leaseMs: TIMES.leaseMs,
+      quarantineMs: TIMES.quarantineMs,
+    })
+    const operate = (action: 'pause' | 'resume' | 'block') =>
+      ledger.operate({ origin, by: 'test', reason: '', action }, ['poolbot', 'journeybot'])
+    await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
+    const order = await fleet.takeOrder()
+    await operate('pause')
+    expect(await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})).toMatchObject({
+      status: 200,
+      body: { stop: 'paused' },
+    })
+    expect(await fleet.call('GET', `/v1/permits/${order.permit}`)).toMatchObject({
+      status: 200,
+      body: { stop: 'back-off' },
+    })
+    await fleet.carryOut(order)
+    expect(await fleet.takeOrders('?waitMs=1500')).toEqual([])
+    await operate('resume')
+    await operate('block')
+    expect((await fleet.outcomesOf(['b'])).get('b')).toMatchObject({ kind: 'refused', reason: 'blocked-by-operator' })
+    await ledger.close()
+  })
+
+  test('further requests of a page wait for the delay under the same order, and stay within the rules', async () => {
+    const fleet = await shared([
+      { name: 'page', robots: { body: 'User-agent: *\nDisallow: /no\n' } },
+      { name: 'cdn', robots: { body: '' } },
+    ])
+    const { page, cdn } = fleet.web.origins
+    await fleet.enqueue([ofPool('a', `${page}/1`), ofPool('b', `${page}/2`)])
+    const order = await fleet.takeOrder()
+    const userAgent = AGENTS[0]?.userAgent as string
+    const send = async (url: string): Promise<void> =>
+      void (await (await fetch(url, { headers: { 'user-agent': userAgent } })).arrayBuffer())
+    const next = (url: string) => fleet.call('POST', `/v1/permits/${order.permit}/requests`, { url })
+    await send(order.url)
+    for (const n of [1, 2, 3]) {
+      expect(await next(`${page}/part-${n}`)).toMatchObject({ status: 201, body: { url: `${page}/part-${n}` } })
+      await send(`${page}/part-${n}`)
+    }
+    expect(await next(`${page}/no`)).toMatchObject({ status: 403, body: { type: 'disallowed' } })
+    expect(await next(`${cdn}/x`)).toMatchObject({ status: 400 })
+    const other = await fleet.ask({ url: `${cdn}/x`, agent: 'poolbot', waitMs: 20_000 })
+    expect(other.status).toBe(201)
+    await send(`${cdn}/x`)
+    expect((await fleet.complete(other.body.permit, { status: 200 })).status).toBe(200)
+    await fleet.complete(order.permit, { status: 200, load: { status: 429, retryAfter: '1' } })
+    expect((await fleet.workUntil(['a', 'b'])).get('a')).toMatchObject({ kind: 'fetched', status: 200 })
+    await fleet.expectPolite()
+  })
+})
+
+describe('before a fleet that is strict', () => {
+  const strict = sharedPoolFleet({ env: { MAX_ATTEMPTS: '2', PERMIT_MAX_MS: '6000', PAGE_MAX_BYTES: '2000' } })
+
+  // The first one before this fleet: no worker has asked it for anything yet.
+  test('without a worker nothing of a pool is fetched, and what expires says so', async () => {
+    const fleet = await strict([{ name: 'none', robots: { body: '' } }])
+    const url = `${fleet.web.origins.none}/1`
+    const robots = ofPool('robots', `${fleet.web.origins.none}/robots.txt`)
+    await fleet.enqueue([robots])
+    expect((await fleet.outcomesOf(['robots'])).get('robots')).toMatchObject({ kind: 'fetched', status: 200 })
+    await fleet.enqueue([ofPool('late', url, { expiresAt: Date.now() + 3_000 }), ofPool('later', `${url}2`)])
+    expect((await fleet.outcomesOf(['late'])).get('late')).toMatchObject({ kind: 'expired', reason: 'pool' })
+    const { requests } = await fleet.web.evidence()
+    expect(new Set(requests.map(({ path }) => path))).toEqual(new Set(['/robots.txt']))
+    expect((await fleet.workUntil(['later'])).get('later')).toMatchObject({ kind: 'fetched' })
+    const { examples } = await fleet.audit()
+    // a frontier's own candidate of robots.txt comes on top of what the fleet asks for
+    expect(examples.filter(({ offence }) => offence !== 'robots-too-often')).toEqual([])
+  })
+
+  test('a worker that dies: the lane is shut for lease and quarantine, then the URL is tried again, and at last fails', async () => {
+    const fleet = await strict([{ name: 'dies', robots: { body: '' } }])
+    await fleet.enqueue([ofPool('a', `${fleet.web.origins.dies}/1`)])
+    const first = await fleet.takeOrder()
+    const at = performance.now()
+    const second = await fleet.takeOrder()
+    expect(performance.now() - at).toBeGreaterThanOrEqual(first.leaseMs + TIMES.quarantineMs)
+    expect([first.attempt, second.attempt, second.id]).toEqual([1, 2, 'a'])
+    expect(await fleet.complete(first.permit, { status: 200 })).toMatchObject({ status: 410, body: { type: 'gone' } })
+    const ended = await fleet.outcomesOf(['a'])
+    expect(ended.get('a')).toMatchObject({ kind: 'failed', reason: 'lease-expired', attempts: 2 })
+    expect(await fleet.complete(second.permit, { status: 200 })).toMatchObject({ status: 410 })
+    await fleet.outcomesOf(['a'])
+  })
+
+  test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
+    const fleet = await strict([{ name: 'long', robots: { body: '' } }])
+    const origin = fleet.web.origins.long
+    await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
+    const order = await fleet.takeOrder()
+    const until = performance.now() + TIMES.leaseMs + TIMES.quarantineMs + 500
+    while (performance.now() < until) {
+      const held = await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})
+      expect(held).toMatchObject({ status: 200, body: { sendWithinMs: 1_000 } })
+      await sleep(200)
+    }
+    expect(await fleet.takeOrders()).toEqual([]) // its lane is still held
+    const tooLong = Buffer.alloc(2_003).toString('base64')
+    for (const body of [
+      {},
+      { status: 7 },
+      { status: 200, bytes: 5 },
+      { status: 200, body: '%' },
+      { status: 200, body: tooLong },
+      { status: 200, more: 1 },
+      { status: 200, headers: { a: 'b' } },
+      { status: 200, body: 'aGVsbG8=', digest: `sha1:${'A'.repeat(32)}` },
+    ])
+      expect(await fleet.complete(order.permit, body), JSON.stringify(body)).toMatchObject({ status: 400 })
+    const good = {
+      status: 200,
+      headers: [['content-type', 'text/plain']],
+      body: Buffer.from('hello').toString('base64'),
+    }
+    for (let n = 0; n < 2; n++) expect((await fleet.complete(order.permit, good)).status).toBe(200)
+    expect((await fleet.outcomesOf(['a'])).get('a')).toMatchObject({
+      bytes: 5,
+      digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
+    })
+    const next = await fleet.takeOrder()
+    expect(next.id).toBe('b')
+    const gone = { status: 410 }
+    await expect
+      .poll(async () => await fleet.call('PATCH', `/v1/permits/${next.permit}`, {}), { interval: 300 })
+      .toMatchObject(gone)
+  })
 })
 
 /** The first of them, by id. */
@@ -118,93 +272,6 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   await fleet.expectPolite()
 })
 
-// The first one before this fleet: no worker has asked it for anything yet.
-test('without a worker nothing of a pool is fetched, and what expires says so', async () => {
-  const fleet = await strict([{ name: 'none', robots: { body: '' } }])
-  const url = `${fleet.web.origins.none}/1`
-  const robots = ofPool('robots', `${fleet.web.origins.none}/robots.txt`)
-  await fleet.enqueue([robots])
-  expect((await fleet.outcomesOf(['robots'])).get('robots')).toMatchObject({ kind: 'fetched', status: 200 })
-  await fleet.enqueue([ofPool('late', url, { expiresAt: Date.now() + 3_000 }), ofPool('later', `${url}2`)])
-  expect((await fleet.outcomesOf(['late'])).get('late')).toMatchObject({ kind: 'expired', reason: 'pool' })
-  const { requests } = await fleet.web.evidence()
-  expect(new Set(requests.map(({ path }) => path))).toEqual(new Set(['/robots.txt']))
-  expect((await fleet.workUntil(['later'])).get('later')).toMatchObject({ kind: 'fetched' })
-  const { examples } = await fleet.audit()
-  // a frontier's own candidate of robots.txt comes on top of what the fleet asks for
-  expect(examples.filter(({ offence }) => offence !== 'robots-too-often')).toEqual([])
-})
-
-test('a worker that dies: the lane is shut for lease and quarantine, then the URL is tried again, and at last fails', async () => {
-  const fleet = await strict([{ name: 'dies', robots: { body: '' } }])
-  await fleet.enqueue([ofPool('a', `${fleet.web.origins.dies}/1`)])
-  const first = await fleet.takeOrder()
-  const at = performance.now()
-  const second = await fleet.takeOrder()
-  expect(performance.now() - at).toBeGreaterThanOrEqual(first.leaseMs + TIMES.quarantineMs)
-  expect([first.attempt, second.attempt, second.id]).toEqual([1, 2, 'a'])
-  expect(await fleet.complete(first.permit, { status: 200 })).toMatchObject({ status: 410, body: { type: 'gone' } })
-  const ended = await fleet.outcomesOf(['a'])
-  expect(ended.get('a')).toMatchObject({ kind: 'failed', reason: 'lease-expired', attempts: 2 })
-  expect(await fleet.complete(second.permit, { status: 200 })).toMatchObject({ status: 410 })
-  await fleet.outcomesOf(['a'])
-})
-
-test('fewer attempts of a crawl count at once, for an order that was given out before as well', async () => {
-  const fleet = await shared([{ name: 'few', robots: { body: '' } }])
-  await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
-  const { permit } = await fleet.takeOrder()
-  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
-  const set = (attempts: number | null) =>
-    ledger.changeCrawl({ name: 'default', change: { settings: { attempts } }, by: 'test', reason: '' })
-  await set(1)
-  onTestFinished(async () => {
-    await set(null) // other tests have the fleet after this one
-    await ledger.close()
-  })
-  expect((await fleet.complete(permit, { error: 'it broke off', reason: 'reset' })).status).toBe(200)
-  const ended = (await fleet.outcomesOf(['few'])).get('few')
-  expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
-})
-
-test('an order lasts as long as it is extended, ends once however often it is completed, and what cannot be read ends nothing', async () => {
-  const fleet = await strict([{ name: 'long', robots: { body: '' } }])
-  const origin = fleet.web.origins.long
-  await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
-  const order = await fleet.takeOrder()
-  const until = performance.now() + TIMES.leaseMs + TIMES.quarantineMs + 500
-  while (performance.now() < until) {
-    const held = await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})
-    expect(held).toMatchObject({ status: 200, body: { sendWithinMs: 1_000 } })
-    await sleep(200)
-  }
-  expect(await fleet.takeOrders()).toEqual([]) // its lane is still held
-  const tooLong = Buffer.alloc(2_003).toString('base64')
-  for (const body of [
-    {},
-    { status: 7 },
-    { status: 200, bytes: 5 },
-    { status: 200, body: '%' },
-    { status: 200, body: tooLong },
-    { status: 200, more: 1 },
-    { status: 200, headers: { a: 'b' } },
-    { status: 200, body: 'aGVsbG8=', digest: `sha1:${'A'.repeat(32)}` },
-  ])
-    expect(await fleet.complete(order.permit, body), JSON.stringify(body)).toMatchObject({ status: 400 })
-  const good = { status: 200, headers: [['content-type', 'text/plain']], body: Buffer.from('hello').toString('base64') }
-  for (let n = 0; n < 2; n++) expect((await fleet.complete(order.permit, good)).status).toBe(200)
-  expect((await fleet.outcomesOf(['a'])).get('a')).toMatchObject({
-    bytes: 5,
-    digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
-  })
-  const next = await fleet.takeOrder()
-  expect(next.id).toBe('b')
-  const gone = { status: 410 }
-  await expect
-    .poll(async () => await fleet.call('PATCH', `/v1/permits/${next.permit}`, {}), { interval: 300 })
-    .toMatchObject(gone)
-})
-
 test('what a worker gives back is ordered again and counts no attempt; a quota, a foreign token and a foreign pool are refused', async () => {
   const tokens = [
     { name: 'all', token: 'a-token-of-all-12345' },
@@ -241,64 +308,6 @@ test('what a worker gives back is ordered again and counts no attempt; a quota, 
   expect(again.attempt).toBe(1)
   expect((await fleet.complete(again.permit, { status: 200 }, all)).status).toBe(200)
   expect((await fleet.outcomesOf(['a'])).get('a')).toMatchObject({ kind: 'fetched', attempts: 1, bytes: 0 })
-})
-
-test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is told", async () => {
-  const fleet = await shared([{ name: 'hand', robots: { body: '' } }])
-  const origin = fleet.web.origins.hand as string
-  const ledger = await openLedger({
-    redis: fleet.redis.url,
-    partitions: 1,
-    leaseMs: TIMES.leaseMs,
-    quarantineMs: TIMES.quarantineMs,
-  })
-  const operate = (action: 'pause' | 'resume' | 'block') =>
-    ledger.operate({ origin, by: 'test', reason: '', action }, ['poolbot', 'journeybot'])
-  await fleet.enqueue([ofPool('a', `${origin}/1`), ofPool('b', `${origin}/2`)])
-  const order = await fleet.takeOrder()
-  await operate('pause')
-  expect(await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})).toMatchObject({
-    status: 200,
-    body: { stop: 'paused' },
-  })
-  expect(await fleet.call('GET', `/v1/permits/${order.permit}`)).toMatchObject({
-    status: 200,
-    body: { stop: 'back-off' },
-  })
-  await fleet.carryOut(order)
-  expect(await fleet.takeOrders('?waitMs=1500')).toEqual([])
-  await operate('resume')
-  await operate('block')
-  expect((await fleet.outcomesOf(['b'])).get('b')).toMatchObject({ kind: 'refused', reason: 'blocked-by-operator' })
-  await ledger.close()
-})
-
-test('further requests of a page wait for the delay under the same order, and stay within the rules', async () => {
-  const fleet = await shared([
-    { name: 'page', robots: { body: 'User-agent: *\nDisallow: /no\n' } },
-    { name: 'cdn', robots: { body: '' } },
-  ])
-  const { page, cdn } = fleet.web.origins
-  await fleet.enqueue([ofPool('a', `${page}/1`), ofPool('b', `${page}/2`)])
-  const order = await fleet.takeOrder()
-  const userAgent = AGENTS[0]?.userAgent as string
-  const send = async (url: string): Promise<void> =>
-    void (await (await fetch(url, { headers: { 'user-agent': userAgent } })).arrayBuffer())
-  const next = (url: string) => fleet.call('POST', `/v1/permits/${order.permit}/requests`, { url })
-  await send(order.url)
-  for (const n of [1, 2, 3]) {
-    expect(await next(`${page}/part-${n}`)).toMatchObject({ status: 201, body: { url: `${page}/part-${n}` } })
-    await send(`${page}/part-${n}`)
-  }
-  expect(await next(`${page}/no`)).toMatchObject({ status: 403, body: { type: 'disallowed' } })
-  expect(await next(`${cdn}/x`)).toMatchObject({ status: 400 })
-  const other = await fleet.ask({ url: `${cdn}/x`, agent: 'poolbot', waitMs: 20_000 })
-  expect(other.status).toBe(201)
-  await send(`${cdn}/x`)
-  expect((await fleet.complete(other.body.permit, { status: 200 })).status).toBe(200)
-  await fleet.complete(order.permit, { status: 200, load: { status: 429, retryAfter: '1' } })
-  expect((await fleet.workUntil(['a', 'b'])).get('a')).toMatchObject({ kind: 'fetched', status: 200 })
-  await fleet.expectPolite()
 })
 
 test('pages of a pool go to the store of the fleet; while it takes none and the folder is full, no orders are handed out', async () => {

@@ -140,12 +140,19 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
   }
 }
 
-/** JSON.stringify gives up on what is nested some thousand levels deep; JSON.parse does not. */
+/**
+ * JSON.stringify takes time in the square of how deep a value is nested. What has more objects and arrays than there is
+ * room for, at two octets each, is too large without it.
+ */
 function isSmall(value: object): boolean {
+  const nested: object[] = [value]
+  for (const one of nested)
+    for (const member of Object.values(one))
+      if (typeof member === 'object' && member !== null && nested.push(member) > MAX_META_BYTES / 2) return false
   try {
     return Buffer.byteLength(JSON.stringify(value)) <= MAX_META_BYTES
   } catch {
-    return false
+    return false // a caller's own objects may hold what JSON does not know
   }
 }
 

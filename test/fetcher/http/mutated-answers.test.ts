@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest'
 import { leaseOf, page, pageOrder, robots } from '../support/orders.ts'
 import { polite, testConnections } from '../support/tools.ts'
 
-const COUNT = Number(process.env.MUTATIONS ?? 20_000)
+const COUNT = Number(process.env.MUTATIONS ?? 6_000)
 const LANES = 40
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000_000)
 
@@ -127,8 +127,9 @@ afterAll(() => clearInterval(beat))
 const DEADLINE_MS = 250
 
 const unhandled: unknown[] = []
-process.on('unhandledRejection', (reason) => unhandled.push(reason))
-process.on('uncaughtExceptionMonitor', (error) => unhandled.push(error))
+const note = (error: unknown): void => void unhandled.push(error)
+process.on('unhandledRejection', note).on('uncaughtExceptionMonitor', note)
+afterAll(() => void process.off('unhandledRejection', note).off('uncaughtExceptionMonitor', note))
 
 test(`${COUNT} mutated answers: each exchange ends in time with something that the contract knows`, async () => {
   console.log(`mutated answers: SEED=${seed}`)

@@ -2,11 +2,10 @@
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as passes } from 'node:timers/promises'
 import { main } from '@decorum/fetcher'
 import { readConfig, superviseFetching } from '@decorum/fetcher/testing'
 import { openLedger } from '@decorum/ledger'
@@ -82,48 +81,65 @@ test('children share the slots; figures are sums; a frozen one is killed after f
   await expect.poll(slots).toEqual([])
 })
 
-/** A sink stands in for whatever might block: half a second after the start the loop never turns again. */
-async function blockingSink(): Promise<string> {
+/** A sink stands in for whatever might block: at SIGUSR2 the loop turns no more. */
+async function blockingSink() {
   const folder = await mkdtemp(join(tmpdir(), 'decorum-blocked-'))
   afterAll(() => rm(folder, { recursive: true, force: true }))
-  const path = join(folder, 'sink.mjs')
-  const block = 'setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0), 500)'
+  const [path, note] = [join(folder, 'sink.mjs'), join(folder, 'blocked')]
   await writeFile(
     path,
-    `export const openSink = async () => (${block}, { keepsBodies: false, store() {}, close() {} })`,
+    `import { writeFileSync } from 'node:fs'
+    process.once('SIGUSR2', () => {
+      writeFileSync(${JSON.stringify(note)}, '')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })
+    export const openSink = async () => ({ keepsBodies: false, store() {}, close() {} })`,
   )
-  return path
+  return {
+    env: { FETCH_PROCESSES: '1', PAGE_SINK: path },
+    /** resolves when it is blocked */
+    async block(pid = 0): Promise<void> {
+      process.kill(pid, 'SIGUSR2')
+      await expect.poll(() => existsSync(note)).toBe(true)
+    },
+  }
 }
 
 test('a loop that is blocked counts as silence', async () => {
-  const { fetching } = await family({ ...blockedFleet, FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() })
+  const sink = await blockingSink()
+  const { fetching } = await family({ ...blockedFleet, ...sink.env })
   const [blocked = 0] = fetching.pids()
+  await sink.block(blocked)
   await expect.poll(() => isAlive(blocked)).toBe(false)
 })
 
 test('children whose parent is killed do not outlive it: at once when they turn, in a few seconds when they are blocked', async () => {
-  const orphansOf = async (over: Record<string, string>): Promise<number[]> => {
+  const orphansOf = async (
+    over: Record<string, string>,
+    before?: (pid?: number) => Promise<void>,
+  ): Promise<number[]> => {
     const parent = fork(new URL('../support/parent.ts', import.meta.url).pathname, { env: { ...settings, ...over } })
     const [pids] = (await once(parent, 'message')) as [number[]]
-    await passes(1_000) // by then the blocking one is blocked
+    await before?.(pids[0])
     parent.kill('SIGKILL')
     return pids
   }
+  const sink = await blockingSink()
   const [turning, blocked] = await Promise.all([
     orphansOf({}),
-    orphansOf({ ...orphanedFleet, FETCH_PROCESSES: '1', PAGE_SINK: await blockingSink() }),
+    orphansOf({ ...orphanedFleet, ...sink.env }, sink.block),
   ])
   await expect.poll(() => turning.some(isAlive)).toBe(false)
   await expect.poll(() => blocked.some(isAlive)).toBe(false)
 })
 
 test('what stops the first start of a child stops the parent, in the same words', async () => {
-  const env = { ...settings, REDIS_URL: 'redis://127.0.0.1:1' }
+  const env = { ...settings, FETCH_PROCESSES: '1', REDIS_URL: 'redis://127.0.0.1:1' }
   await expect(superviseFetching(readConfig(env), env, pino({ level: 'silent' }))).rejects.toMatchObject({
     name: 'LedgerUnavailableError',
     code: 'LEDGER_UNAVAILABLE',
   })
-  const sink = { ...settings, ...sinklessFleet, PAGE_SINK: './no-such-module.mjs' }
+  const sink = { ...env, ...sinklessFleet, PAGE_SINK: './no-such-module.mjs' }
   await expect(superviseFetching(readConfig(sink), sink, pino({ level: 'silent' }))).rejects.toMatchObject({
     name: 'SettingsError',
     message: expect.stringContaining('PAGE_SINK'),
