@@ -22,8 +22,8 @@ import { childrenOf } from '../storm/worker.ts'
 import { startRedis } from '../support/redis.ts'
 
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0
-const LEASE_MS = 6_000
-const QUARANTINE_MS = 3_000
+const LEASE_MS = 9_000
+const QUARANTINE_MS = 5_000
 const OUTCOMES_LIMIT = 500
 /** At least four scrapes, and half a minute at most. A span has to hold the time for which a fetcher stands still. */
 const SHORTER = {
@@ -107,7 +107,7 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       REDIS_URL: redis.url,
       LEASE_MS: String(LEASE_MS),
       QUARANTINE_MS: String(QUARANTINE_MS),
-      FETCH_DEADLINE_MS: '4000',
+      FETCH_DEADLINE_MS: '6000',
       OUTCOMES_LIMIT: String(OUTCOMES_LIMIT),
       DEFAULT_DELAY_MS: '5',
     }

@@ -82,12 +82,17 @@ export async function letLoose(
     }
   }
   const freezer = async (): Promise<void> => {
-    const roles = dice.deck<Worker['role']>(['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits'])
+    const wanted: Worker['role'][] = ['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits']
+    const there = wanted.filter((role) => targets.some(({ worker }) => worker.role === role))
+    if (there.length === 0) return
+    const roles = dice.deck(there)
+    let role = roles()
     for (;;) {
       await pause(about(rhythm.freezeMs))
       if (over()) return
-      const candidates = running(roles())
-      if (candidates.length === 0) continue
+      const candidates = running(role)
+      if (candidates.length === 0) continue // all of them are just being started: it is their turn all the same
+      role = roles()
       const { worker, supervised } = dice.pick(candidates)
       const whom = supervised && worker.role === 'fetcher' ? 'child' : 'family'
       // A supervisor ends it after 5 s; without one it sleeps beyond its lease.

@@ -12,7 +12,7 @@ export const shortForm = (seed: number, ms = SHORT_MS): StormOptions => ({
   times: SCALED,
   rhythm: {
     killMs: 1_350,
-    freezeMs: 4_000,
+    freezeMs: 3_000,
     hurtMs: 4_000,
     configMs: 8_000,
     outages: [
