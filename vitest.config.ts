@@ -4,6 +4,7 @@
  * `redis`, so that none is left out by its name.
  */
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const pure = ['test/robots/**/*.test.ts', 'test/{config,politeness,protocol}/**/*.test.ts', 'test/*/unit/**/*.test.ts']
 const fetcher = ['test/fetcher/**/*.test.ts']
@@ -11,11 +12,37 @@ const fetcher = ['test/fetcher/**/*.test.ts']
 const inProcess = ['test/{ledger,gateway,console,client,runtime}/**/*.test.ts']
 const faults = ['test/{faults,setup,readme,journey}/**/*.test.ts', 'test/cluster/fleet-*.test.ts']
 
+/** They decide when their kind ends, so they begin first, in this order. */
+const LONGEST = [
+  'faults/alerts',
+  'faults/storm',
+  'faults/crash-points',
+  'faults/emergency-stop',
+  'faults/store',
+  'ledger/model/run',
+  'ledger/model/mutants',
+  'permits/conform',
+  'cli/two-crawls',
+  'cli/crawl',
+  'bench/short-forms',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      return at < 0 ? LONGEST.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
+  }
+}
+
 /** A wait is for an event, and only what hangs is ended: these limits are many times what a busy machine needs. */
 const limits = { expect: { poll: { timeout: 300_000 } }, testTimeout: 900_000, hookTimeout: 300_000 }
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         // Judgement alone: no Redis, no network. Nothing is left behind by a file, so modules are loaded once for all of them.

@@ -35,6 +35,8 @@ export type RunOptions = {
   largestFileKiB?: number
   /** its stdout is appended to this file */
   into?: string
+  /** whoever starts it ends it: it stays beyond the end of a test, and needs an XDG_DATA_HOME of its own */
+  lasting?: true
 }
 
 /** Fast, and allowed to visit loopback; nothing of the tester's own settings comes through. */
@@ -66,12 +68,12 @@ export const environmentOf = (env: Record<string, string> = {}): NodeJS.ProcessE
   ...process.env,
   npm_lifecycle_event: '',
   ...SETTINGS,
-  XDG_DATA_HOME: dataHome(),
+  XDG_DATA_HOME: env.XDG_DATA_HOME ?? dataHome(),
   ...env,
 })
 
 export function startDecorum(args: string[], options: RunOptions = {}): Running {
-  const { cwd, env = {}, input, program = MAIN, command, largestFileKiB, into } = options
+  const { cwd, env = {}, input, program = MAIN, command, largestFileKiB, into, lasting } = options
   // dash and POSIX count in blocks of 512 bytes
   const limit = largestFileKiB === undefined ? '' : `ulimit -f ${largestFileKiB * 2};`
   const script = `${limit} exec "$0" "$@" ${into === undefined ? '' : `>> '${into}'`}`
@@ -99,10 +101,11 @@ export function startDecorum(args: string[], options: RunOptions = {}): Running 
   if (input !== undefined) child.stdin.end(input)
   const said = (): string => stdout + stderr
   const result = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
-  onTestFinished(async () => {
+  const end = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
     await result
-  })
+  }
+  if (lasting === undefined) onTestFinished(end)
   return {
     child,
     said,

@@ -1,15 +1,23 @@
 /** A disk that fills: what is acknowledged is on it, what is not comes again, and the command says so. A real limit of the kernel. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Fleet, startFleet } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { decorum, folder, readOutcomes, type Site, site } from './decorum.ts'
+import { decorum, environmentOf, folder, readOutcomes, type Site, site } from './decorum.ts'
 
 const shared = await redisForTest()
 const env = { REDIS_URL: shared.url, LOG_LEVEL: 'warn' }
+/** Most of these crawls have a fleet that runs already: what fills is the disk of the command. */
+const BESIDE = ['--no-archive', '--gateways', '0', '--fetchers', '0']
+let fleet: Fleet
+beforeAll(async () => {
+  fleet = await startFleet({ env: environmentOf({ ...env, XDG_DATA_HOME: shared.dir }), gateways: 1, fetchers: 1 })
+})
+afterAll(async () => void (await fleet.stop(5_000)))
 
 afterAll(() => raw.disconnect())
 
@@ -38,13 +46,13 @@ test('the crawl ends as an error, unfinished; --resume completes the file, each 
     return true
   })
   await writeFile(join(dir, 'urls.txt'), pagesOf(web, 120))
-  const full = await decorum(['crawl', 'urls.txt', '--no-archive'], { cwd: dir, env, largestFileKiB: 24 })
+  const full = await decorum(['crawl', 'urls.txt', ...BESIDE], { cwd: dir, env, largestFileKiB: 24 })
   expect(full, full.stderr).toMatchObject({ code: 1, stdout: '' })
   expect(full.stderr).toMatch(/outcomes\.ndjson cannot be written: EFBIG.*go on with --resume/)
   expect((await written(dir)).length).toBeLessThan(144)
   expect(await isFinished(dir)).toBe(false)
 
-  const { code, stdout } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  const { code, stdout } = await decorum(['crawl', '--resume', ...BESIDE], { cwd: dir, env })
   expect({ code, stdout: stdout.slice(0, 35) }).toEqual({ code: 0, stdout: 'Done: 144 URLs, each with its outco' })
   const targets = numbers(120).filter((line) => (Number(line) - 1) % 5 === 0)
   const all = [...numbers(120), ...targets.map((line) => `target of ${line}`)]
@@ -64,7 +72,7 @@ test('a target that was acknowledged and never written, as earlier versions did:
     return true
   })
   await writeFile(join(dir, 'urls.txt'), `${origin}/a\n`)
-  const first = await decorum(['crawl', 'urls.txt', '--no-archive'], { cwd: dir, env })
+  const first = await decorum(['crawl', 'urls.txt', ...BESIDE], { cwd: dir, env })
   expect(first.code, first.stderr).toBe(0)
   const out = join(dir, 'decorum-out')
   const whole = await written(dir)
@@ -81,7 +89,7 @@ test('a target that was acknowledged and never written, as earlier versions did:
   await writeFile(join(out, 'crawl.json'), JSON.stringify(note))
   await raw.del('{decorum:0}:outcomes')
 
-  const { code, stderr } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  const { code, stderr } = await decorum(['crawl', '--resume', ...BESIDE], { cwd: dir, env })
   expect(code, stderr).toBe(0)
   expect((await written(dir)).map(({ id }) => id)).toEqual(whole.map(({ id }) => id))
   expect(asked).toEqual(['/a', '/b', '/c', '/c'])
@@ -115,11 +123,11 @@ test('a list from standard input that cannot be copied: what was copied is crawl
   const dir = await folder()
   const web = await sites(4)
   const input = pagesOf(web, 40) + `${web[0]?.origin}/${'x'.repeat(8_000)}\n`.repeat(400)
-  const full = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, env, input, largestFileKiB: 100 })
+  const full = await decorum(['crawl', '-', ...BESIDE], { cwd: dir, env, input, largestFileKiB: 100 })
   expect(full, full.stderr).toMatchObject({ code: 1, stdout: '' })
   expect(full.stderr).toContain('urls.txt cannot be written: EFBIG')
   const list = await readFile(join(dir, 'decorum-out/urls.txt'), 'utf8')
-  const { code, stderr } = await decorum(['crawl', '--resume', '--no-archive'], { cwd: dir, env })
+  const { code, stderr } = await decorum(['crawl', '--resume', ...BESIDE], { cwd: dir, env })
   expect(code, stderr).toBe(0)
   expect(stderr).toContain('the list from standard input was cut off')
   const whole = list.slice(0, list.lastIndexOf('\n') + 1).split('\n').length - 1

@@ -8,6 +8,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, startDecorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const ORIGIN = 'https://site.example'
@@ -18,8 +19,11 @@ beforeAll(async () => {
 })
 afterAll(() => ledger.close())
 
+/** The real program for one of them. */
 const origin = (...args: string[]) =>
-  decorum(['origin', `${ORIGIN}/a/page`, ...args], { env: { REDIS_URL: redis.url } })
+  (args[0] === '--pause' ? decorum : decorumHere)(['origin', `${ORIGIN}/a/page`, ...args], {
+    env: { REDIS_URL: redis.url },
+  })
 const view = (): Promise<OriginView> => ledger.viewOrigin(ORIGIN, ['decorum'])
 const park = (ids: string[]) =>
   ledger.park(

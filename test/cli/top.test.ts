@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { programOf } from '../support/programs.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, startDecorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const script = programOf('script')
@@ -38,7 +39,7 @@ test('on a pipe it is told once: headline, sums, processes with their versions, 
   expect(stdout).toMatch(/gateway +4711 +here +9\.9\.9/)
   expect(stdout).toMatch(/http:\/\/piped\.example \(decorum\)/)
   expect(stdout).not.toContain('\u001b')
-  const told = await decorum(['top', '--json'], { env: { REDIS_URL: redis.url } })
+  const told = await decorumHere(['top', '--json'], { env: { REDIS_URL: redis.url } })
   expect(JSON.parse(told.stdout)).toMatchObject({ members: [{ role: 'fetcher' }, { role: 'gateway' }] })
 })
 
@@ -87,7 +88,7 @@ describe('completion', () => {
     ['zsh', '#compdef decorum', "'top:the fleet as it works"],
     ['fish', 'complete -c decorum', "-a 'top' -d 'the fleet as it works"],
   ])('%s is given every command with its meaning', async ([shell, first, one]) => {
-    const { code, stdout } = await decorum(['completion', shell as string])
+    const { code, stdout } = await decorumHere(['completion', shell as string])
     expect([code, stdout.includes(first as string), stdout.includes(one as string)]).toEqual([0, true, true])
     for (const name of ['crawl', 'why', 'readers', 'rollback', '--expire-minutes'])
       expect(stdout).toContain(shell === 'fish' ? name.replace('--', '') : name)
@@ -98,7 +99,7 @@ describe('completion', () => {
     'fish itself completes commands, their own commands, options and the values of options',
     async () => {
       const file = join(await folder(), 'completion')
-      await writeFile(file, (await decorum(['completion', 'fish'])).stdout)
+      await writeFile(file, (await decorumHere(['completion', 'fish'])).stdout)
       const complete = async (line: string): Promise<string[]> => {
         const text = `source ${file}; complete -C '${line}'`
         const { stdout } = await run(fish as string, ['--no-config', '-c', text])
@@ -119,7 +120,7 @@ describe('completion', () => {
     'zsh itself, on a terminal, completes what the tabulator key is pressed behind',
     async () => {
       const dir = await folder()
-      await writeFile(join(dir, 'completion'), (await decorum(['completion', 'zsh'])).stdout)
+      await writeFile(join(dir, 'completion'), (await decorumHere(['completion', 'zsh'])).stdout)
       // The key completes, and then prints the line as it is: nothing is typed behind it before that has been read
       const text = `zmodload zsh/zpty
 zpty z zsh -f -i
@@ -145,6 +146,6 @@ zpty -d z`
   )
 
   test('another shell is refused', async () => {
-    expect((await decorum(['completion', 'csh'])).code).toBe(2)
+    expect((await decorumHere(['completion', 'csh'])).code).toBe(2)
   })
 })

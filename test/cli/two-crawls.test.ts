@@ -6,6 +6,7 @@ import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, onTestFinished, test } from 'vitest'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const DELAY_MS = 300
 const AGENTS = JSON.stringify([
@@ -75,7 +76,7 @@ test('two crawls started at the same instant are one fleet and one crawler to ev
 
 test('the crawl that started the fleet is killed in the middle: the other one completes, and both are one crawler to every site', async () => {
   const here = await ground()
-  const crawls = [await here.list('a', 40), await here.list('b', 40)] as const
+  const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
   const running = crawls.map((crawl) => start(here, crawl))
   const joined = await Promise.race(
     running.map(async (one, at) =>
@@ -102,12 +103,12 @@ test('a crawl beside `up` works on its Redis; what `up` was given stays its own'
   const [a, b] = [await here.list('a', 4), await here.list('b', 4)]
   const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
   await up.hears('"event":"up"')
-  await decorum(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
-  await decorum(['enqueue', a.file], { env: here.env })
+  await decorumHere(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
+  await decorumHere(['enqueue', a.file], { env: here.env })
   const { code, stdout } = await start(here, b).result
   expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
   expect(await b.outcomes()).toEqual(allFetched(b))
-  const others = await decorum(['outcomes'], { env: here.env })
+  const others = await decorumHere(['outcomes'], { env: here.env })
   for (const url of a.urls) expect(others.stdout).toContain(url)
   up.child.kill('SIGTERM')
   expect((await up.result).code).toBe(0)
@@ -119,14 +120,14 @@ test('a crawl with other settings than the running fleet ends with a message tha
   const [a, b] = [await here.list('a', 300), await here.list('b', 1)]
   const first = start(here, a)
   await first.hears('"event":"progress"')
-  const other = await decorum(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
+  const other = await decorumHere(['crawl', 'urls.txt'], { cwd: b.dir, env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
   expect(other).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/DEFAULT_DELAY_MS: it is 20 here, but 300 in the fleet's configuration/),
   })
   const up = await decorum(['up', '--port', '0'], { env: here.env })
   expect(up).toMatchObject({ code: 1, stderr: expect.stringContaining('a fleet runs here already') })
-  const twice = await decorum(['crawl', '--resume'], { cwd: a.dir, env: here.env })
+  const twice = await decorumHere(['crawl', '--resume'], { cwd: a.dir, env: here.env })
   expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('another crawl is at work in') })
   first.child.kill('SIGINT')
   expect((await first.result).code).toBe(3)
@@ -141,8 +142,8 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   await writeFile(a.file, `${a.urls.filter((url) => !url.startsWith(`${unknown}/`)).join('\n')}\n`)
   const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
   await up.hears('"event":"up"')
-  await decorum(['outcomes'], { env: here.env })
-  await decorum(['enqueue', a.file], { env: here.env })
+  await decorumHere(['outcomes'], { env: here.env })
+  await decorumHere(['enqueue', a.file], { env: here.env })
   const check = async (url: string) => {
     const { code, stdout, stderr } = await decorum(['check', url, '--json'], { env: here.env })
     expect([code, stderr]).toEqual([1, '']) // forbidden
@@ -154,10 +155,10 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   expect(asked.map(({ verdicts }) => verdicts[0]?.allowed)).toEqual([false, false, false, false])
   expect(asked[0]?.asked.by).toBe('known')
   const nobody = 'http://127.40.0.77:1'
-  const other = await decorum(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
+  const other = await decorumHere(['check', `${nobody}/x`], { env: { ...here.env, DEFAULT_DELAY_MS: '20' } })
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("but 300 in the fleet's configuration") })
-  await decorum(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
-  const paused = await decorum(['check', `${nobody}/x`], { env: here.env })
+  await decorumHere(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
+  const paused = await decorumHere(['check', `${nobody}/x`], { env: here.env })
   expect(paused).toMatchObject({ code: 1, stderr: expect.stringContaining('did not come within 60 s') })
   // The other origins of the list may be asked later than the checks are answered
   await expect.poll(() => audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
@@ -179,6 +180,6 @@ async function pagesIn({ dir }: Crawl): Promise<string[]> {
 
 /** The embedded Redis ends with the last who needs it. */
 async function noFleet({ env }: Ground): Promise<boolean> {
-  await expect.poll(async () => (await decorum(['outcomes'], { env })).stderr).toContain('no fleet')
+  await expect.poll(async () => (await decorumHere(['outcomes'], { env })).stderr).toContain('no fleet')
   return true
 }

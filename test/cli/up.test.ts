@@ -7,6 +7,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 type Up = {
   running: Running
@@ -49,7 +50,7 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   const fleet = await up(dir, { MAX_DELAY_MS: '200' })
   const { env } = fleet
   // a group that is there before keeps what others have read already
-  expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toEqual([])
+  expect(outcomesIn(await decorumHere(['outcomes', '--group', 'other'], { env }))).toEqual([])
   const list = [
     `${origin}/a`,
     'ftp://a.example/',
@@ -76,9 +77,9 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   expect(outcomes.find(({ kind }) => kind === 'invalid')?.meta).toEqual({ line: 2 })
   expect(asked.sort()).toEqual(['/a', '/b'])
 
-  expect(outcomesIn(await decorum(['outcomes'], { env }))).toEqual([]) // this group has seen them
-  expect(outcomesIn(await decorum(['outcomes', '--group', 'other'], { env }))).toHaveLength(4)
-  expect(await decorum(['outcomes', '--group', 'other', '--forget'], { env })).toMatchObject({ code: 0 })
+  expect(outcomesIn(await decorumHere(['outcomes'], { env }))).toEqual([]) // this group has seen them
+  expect(outcomesIn(await decorumHere(['outcomes', '--group', 'other'], { env }))).toHaveLength(4)
+  expect(await decorumHere(['outcomes', '--group', 'other', '--forget'], { env })).toMatchObject({ code: 0 })
 
   // pages are kept unless somebody says otherwise: read here, from the console, and by nobody who has no password
   const kept = outcomes.find(({ id }) => id === 'mine')
@@ -96,7 +97,9 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   const { stdout } = await decorum(['origin', origin], { env })
   expect(stdout).toContain('robots     answered 200')
   expect(stdout).toContain('delay      0.2 s, clamped: the site asks for 1 min')
-  expect(JSON.parse((await decorum(['origin', `${origin}/any`, '--json'], { env })).stdout)).toMatchObject({ origin })
+  expect(JSON.parse((await decorumHere(['origin', `${origin}/any`, '--json'], { env })).stdout)).toMatchObject({
+    origin,
+  })
   expect((await fetch(new URL('/livez', fleet.console))).status).toBe(200)
 
   fleet.running.child.kill('SIGINT')
@@ -131,19 +134,10 @@ test('what was enqueued while nothing ran, and after a crash, is fetched once by
   expect(asked).toEqual(['/by-a-plain-producer'])
 })
 
-test('a second `up` on the same data says where the first one is', async () => {
+test('other users of the machine get nothing, a second `up` on the same data says where the first one is, and role processes end when their parent is killed', async () => {
+  // Console and Redis ask for passwords that only the owner can read.
   const dir = await folder()
-  const first = await up(dir)
-  const second = await decorum(['up', '--port', '0'], { env: { XDG_DATA_HOME: dir } })
-  expect(second).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`at ${first.redis}: 'crawl', 'enqueue' and 'check' use it as it is`),
-  })
-})
-
-test('other users of the machine get nothing: console and Redis ask for passwords that only the owner can read', async () => {
-  const dir = await folder()
-  const fleet = await up(dir)
+  const fleet = await up(dir, { FETCH_DEADLINE_MS: '1000', LEASE_MS: '3000' })
   const origins = new URL('/v1/origins', fleet.console)
   expect((await fetch(origins)).status).toBe(401)
   const password = (await readFile(fleet.consolePasswordFile, 'utf8')).trim()
@@ -164,10 +158,14 @@ test('other users of the machine get nothing: console and Redis ask for password
   await gateway.hears('"msg":"ready"')
   gateway.child.kill('SIGTERM')
   expect((await gateway.result).code).toBe(0)
-})
 
-test('role processes end when their parent is killed', async () => {
-  const { running } = await up(await folder(), { FETCH_DEADLINE_MS: '1000', LEASE_MS: '3000' })
+  const second = await decorum(['up', '--port', '0'], { env: fleet.env })
+  expect(second).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`at ${fleet.redis}: 'crawl', 'enqueue' and 'check' use it as it is`),
+  })
+
+  const { running } = fleet
   const pids = [...running.said().matchAll(/"event":"ready","name":"[a-z0-9-]+","pid":(\d+)/g)].map(([, pid]) =>
     Number(pid),
   )

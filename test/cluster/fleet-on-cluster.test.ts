@@ -17,7 +17,7 @@ beforeAll(async () => {
   journey = await startJourney({
     redisUrl: cluster.url,
     gateways: 2,
-    fetchers: 2,
+    fetchers: 1,
     sites: Array.from({ length: SITES }, (_, n) => ({
       name: `site-${n}`,
       robots: { body: 'User-agent: *\nDisallow: /no' },

@@ -22,8 +22,8 @@ import { childrenOf } from '../storm/worker.ts'
 import { startRedis } from '../support/redis.ts'
 
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0
-const LEASE_MS = 9_000
-const QUARANTINE_MS = 5_000
+const LEASE_MS = 6_000
+const QUARANTINE_MS = 3_000
 const OUTCOMES_LIMIT = 500
 /** At least four scrapes, and half a minute at most. A span has to hold the time for which a fetcher stands still. */
 const SHORTER = {
@@ -107,7 +107,7 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       REDIS_URL: redis.url,
       LEASE_MS: String(LEASE_MS),
       QUARANTINE_MS: String(QUARANTINE_MS),
-      FETCH_DEADLINE_MS: '6000',
+      FETCH_DEADLINE_MS: '4000',
       OUTCOMES_LIMIT: String(OUTCOMES_LIMIT),
       DEFAULT_DELAY_MS: '5',
     }
@@ -166,6 +166,13 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
         await unreadable.add('orders', { orders: [{ of: 'another version' }] })
         await sleep(1_000)
       }),
+      // A process that stands still now and then
+      fires('DecorumEventLoopBlocked', async () => {
+        linked.child.kill('SIGSTOP')
+        await sleep(1_500)
+        linked.child.kill('SIGCONT')
+        await sleep(300)
+      }),
     ])
 
     const answers = await Promise.all(
@@ -176,13 +183,6 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
     )
     expect(answers.filter(([how]) => how !== 'answered')).toEqual([])
 
-    // A process that stands still now and then
-    await fires('DecorumEventLoopBlocked', async () => {
-      linked.child.kill('SIGSTOP')
-      await sleep(1_500)
-      linked.child.kill('SIGCONT')
-      await sleep(300)
-    })
     const admin = new Redis(redis.url, { maxRetriesPerRequest: null })
     admin.on('error', () => undefined)
     onTestFinished(() => admin.disconnect())
@@ -190,8 +190,6 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       await admin.call('CLIENT', 'PAUSE', '900', 'ALL')
       await sleep(1_000)
     })
-
-    await silent
 
     // One gateway is cut off while the configuration changes
     link.hurt('silent')
@@ -201,10 +199,9 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       env: { REDIS_URL: redis.url },
     })
     expect([code, stderr]).toEqual([0, expect.anything()])
-    await Promise.all([fires('DecorumConfigDrift'), fires('DecorumLedgerCallsFail')])
-    link.heal()
+    const cutOff = Promise.all([fires('DecorumConfigDrift'), fires('DecorumLedgerCallsFail')]).then(() => link.heal())
 
-    // A fetcher stands still in the middle of its exchanges, for longer than their leases
+    // Meanwhile a fetcher stands still in the middle of its exchanges, for longer than their leases
     supervised.child.kill('SIGTERM')
     await supervised.result
     await fires('DecorumStaleLeases', async () => {
@@ -214,8 +211,9 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       alone.child.kill('SIGSTOP')
       await sleep(LEASE_MS + QUARANTINE_MS + 4_000) // and until a gateway has given the lane back
       alone.child.kill('SIGCONT')
-      await sleep(8_000)
+      await sleep(6_000)
     })
+    await Promise.all([cutOff, silent])
 
     await fires('DecorumOutcomesUnread', () => visit(pages < 2 * OUTCOMES_LIMIT ? 100 : 0))
     alone.child.kill('SIGTERM')

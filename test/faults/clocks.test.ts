@@ -14,7 +14,7 @@ test.each([HOUR, -HOUR])('a fleet whose clocks are off by %i ms keeps every prom
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 1,
-    fetchers: 2,
+    fetchers: 1,
     sites: Array.from({ length: 6 }, (_, n) => ({
       name: `site-${off}-${n}`,
       robots: [{ status: 503, retryAfter: '1' }, { body: 'User-agent: *\nDisallow: /no\nCrawl-delay: 0.3' }],

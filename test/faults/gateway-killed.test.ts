@@ -10,7 +10,7 @@ test('gateways killed in mid-crawl, one after the other: nothing lost, nothing f
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 2,
-    fetchers: 2,
+    fetchers: 1,
     sites: Array.from({ length: 8 }, (_, n) => ({
       name: `site-${n}`,
       robots: { body: 'User-agent: *\nDisallow: /no' },

@@ -10,7 +10,7 @@ import { buildProgram } from '@decorum/cli'
 import { loadAgents } from '@decorum/config'
 import { candidatesOf, readCandidate } from '@decorum/protocol'
 import { parseRobots } from '@decorum/robots'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { attribute, collector, type Told } from '../support/collector.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -63,14 +63,29 @@ const type = ({ args, env }: Typed, cwd: string): Running =>
   startDecorum(args, { program: START, cwd, env: { REDIS_URL: redis.url, ...env, npm_lifecycle_event: '' } })
 
 const PASSWORD = 'correct-horse'
-/** @returns what the examples of the HTTP API read from the environment */
-async function withFleet(more: Record<string, string> = {}): Promise<Record<string, string>> {
-  const env = { REDIS_URL: redis.url, CONSOLE_PASSWORD: PASSWORD, ...more }
-  const running = startDecorum(['up', '--json', '--port', '0'], { env })
+type Variables = Record<string, string>
+let up: { running: Running; variables: Variables } | undefined
+afterAll(() => end())
+async function end(): Promise<void> {
+  up?.running.child.kill('SIGTERM')
+  await up?.running.result
+  up = undefined
+}
+/**
+ * A fleet for the examples, the same one as long as they ask for no settings.
+ * @returns what the examples of the HTTP API read from the environment
+ */
+async function withFleet(more?: Variables): Promise<Variables> {
+  if (up !== undefined && more === undefined) return up.variables
+  await end()
+  const env = { REDIS_URL: redis.url, CONSOLE_PASSWORD: PASSWORD, XDG_DATA_HOME: join(redis.dir, 'home'), ...more }
+  const running = startDecorum(['up', '--json', '--port', '0'], { env, lasting: true })
+  up = { running, variables: {} }
   await running.hears(/"event":"up".*\n/)
   const [line = ''] = /^.*"event":"up".*$/m.exec(running.said()) ?? []
-  const up = JSON.parse(line) as { console: string; consoleUser: string }
-  return { CONSOLE: up.console.replace(/\/$/, ''), LOGIN: `${up.consoleUser}:${PASSWORD}` }
+  const said = JSON.parse(line) as { console: string; consoleUser: string }
+  up.variables = { CONSOLE: said.console.replace(/\/$/, ''), LOGIN: `${said.consoleUser}:${PASSWORD}` }
+  return up.variables
 }
 
 /** A module run from the project's root, as a reader would try it. */
