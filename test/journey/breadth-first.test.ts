@@ -55,6 +55,8 @@ test('three hundred pages of twenty hosts, found by following links, with the pa
     await mkdir(join(root, name))
     roles.push(startDecorum(['fetcher'], { env, cwd: join(root, name) }))
   }
+  // The crawl takes less than a second: a fetcher that comes late would find nothing to do.
+  for (const role of roles) await role.hears('"msg":"ready"')
   const user = await installedClient()
   await cp(join(repo, 'examples/breadth-first.mjs'), join(user, 'breadth-first.mjs'))
   const seeds = Object.values(web.origins).map((origin) => `${origin}/p/0`)

@@ -29,6 +29,7 @@ export const MAX_REFERENCE_CHARS = 4_096
 /** Where what a reference names is asked for, at a fetcher and at the console alike. */
 export const CONTENT_PATH = '/v1/content'
 export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
+
 /** Characters that may stand in the host part of a URL, in lower case, so that there is one way to write it. */
 export const thisHost = (): string =>
   hostname()
