@@ -1,7 +1,7 @@
 /** Processes of a fleet that are started before their settings are known. */
+import type { RoleEvent } from '@decorum/cli'
+import { earlyFleet } from '@decorum/cli/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { earlyFleet } from '../../packages/cli/src/early-fleet.ts'
-import type { RoleEvent } from '../../packages/cli/src/fleet.ts'
 import { fleetEnv } from '../journey/fleet.ts'
 import { childrenOf } from '../storm/worker.ts'
 import { redisForTest } from '../support/redis.ts'
