@@ -111,7 +111,7 @@ test('no file of the command writes to stdout or stderr but terminal.ts', async 
     'commands/config.ts':
       /process\.stdin\.isTTY \|\| !process\.stderr\.isTTY|createInterface\(\{ input: process\.stdin, output: process\.stderr/,
     'commands/top.ts': /const out = process\.stdout$/,
-    'commands/crawl.ts': /displayOn\(process\.stderr,/,
+    'crawl/command.ts': /displayOn\(process\.stderr,/,
     'demo/command.ts': /screenOn\(options\.json \? process\.stderr : process\.stdout\)/,
     'main.ts': /for \(const stream of \[process\.stdout, process\.stderr\]\)/,
   }
