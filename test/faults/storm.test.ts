@@ -1,4 +1,4 @@
-/** Half of the short form of the storm, which is `npm run storm`; figures of that and of the long form are in docs/promises.md. */
+/** A third of the short form of the storm, which is `npm run storm`; figures of that and of the long form are in docs/promises.md. */
 import { expect, test } from 'vitest'
 import { shortForm, TESTED_MS } from '../storm/forms.ts'
 import { printVerdict } from '../storm/print-verdict.ts'
@@ -6,7 +6,7 @@ import { storm } from '../storm/storm.ts'
 
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 
-test('forty-five seconds of kills, freezes, Redis restarts, hurt links, wrong clocks and changed configurations: every promise is kept', async () => {
+test('half a minute of kills, freezes, Redis restarts, hurt links, wrong clocks and changed configurations: every promise is kept', async () => {
   const result = await storm(shortForm(SEED, TESTED_MS))
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})\n${printVerdict(result)}`)
   const { faults } = result.facts
@@ -15,9 +15,9 @@ test('forty-five seconds of kills, freezes, Redis restarts, hurt links, wrong cl
   expect(holders.inLine.outOfOrder).toBe(0)
   // A storm that was none would prove nothing.
   expect(missing, 'kinds of fault that it had none of').toEqual([])
-  expect(verdict.report.requests).toBeGreaterThanOrEqual(2_500)
-  expect(faults.kills.length).toBeGreaterThanOrEqual(30)
-  expect(faults.freezes.length).toBeGreaterThanOrEqual(3)
+  expect(verdict.report.requests).toBeGreaterThanOrEqual(1_600)
+  expect(faults.kills.length).toBeGreaterThanOrEqual(20)
+  expect(faults.freezes.length).toBeGreaterThanOrEqual(2)
   for (const [mode, exchanges] of Object.entries(holders.exchanges)) expect(exchanges, mode).toBeGreaterThan(0)
   expect(holders.inLine.granted).toBeGreaterThanOrEqual(5)
 })

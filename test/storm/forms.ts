@@ -1,9 +1,9 @@
-/** The forms of the storm: a minute and a half with scaled times, half of it in `npm test`, and as long as wanted with times as the product comes. */
+/** The forms of the storm: a minute and a half with scaled times, a third of it in `npm test`, and as long as wanted with times as the product comes. */
 import { DEFAULTS, SCALED } from './manners.ts'
 import type { StormOptions } from './storm.ts'
 
 const SHORT_MS = 90_000
-export const TESTED_MS = SHORT_MS / 2
+export const TESTED_MS = SHORT_MS / 3
 
 export const shortForm = (seed: number, ms = SHORT_MS): StormOptions => ({
   seed,

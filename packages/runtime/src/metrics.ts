@@ -5,11 +5,17 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from 
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
+ * How often the delay of the event loop is looked at; it is told as so much more. By its default of 10 ms prom-client spent a third of what
+ * an idle fleet takes (measured: 38 ms of processor time a second).
+ */
+const LOOP_LOOK_MS = 20
+
+/**
  * Of every process: Node's own metrics, among them the delay of the event loop, and which software and configuration it runs.
  * @param configVersion  of the fleet's configuration that it goes by now; undefined: not known yet
  */
 export function processMetrics(registry: Registry, version: string, configVersion: () => number | undefined): void {
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   new Gauge({
     name: 'decorum_build_info',
     help: 'Always 1; the label is the version of the software',

@@ -71,13 +71,15 @@ export async function supervise({
 }
 
 const SUPERVISOR = 'decorum_supervisor_'
+/** A supervisor does next to nothing, and looking more often would be most of that. */
+const LOOP_LOOK_MS = 100
 /** Gauges of prom-client that end like counters, which Prometheus's conventions forbid. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** The metrics of all processes summed, as Prometheus would sum them, and those of the supervisor itself. */
 function registryOf(prefix: string, children: readonly SupervisedProcess[]): Registry {
   const own = new Registry()
-  collectDefaultMetrics({ register: own, prefix: SUPERVISOR })
+  collectDefaultMetrics({ register: own, prefix: SUPERVISOR, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   for (const name of MISNAMED) own.removeSingleMetric(`${SUPERVISOR}nodejs_active_${name}_total`)
   gaugeOf(own, `${prefix}_processes`, 'processes that answer', () => children.filter((one) => one.isReady()).length)
   counterOf(own, `${prefix}_restarts_total`, 'processes that were started again', () =>
