@@ -14,10 +14,8 @@ test('half a minute of kills, freezes, Redis restarts, hurt links, wrong clocks 
   expect(verdict.broken).toEqual([])
   expect(holders.inLine.outOfOrder).toBe(0)
   // A storm that was none would prove nothing.
-  expect(missing, 'kinds of fault that it had none of').toEqual([])
+  expect(missing, 'kinds of fault and of exchange that it had none of').toEqual([])
   expect(verdict.report.requests).toBeGreaterThanOrEqual(1_600)
   expect(faults.kills.length).toBeGreaterThanOrEqual(20)
   expect(faults.freezes.length).toBeGreaterThanOrEqual(2)
-  for (const [mode, exchanges] of Object.entries(holders.exchanges)) expect(exchanges, mode).toBeGreaterThan(0)
-  expect(holders.inLine.granted).toBeGreaterThanOrEqual(5)
 })

@@ -35,12 +35,14 @@ export type HoldersOptions = {
 
 const CRAWLERS = 30
 const IN_LINE = 200
+const LEAST_IN_LINE = 5
 const WAIT_MS = 10_000
 
 type Told = { status: number; body: Record<string, unknown> }
 type Granted = { permit: string; url: string; userAgent: string; sendWithinMs: number; leaseMs: number }
 
-export async function holdPermits(options: HoldersOptions): Promise<HolderFacts> {
+/** @returns what has been seen so far, and when the last of them has ended */
+export function holdPermits(options: HoldersOptions): { facts: HolderFacts; ended: Promise<unknown> } {
   const facts: HolderFacts = {
     exchanges: { good: 0, killed: 0, frozen: 0, twice: 0, late: 0, 'for-ever': 0, liar: 0 },
     inLine: { granted: 0, outOfOrder: 0 },
@@ -48,18 +50,24 @@ export async function holdPermits(options: HoldersOptions): Promise<HolderFacts>
     ended: 0,
   }
   let n = 0
+  const modes = options.dice.deck(MODES)
   const crawl = async (): Promise<void> => {
-    while (!options.signal.aborted) await one(options, options.urlOf(n++), facts)
+    while (!options.signal.aborted) await one(options, options.urlOf(n++), modes, facts)
   }
-  await Promise.all([...Array.from({ length: CRAWLERS }, crawl), standInLine(options, facts)])
-  return facts
+  return { facts, ended: Promise.all([...Array.from({ length: CRAWLERS }, crawl), standInLine(options, facts)]) }
 }
 
-async function one(options: HoldersOptions, url: string, facts: HolderFacts): Promise<void> {
+/** @returns what such a crowd has not done yet */
+export const deedsMissing = ({ exchanges, inLine }: HolderFacts): string[] => [
+  ...MODES.filter((mode) => exchanges[mode] === 0).map((mode) => `an exchange under a permit: ${mode}`),
+  ...(inLine.granted < LEAST_IN_LINE ? [`${LEAST_IN_LINE} turns in the line for one lane`] : []),
+]
+
+async function one(options: HoldersOptions, url: string, modes: () => Mode, facts: HolderFacts): Promise<void> {
   const { bases, dice, times } = options
   /** another one each time: any of them can end a permit, and the one that gave it may have died */
   const by = (): string => dice.pick(bases().length === 0 ? [''] : bases())
-  const mode = dice.next() < 0.4 ? 'good' : dice.pick([...MODES])
+  const mode = dice.next() < 0.4 ? 'good' : modes()
   const agent = mode === 'liar' ? { agent: LIAR } : {}
   const { status, body } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
   if (status !== 201) {

@@ -127,7 +127,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     end.abort()
     await pouring
     const answers = await posting
-    const holders = await holding
+    await holding.ended
     await calm(frontier, redis.url, PARTITIONS, options.calmMs)
     for (const { worker } of workers) worker.end()
     const stored = await storedIds(redis.url, PARTITIONS)
@@ -150,7 +150,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       ...verdict.broken,
       ...restarts.filter(({ how }) => how !== 'exit code 0').map(({ name, how }) => `${name} ended by ${how}`),
     ]
-    return { facts, verdict, holders, restarts, broken, answers, troubles, ms: clock() - began }
+    return { facts, verdict, holders: holding.facts, restarts, broken, answers, troubles, ms: clock() - began }
   } finally {
     await book?.close()
     for (const { worker } of workers) worker.end()

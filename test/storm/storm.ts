@@ -11,7 +11,7 @@ import { clock } from './clock.ts'
 import { changeConfig } from './config-changes.ts'
 import { diceOf } from './dice.ts'
 import { type FaultLog, kindsMissing, letLoose, type Rhythm, type Target } from './faults.ts'
-import { type HolderFacts, holdPermits } from './holders.ts'
+import { deedsMissing, type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
 import { environment, longerDelay, type Times } from './manners.ts'
 import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
@@ -35,7 +35,7 @@ export type StormOptions = {
   sites: number
   /** candidates poured in per second */
   rate: number
-  /** a machine that others use too gets longer: up to twice `ms`, until so much has happened, and each kind of fault once */
+  /** a machine that others use too gets longer: up to four times `ms`, until so much has happened, and each kind of fault once */
   least: { outcomes: number; kills: number; freezes: number }
   say?: (line: string) => void
 }
@@ -44,7 +44,7 @@ export type StormResult = {
   facts: StormFacts
   verdict: Verdict
   holders: HolderFacts
-  /** kinds of fault that it had none of */
+  /** kinds of fault, and deeds of those who hold permits, that it had none of */
   missing: string[]
   troubles: Map<string, number>
   ms: number
@@ -109,17 +109,14 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       signal: end.signal,
     })
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
-    const missing = (): string[] =>
-      kindsMissing(
-        log,
-        targets.map(({ worker }) => worker.role),
-      )
-    await Promise.race([longEnough(options, log, missing, frontier), raging, pouring, changing]) // the others reject when something is wrong
+    const roles = targets.map(({ worker }) => worker.role)
+    const missing = (): string[] => [...kindsMissing(log, roles), ...deedsMissing(holding.facts)]
+    await Promise.race([longEnough(options, log, missing, frontier), raging, pouring, changing, holding.ended]) // the others reject when something is wrong
     end.abort()
     await raging
     await pouring
     await changing
-    const holders = await holding
+    await holding.ended
     say('the storm is over')
     await calm(frontier, redis.url, PARTITIONS, calmMs)
     clearInterval(ticker)
@@ -140,7 +137,14 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       stored,
       breaksOff: places.breaksOff(web.origins),
     }
-    return { facts, verdict: judgeStorm(facts), holders, missing: missing(), troubles, ms: clock() - began }
+    return {
+      facts,
+      verdict: judgeStorm(facts),
+      holders: holding.facts,
+      missing: missing(),
+      troubles,
+      ms: clock() - began,
+    }
   } finally {
     await book?.close()
     for (const { worker } of targets) worker.end()
@@ -159,7 +163,7 @@ async function longEnough(
   book: Book,
 ): Promise<void> {
   await sleep(ms)
-  const until = clock() + ms
+  const until = clock() + 3 * ms
   const enough = (): boolean =>
     book.outcomes.size >= least.outcomes &&
     kills.length >= least.kills &&
