@@ -106,7 +106,7 @@ async function lookAtCrawls(ledger: Ledger): Promise<void> {
 async function announce(options: HousekeepingOptions): Promise<boolean> {
   const members = await options.ledger.announce(memberOf(options))
   options.onFleet(members)
-  return members.some(({ slots }) => slots > 0)
+  return members.some(({ role, slots }) => role === 'fetcher' && slots > 0)
 }
 
 const reap = ({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> =>
