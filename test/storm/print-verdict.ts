@@ -1,5 +1,6 @@
 /** A verdict for people: each promise with its figure. */
 import { printRows, type Rows } from './print-rows.ts'
+import { longestOf } from './stalls.ts'
 import type { StormResult } from './storm.ts'
 
 const share = (list: number[], part: number): number =>
@@ -41,7 +42,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
       'longer delays by configuration',
       `${faults.configs.length} applied and rolled back; ${verdict.underLongerDelay.reduce((sum, n) => sum + n, 0)} requests judged by them`,
     ],
-    ['longest stall of the machine', s(facts.stallMs)],
+    ['longest stall of the machine', s(longestOf(facts.stalls))],
     ['violations', String(verdict.violations.length)],
     [
       'residual: exchanges that a frozen fetcher held open beyond its lease',

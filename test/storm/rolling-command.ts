@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { DEFAULTS } from './manners.ts'
 import { printRows, type Rows } from './print-rows.ts'
 import { drainWithin, type Restart, type RollingResult, roll } from './rolling.ts'
+import { longestOf } from './stalls.ts'
 import { copyOfThisTree, treeOfCommit } from './trees.ts'
 import { THIS_TREE, type Worker } from './worker.ts'
 
@@ -80,7 +81,7 @@ function printRolling(
       'answers of the console to candidates',
       [...answers].map(([status, n]) => `${n} × ${status || 'none'}`).join(', '),
     ],
-    ['longest stall of the machine', s(facts.stallMs)],
+    ['longest stall of the machine', s(longestOf(facts.stalls))],
     ['violations', String(verdict.violations.length)],
     ['smallest slack', `${verdict.report.smallestSlackMs?.toFixed(1)} ms`],
     ['accepted = outcomes + stored', `${verdict.accepted} = ${verdict.outcomes} + ${verdict.stored}`],

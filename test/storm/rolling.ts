@@ -140,7 +140,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       slots: SLOTS,
       evidence,
       faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [] },
-      stallMs: stalls.end(),
+      stalls: stalls.end(),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

@@ -1,19 +1,24 @@
 import { clock } from './clock.ts'
 
-/** How long this process was kept from running at the longest: the fleet on the same machine was as well. */
-export function watchStalls(): { end(): number } {
+/** A stretch in which a process was kept from running, ms of clock(). */
+export type Stall = { at: number; until: number }
+
+/** When this process was kept from running: the fleet on the same machine was as well. Shorter ones than a look are not seen. */
+export function watchStalls(): { end(): Stall[] } {
   const EVERY_MS = 50
-  let longest = 0
+  const seen: Stall[] = []
   let last = clock()
   const timer = setInterval(() => {
     const now = clock()
-    longest = Math.max(longest, now - last - EVERY_MS)
+    if (now - last > 2 * EVERY_MS) seen.push({ at: last, until: now })
     last = now
   }, EVERY_MS)
   return {
     end() {
       clearInterval(timer)
-      return longest
+      return seen
     },
   }
 }
+
+export const longestOf = (stalls: readonly Stall[]): number => Math.max(0, ...stalls.map(({ at, until }) => until - at))

@@ -132,7 +132,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       slots: SLOTS,
       evidence,
       faults: log,
-      stallMs: stalls.end(),
+      stalls: stalls.end(),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

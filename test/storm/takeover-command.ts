@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { printRows, type Rows } from './print-rows.ts'
+import { longestOf } from './stalls.ts'
 import { type TakeoverResult, takeOver } from './takeover.ts'
 import { treeOfCommit } from './trees.ts'
 
@@ -78,7 +79,7 @@ function printTakeover({
     ['leases out when the ledger was closed', leasesOut.join(', ')],
     ['gateways and fetchers killed', String(killed)],
     ['requests heard by sites', `${report.requests} at ${report.origins} origins`],
-    ['longest stall of the machine', s(facts.stallMs)],
+    ['longest stall of the machine', s(longestOf(facts.stalls))],
     ['violations', String(verdict.violations.length)],
     ['smallest slack', `${report.smallestSlackMs?.toFixed(1)} ms`],
     ['accepted = outcomes + stored', `${verdict.accepted} = ${verdict.outcomes} + ${verdict.stored}`],

@@ -188,7 +188,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       slots: SLOTS * FETCHERS, // of both at once, when the ledger is closed
       evidence,
       faults: log,
-      stallMs: stalls.end(),
+      stalls: stalls.end(),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: () => false,

@@ -3,11 +3,13 @@
  * from a broken promise is one. Pure.
  */
 import { type Evidence, judgeRecord, type Report, type RequestLine, type Violation } from '@decorum/audit'
+import { LAST_WORD_MS } from '@decorum/fetcher/testing'
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
+import { longestOf, type Stall } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -18,8 +20,8 @@ export type StormFacts = {
   book: Pick<Book, 'accepted' | 'outcomes' | 'unsure' | 'redelivered'>
   /** ids that Redis still holds */
   stored: Set<string>
-  /** longest that the recording process itself was kept from running: others of this machine were as well */
-  stallMs: number
+  /** when the recording process itself was kept from running: others of this machine were as well */
+  stalls: readonly Stall[]
   /** sites that break off by themselves: asked again by rule */
   breaksOff: (origin: string) => boolean
 }
@@ -65,7 +67,9 @@ const AFTER_HOLD_MS = 5_000
 const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
-  const { times, slots, evidence, faults, book, stored, breaksOff, stallMs } = facts
+  const { times, slots, evidence, book, stored, breaksOff, stalls } = facts
+  const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
+  const stallMs = longestOf(stalls)
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -130,7 +134,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
 
   const changes = faults.configs.map((change) => {
-    const { judged, short } = judgeChange(change, facts, report.tolerance)
+    const { judged, short } = judgeChange(change, { ...facts, faults }, report.tolerance)
     for (const { line, gapMs } of short)
       broken.push(
         `too early for the configuration: ${line.origin}${line.path} at ${at(line.start)}, ${Math.round(gapMs)} ms after the exchange before it, while ${change.delayMs} ms were in force`,
@@ -164,7 +168,9 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
     const opens = backAt + holdOf(times)
     // The storm may notice later than the fleet that Redis is back: as late as the machine's longest stall.
-    const early = starts.filter((start) => start > killedAt + ON_ITS_WAY_MS && start < opens - 50 - stallMs)
+    const early = starts.filter(
+      (start) => start > killedAt + LAST_WORD_MS + ON_ITS_WAY_MS + stallMs && start < opens - 50 - stallMs,
+    )
     if (early.length > 0)
       broken.push(
         `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,
@@ -203,13 +209,13 @@ export function judgeStorm(facts: StormFacts): Verdict {
  */
 function judgeChange(
   { delayMs, appliedAt, from, until }: ConfigChange,
-  { evidence: { requests }, faults, times, stallMs }: StormFacts,
+  { evidence: { requests }, faults, times, stalls }: StormFacts,
   tolerance: Report['tolerance'],
 ): { judged: number; short: { line: RequestLine; gapMs: number }[] } {
   const short: { line: RequestLine; gapMs: number }[] = []
   if (faults.outages.some(({ lostSince, backAt }) => lostSince < until && backAt > appliedAt))
     return { judged: 0, short }
-  const begins = from + SENT_WITHIN_MS + ON_ITS_WAY_MS + stallMs
+  const begins = from + LAST_WORD_MS + ON_ITS_WAY_MS + longestOf(stalls)
   let judged = 0
   const lanes = Map.groupBy(requests, ({ agent, origin }) => `${agent} ${origin}`)
   for (const lines of lanes.values()) {
@@ -232,8 +238,12 @@ function judgeChange(
   }
   return { judged, short }
 }
-/** From the grant to the first byte, at most (services/fetcher, services/permits). */
-const SENT_WITHIN_MS = 1_000
+
+/** A stall of the whole machine that may have cost a lease does to every fetcher what a freeze does to one. */
+const asFreezes = (stalls: readonly Stall[], { leaseMs, deadlineMs }: Times): FaultLog['freezes'] =>
+  stalls
+    .filter(({ at: from, until }) => until - from > (leaseMs - deadlineMs) / 2)
+    .map((stall) => ({ name: 'the machine', role: 'fetcher', whom: 'family', ...stall }))
 
 const holdOf = ({ leaseMs, quarantineMs }: Times): number => leaseMs + quarantineMs
 const at = (instant: number): string => new Date(instant).toISOString().slice(11, 23)

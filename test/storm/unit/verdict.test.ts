@@ -1,10 +1,12 @@
 /** The storm's judge is judged: each way of breaking a promise, written by hand, and each excuse that is none. */
 
 import type { RequestLine } from '@decorum/audit'
+import { LAST_WORD_MS } from '@decorum/fetcher/testing'
 import type { Outcome } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 import type { FaultLog } from '../faults.ts'
 import { SCALED } from '../manners.ts'
+import type { Stall } from '../stalls.ts'
 import { judgeStorm, type StormFacts } from '../verdict.ts'
 
 const T = 1_790_000_000_000
@@ -42,8 +44,9 @@ type Scene = {
   accepted?: [string, number][]
   outcomes?: [string, number[]][]
   stored?: string[]
+  stalls?: Stall[]
 }
-function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [] }: Scene) {
+function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [], stalls = [] }: Scene) {
   const facts: StormFacts = {
     times: SCALED,
     slots: 1,
@@ -57,7 +60,7 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     },
     stored: new Set(stored),
     breaksOff: () => false,
-    stallMs: 0,
+    stalls,
   }
   return judgeStorm(facts)
 }
@@ -151,6 +154,13 @@ test('a second request for a URL needs a death, and a fetcher’s', () => {
   expect(killed).toMatchObject({ broken: [], extra: { kill: 1 }, backMs: [2_795] })
 })
 
+test('a stall of the machine explains one that is long enough for a lease to be lost, and no shorter one', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a')]
+  const stalled = (ms: number) => judge({ requests, stalls: [{ at: T + 205, until: T + 205 + ms }] })
+  expect(stalled(350).broken).toEqual([expect.stringContaining('extra request')])
+  expect(stalled(2_500)).toMatchObject({ broken: [], extra: { freeze: 1 } })
+})
+
 test('one death of a fetcher with one slot does not explain two extra requests', () => {
   const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
   expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([
@@ -173,6 +183,13 @@ test('a request while the ledger is on hold, and a fleet that does not come back
   expect(
     judge({ faults, requests: [visit(3_000, 3_010, '/a'), visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/b')] }).broken,
   ).toEqual([expect.stringContaining('on hold')])
+  const granted = visit(2_000 + LAST_WORD_MS + 250, 2_500 + LAST_WORD_MS, '/a')
+  const then = visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/b')
+  const just = (at: number) => ({ outages: [{ ...outage, killedAt: T + at }] })
+  expect(judge({ faults: just(2_000), requests: [granted, then] }).broken, 'granted just before').toEqual([])
+  expect(judge({ faults: just(1_900), requests: [granted, then] }).broken).toHaveLength(1)
+  const stalls = [{ at: T + 1_900, until: T + 2_060 }]
+  expect(judge({ faults: just(1_900), requests: [granted, then], stalls }).broken, 'sent late').toEqual([])
   expect(judge({ faults, requests: [visit(2_000 + HOLD + 5_100, 2_000 + HOLD + 5_200, '/a')] }).late).toEqual([
     expect.stringContaining('nothing had been granted'),
   ])
