@@ -8,6 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { fleetEnv } from '../journey/fleet.ts'
 import { childrenOf } from '../storm/worker.ts'
 import { redisForTest } from '../support/redis.ts'
+import { startDecorum } from './decorum.ts'
 
 const redis = await redisForTest()
 
@@ -56,6 +57,25 @@ test('the processes of a fleet that is not needed end, with those that they have
   await expect.poll(() => started.every(({ signalCode }) => signalCode === 'SIGKILL')).toBe(true)
   await expect.poll(() => readProcessState(fetching)).toBe('gone')
   expect(started).toHaveLength(3)
+})
+
+test('a fetcher that is ended while its fetching process loads ends without a word; one that loses that process says so', async () => {
+  const startFetcher = async () => {
+    const { child, result } = startDecorum(['fetcher'], {
+      env: fleetEnv(redis.url, { FETCH_PROCESSES: '1' }) as Record<string, string>,
+    })
+    await expect.poll(() => childrenOf(child.pid ?? 0)).toHaveLength(1)
+    return { child, result, fetching: childrenOf(child.pid ?? 0)[0] ?? 0 }
+  }
+  const [interrupted, bereft] = await Promise.all([startFetcher(), startFetcher()])
+  interrupted.child.kill('SIGINT') // as a terminal does, to both
+  process.kill(interrupted.fetching, 'SIGINT')
+  process.kill(bereft.fetching, 'SIGKILL')
+  expect(await interrupted.result).toMatchObject({ code: 0, stderr: '' })
+  expect(await bereft.result).toMatchObject({
+    code: 1,
+    stderr: 'decorum: a fetching process ended before it worked (SIGKILL)\n',
+  })
 })
 
 /** A dead process that nobody has buried yet is gone. */

@@ -68,7 +68,7 @@ export class SupervisedProcess {
         else resolve()
       })
       void ended.then((end) => {
-        reject(new Error(`a ${name} ended before it worked (${endOf(end)})`))
+        reject(new ProcessEndedError(`a ${name} ended before it worked (${endOf(end)})`))
         this.#ended(child, end)
       })
       begin(env)
@@ -143,6 +143,11 @@ export class SupervisedProcess {
     }, this.#pauseMs)
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
   }
+}
+
+/** A process did not live to say what is wrong with it: it was killed, or could not be started. */
+class ProcessEndedError extends Error {
+  override readonly name = 'ProcessEndedError'
 }
 
 const endOf = ({ code, signal, error }: ProcessEnd): string => error?.message ?? signal ?? `exit code ${code}`
