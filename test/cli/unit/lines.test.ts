@@ -1,6 +1,12 @@
 /** What a list of URLs may look like. */
+
+import { execFileSync } from 'node:child_process'
+import { constants, mkdtempSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Line, linesOf, openInput } from '@decorum/cli/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
   return readUpTo(undefined, ...chunks)
@@ -69,4 +75,24 @@ test('what cannot be read is a usage error that says why', async () => {
     '/nowhere/urls.txt cannot be read: there is no such file',
   )
   await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a directory')
+})
+
+test('a named pipe is read when somebody writes to it; until then it can be given up', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'decorum-lines-'))
+  const pipe = join(dir, 'pipe')
+  execFileSync('/usr/bin/mkfifo', [pipe])
+  onTestFinished(async () => {
+    await (await open(pipe, constants.O_RDWR | constants.O_NONBLOCK)).close() // lets go whoever still waits for a writer
+    await rm(dir, { recursive: true })
+  })
+  const givenUp = await openInput(pipe)
+  const reading = Array.fromAsync(linesOf(givenUp)).catch(() => 'given up')
+  givenUp.destroy()
+  expect(await reading).toBe('given up')
+
+  const lines = Array.fromAsync(linesOf(await openInput(pipe)))
+  const writer = await open(pipe, 'w')
+  await writer.writeFile('http://a/\nhttp://b/\n')
+  await writer.close()
+  expect((await lines).map(({ text }) => text)).toEqual(['http://a/', 'http://b/'])
 })
