@@ -15,8 +15,11 @@ async function readUpTo(most: number | undefined, ...chunks: (string | Uint8Arra
   async function* input(): AsyncGenerator<string | Uint8Array> {
     yield* chunks
   }
+  return allOf(linesOf(input(), most))
+}
+async function allOf(found: AsyncIterable<Line>): Promise<Line[]> {
   const lines: Line[] = []
-  for await (const line of linesOf(input(), most)) lines.push(line)
+  for await (const line of found) lines.push(line)
   return lines
 }
 
@@ -86,11 +89,11 @@ test('a named pipe is read when somebody writes to it; until then it can be give
     await rm(dir, { recursive: true })
   })
   const givenUp = await openInput(pipe)
-  const reading = Array.fromAsync(linesOf(givenUp)).catch(() => 'given up')
+  const reading = allOf(linesOf(givenUp)).catch(() => 'given up')
   givenUp.destroy()
   expect(await reading).toBe('given up')
 
-  const lines = Array.fromAsync(linesOf(await openInput(pipe)))
+  const lines = allOf(linesOf(await openInput(pipe)))
   const writer = await open(pipe, 'w')
   await writer.writeFile('http://a/\nhttp://b/\n')
   await writer.close()
