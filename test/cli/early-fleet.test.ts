@@ -1,15 +1,20 @@
 /** Processes of a fleet that are started before their settings are known. */
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
 import type { RoleEvent } from '@decorum/cli'
 import { earlyFleet } from '@decorum/cli/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { fleetEnv } from '../journey/fleet.ts'
 import { childrenOf } from '../storm/worker.ts'
 import { redisForTest } from '../support/redis.ts'
+import { startDecorum } from './decorum.ts'
 
 const redis = await redisForTest()
 
 test('they go by the settings that they are told, and by no others; they drain and end as others do', async () => {
   vi.stubEnv('LOG_LEVEL', 'nonsense') // of the process that starts them
+  vi.stubEnv('NODE_CHANNEL_SERIALIZATION_MODE', 'advanced')
   onTestFinished(() => void vi.unstubAllEnvs())
   const events: RoleEvent[] = []
   const early = earlyFleet({ gateways: 1, fetchers: 1, console: true })
@@ -36,12 +41,49 @@ test('wrong settings are told in the same words as without an early start', asyn
   })
 })
 
-test('the processes of a fleet that is not needed end', async () => {
-  const before = childrenOf(process.pid)
-  const early = earlyFleet({ gateways: 1, fetchers: 1 })
-  const started = () => childrenOf(process.pid).filter((pid) => !before.includes(pid))
-  expect(started()).toHaveLength(2)
+test('the processes of a fleet that is not needed end, with those that they have started, and none is started again', async () => {
+  const started: ChildProcess[] = []
+  const note = (message: unknown): void => void started.push((message as { process: ChildProcess }).process)
+  subscribe('child_process', note)
+  onTestFinished(() => void unsubscribe('child_process', note))
+  const early = earlyFleet({ gateways: 1, fetchers: 1, console: { usual: 7_070 } })
+  expect(started).toHaveLength(3)
+  const [, fetcher] = started
+  await expect.poll(() => childrenOf(fetcher?.pid ?? 0)).toHaveLength(1)
+  const [fetching = 0] = childrenOf(fetcher?.pid ?? 0)
+  process.kill(fetching, 'SIGSTOP') // it cannot notice that it is alone
   early.cancel()
   await expect(early.begin(fleetEnv(redis.url), () => {})).rejects.toThrow('the fleet is not needed')
-  await expect.poll(started).toEqual([])
+  await expect.poll(() => started.every(({ signalCode }) => signalCode === 'SIGKILL')).toBe(true)
+  await expect.poll(() => readProcessState(fetching)).toBe('gone')
+  expect(started).toHaveLength(3)
 })
+
+test('a fetcher that is ended while its fetching process loads ends without a word; one that loses that process says so', async () => {
+  const startFetcher = async () => {
+    const { child, result } = startDecorum(['fetcher'], {
+      env: fleetEnv(redis.url, { FETCH_PROCESSES: '1' }) as Record<string, string>,
+    })
+    await expect.poll(() => childrenOf(child.pid ?? 0)).toHaveLength(1)
+    return { child, result, fetching: childrenOf(child.pid ?? 0)[0] ?? 0 }
+  }
+  const [interrupted, bereft] = await Promise.all([startFetcher(), startFetcher()])
+  interrupted.child.kill('SIGINT') // as a terminal does, to both
+  process.kill(interrupted.fetching, 'SIGINT')
+  process.kill(bereft.fetching, 'SIGKILL')
+  expect(await interrupted.result).toMatchObject({ code: 0, stderr: '' })
+  expect(await bereft.result).toMatchObject({
+    code: 1,
+    stderr: 'decorum: a fetching process ended before it worked (SIGKILL)\n',
+  })
+})
+
+/** A dead process that nobody has buried yet is gone. */
+function readProcessState(pid: number): string {
+  try {
+    const state = /^\d+ \(.*\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''
+    return state === 'Z' ? 'gone' : state
+  } catch {
+    return 'gone'
+  }
+}

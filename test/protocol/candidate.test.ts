@@ -181,6 +181,68 @@ test('meta of exactly 4096 bytes is kept, one more is not, whatever the characte
   expect(readCandidate({ ...good, meta: wide })).toMatchObject({ ok: false, refusal: { reason: 'meta-too-large' } })
 })
 
+test('how large meta is, is told as JSON.stringify would, whatever it is made of', () => {
+  const members = fc.constantFrom<unknown>(
+    '',
+    'a',
+    'é',
+    1,
+    -1.5,
+    null,
+    true,
+    [],
+    {},
+    [0],
+    [[]],
+    { a: 1 },
+    { '': '' },
+    '"',
+  )
+  fc.assert(
+    fc.property(fc.array(members, { minLength: 1, maxLength: 4 }), fc.boolean(), (pattern, inObject) => {
+      const octets = (meta: object): number => Buffer.byteLength(JSON.stringify(meta))
+      const metaOf = (length: number): object => {
+        const list = Array.from({ length }, (_, at) => pattern[at % pattern.length])
+        return inObject ? Object.fromEntries(list.map((member, at) => [at.toString(36), member])) : { list }
+      }
+      let length = 1
+      while (octets(metaOf(length)) <= MAX_META_BYTES) length += 1 + ((MAX_META_BYTES - octets(metaOf(length))) >> 4)
+      while (octets(metaOf(length - 1)) > MAX_META_BYTES) length--
+      expect(readCandidate({ ...good, meta: metaOf(length - 1) }).ok).toBe(true)
+      expect(readCandidate({ ...good, meta: metaOf(length) })).toMatchObject({ refusal: { reason: 'meta-too-large' } })
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('of meta that is too large no more is read than tells it', () => {
+  let reads = 0
+  const counted = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(from, name) {
+        reads++
+        return Reflect.get(from, name)
+      },
+    })
+  const long = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`${at}`, at]))
+  for (const wide of [Array.from({ length: 100_000 }, () => 1), long]) {
+    expect(readCandidate({ ...good, meta: { wide: counted(wide) } })).toMatchObject({
+      refusal: { reason: 'meta-too-large' },
+    })
+  }
+  expect(reads).toBeLessThan(100)
+})
+
+test('meta that throws when it is read is refused', () => {
+  const thrower = {
+    get boo(): never {
+      throw new Error('boo')
+    },
+  }
+  for (const meta of [thrower, { deeper: thrower }])
+    expect(readCandidate({ ...good, meta })).toMatchObject({ refusal: { reason: 'meta-too-large' } })
+})
+
 test('a refusal saves what can be saved of id, url, agent and meta, and nothing that is too large', () => {
   expect(readCandidate({ url: 'ftp://a.test/', id: 'i', agent: 'bot', meta: { n: 1 } })).toEqual({
     ok: false,

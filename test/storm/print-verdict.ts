@@ -37,6 +37,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
       'Redis restarts',
       `${faults.outages.length}, ${tails.length} without the last second (${tails.map(({ lostBytes }) => `${lostBytes} B`).join(', ')})`,
     ],
+    ['Redis restarts whose hold could not be judged, because the machine stood still', String(verdict.unjudgedHolds)],
     ['links to Redis hurt', String(faults.hurts.length)],
     [
       'longer delays by configuration',

@@ -42,3 +42,10 @@ export function watchStalls(folder: string): Stalls {
 }
 
 export const longestOf = (stalls: readonly Stall[]): number => Math.max(0, ...stalls.map(({ at, until }) => until - at))
+
+/** How far from what it is judged by a stall may have been: a busy machine keeps one process from running sooner than another. */
+const NEAR_MS = 5_000
+
+/** The longest that was seen between two instants, or shortly before or after, ms. */
+export const longestNear = (stalls: readonly Stall[], from: number, until = from): number =>
+  longestOf(stalls.filter((stall) => stall.until >= from - NEAR_MS && stall.at <= until + NEAR_MS))

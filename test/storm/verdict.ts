@@ -9,7 +9,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
-import { longestOf, type Stall } from './stalls.ts'
+import { longestNear, type Stall } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -49,6 +49,8 @@ export type Verdict = {
   backMs: number[]
   /** of each Redis restart: end of the hold → first request, ms */
   afterHoldMs: number[]
+  /** Redis restarts near which the machine stood still for so long that no request was for certain too early */
+  unjudgedHolds: number
   lost: string[]
   lostWithTail: string[]
   doubled: string[]
@@ -59,7 +61,7 @@ export type Verdict = {
   stored: number
 }
 
-/** From the last byte until the ledger knows, beside the longest stall that was seen. */
+/** From the last byte until the ledger knows, beside the longest stall near it. */
 const SETTLED_MS = 1_000
 /** Between a permit and the site's hearing of the request. */
 const ON_ITS_WAY_MS = 300
@@ -69,7 +71,7 @@ const BACK_SLACK_MS = 5_000
 export function judgeStorm(facts: StormFacts): Verdict {
   const { times, slots, evidence, book, stored, breaksOff, stalls } = facts
   const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
-  const stallMs = longestOf(stalls)
+  const settledMs = ({ start, end }: RequestLine): number => SETTLED_MS + longestNear(stalls, start, end)
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -82,14 +84,14 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
   for (const again of extras) {
-    const cause = causeOf(again.first, faults, SETTLED_MS + stallMs)
+    const cause = causeOf(again.first, faults, settledMs(again.first))
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
     const kill = hitBy(
       again.first,
       faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at })),
-      SETTLED_MS + stallMs,
+      settledMs(again.first),
     )
     if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
@@ -165,12 +167,14 @@ export function judgeStorm(facts: StormFacts): Verdict {
     )
 
   const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
+  let unjudgedHolds = 0
   const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
     const opens = backAt + holdOf(times)
-    // The storm may notice later than the fleet that Redis is back: as late as the machine's longest stall.
-    const early = starts.filter(
-      (start) => start > killedAt + LAST_WORD_MS + ON_ITS_WAY_MS + stallMs && start < opens - 50 - stallMs,
-    )
+    const stallMs = longestNear(stalls, killedAt, opens)
+    const judgedFrom = killedAt + LAST_WORD_MS + ON_ITS_WAY_MS + stallMs
+    const judgedUntil = opens - 50 - stallMs // the storm may notice later than the fleet that Redis is back
+    if (judgedFrom >= judgedUntil) unjudgedHolds++
+    const early = starts.filter((start) => start > judgedFrom && start < judgedUntil)
     if (early.length > 0)
       broken.push(
         `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,
@@ -192,6 +196,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     underLongerDelay: changes,
     backMs,
     afterHoldMs,
+    unjudgedHolds,
     lost,
     lostWithTail,
     doubled,
@@ -215,7 +220,7 @@ function judgeChange(
   const short: { line: RequestLine; gapMs: number }[] = []
   if (faults.outages.some(({ lostSince, backAt }) => lostSince < until && backAt > appliedAt))
     return { judged: 0, short }
-  const begins = from + LAST_WORD_MS + ON_ITS_WAY_MS + longestOf(stalls)
+  const begins = from + LAST_WORD_MS + ON_ITS_WAY_MS + longestNear(stalls, from)
   let judged = 0
   const lanes = Map.groupBy(requests, ({ agent, origin }) => `${agent} ${origin}`)
   for (const lines of lanes.values()) {

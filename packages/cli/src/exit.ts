@@ -41,6 +41,7 @@ const SPOKEN = new Set([
   'LedgerUnfitError',
   'FrontierUnavailableError',
   'FrontierUnfitError',
+  'ProcessEndedError',
 ])
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

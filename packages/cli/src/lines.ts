@@ -1,7 +1,9 @@
 /** Lines of a file or of standard input, as candidates. */
-import { createReadStream } from 'node:fs'
+import { createReadStream, open as openFile } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { MAX_URL_CHARS } from '@decorum/protocol'
 import { messageOf, UsageError } from './exit.ts'
 
@@ -20,11 +22,23 @@ export async function openInput(file: string): Promise<Readable> {
   if (file === '-') return process.stdin
   try {
     await access(file, constants.R_OK)
-    if ((await stat(file)).isDirectory()) throw new Error('it is a directory')
+    const found = await stat(file)
+    if (found.isDirectory()) throw new Error('it is a directory')
+    if (found.isFIFO()) return await openPipe(file)
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${reason(error)}`)
   }
   return createReadStream(file)
+}
+
+/** A named pipe that nobody writes to yet: opened as a file it would hold a thread, and with it this process, until somebody does. */
+async function openPipe(file: string): Promise<Readable> {
+  const open = promisify(openFile)
+  return new Socket({
+    fd: await open(file, constants.O_RDONLY | constants.O_NONBLOCK),
+    readable: true,
+    writable: false,
+  })
 }
 
 function reason(error: unknown): string {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { forkEarly, SMALL_HEAP } from '@decorum/runtime/early-process'
+import { forkEarly, forkEnv, withSmallHeap } from '@decorum/runtime/early-process'
 import { messageOf, RoleStartError } from './exit.ts'
 
 export type Role = 'gateway' | 'fetcher' | 'console' | 'permits'
@@ -83,8 +83,9 @@ export class RoleProcess {
 
   /** @throws RoleStartError with its last words when it ends, or stays silent, instead of getting ready */
   async start(): Promise<void> {
-    const child = await this.#launch().catch((error: unknown) => {
+    const child = await this.#launch().catch(async (error: unknown) => {
       if (typeof this.#options.port !== 'object') throw error
+      await this.#options.env // rejected: it is not needed
       // Somebody may have taken the port since it was looked at. Any other failure comes again, and is told then.
       this.#wantedPort = 0
       return this.#launch()
@@ -102,7 +103,7 @@ export class RoleProcess {
     if (child === undefined || this.pid === undefined) return child?.exitCode === 0
     const gone = once(child, 'exit')
     child.kill('SIGTERM')
-    const patience = setTimeout(() => child.kill('SIGKILL'), graceMs)
+    const patience = setTimeout(() => killGroup(child), graceMs)
     await gone
     clearTimeout(patience)
     return child.exitCode === 0
@@ -111,7 +112,7 @@ export class RoleProcess {
   /** Ends it at once; it is not started again. */
   kill(): void {
     this.#stopping.abort()
-    this.#child?.kill('SIGKILL')
+    if (this.#child !== undefined) killGroup(this.#child)
   }
 
   async #launch(): Promise<ChildProcess> {
@@ -137,19 +138,24 @@ export class RoleProcess {
     }
     for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
     const ended = new AbortController()
-    const closed = once(child, 'close', { signal: ended.signal }).then(([code, signal]) => {
-      const words = lastWords
-        .map((text) => readLine(text).msg)
-        .join('\n')
-        .replace(/^decorum: /, '')
-      throw new RoleStartError(
-        words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`,
-        code === 2 ? 2 : 1,
-      )
-    })
+    const closed = once(child, 'close', { signal: ended.signal }).then(
+      ([code, signal]) => {
+        const words = lastWords
+          .map((text) => readLine(text).msg)
+          .join('\n')
+          .replace(/^decorum: /, '')
+        throw new RoleStartError(
+          words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`,
+          code === 2 ? 2 : 1,
+        )
+      },
+      (error: unknown) => {
+        throw new RoleStartError(`${name} could not be started: ${messageOf(error)}`, 1) // no process or file descriptor is left
+      },
+    )
     const late = Promise.resolve(this.#options.env).then(async () => {
       await sleep(readyMs, undefined, { signal: ended.signal })
-      child.kill('SIGKILL')
+      killGroup(child)
       throw new RoleStartError(`${name} was not ready after ${readyMs / 1000} s`, 1)
     })
     for (const loser of [closed, late]) loser.catch(() => undefined)
@@ -197,17 +203,25 @@ export class RoleProcess {
 const FORK = {
   stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   detached: true,
-  execArgv: [...process.execArgv, SMALL_HEAP],
+  execArgv: withSmallHeap(process.execArgv),
 } satisfies ForkOptions
 
 function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
-  if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, env: { ...env, ...own } })
+  if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, env: forkEnv({ ...env, ...own }) })
   const { child, begin } = forkEarly(CLI, args, FORK)
   env.then(
     (known) => begin({ ...known, ...own }),
-    () => child.kill('SIGKILL'),
+    () => killGroup(child),
   )
   return child
+}
+
+/** With what it has started: a fetching process that loads its modules, or stands still, would not notice at once that it is alone. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {} // it ends just now
 }
 
 function startedPort(text: string): number | undefined {

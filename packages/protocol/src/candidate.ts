@@ -141,19 +141,33 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
 }
 
 /**
- * JSON.stringify takes time in the square of how deep a value is nested. What has more objects and arrays than there is
- * room for, at two octets each, is too large without it.
+ * Whether a value takes at most MAX_META_BYTES as JSON. JSON.stringify takes time in the square of how deep a value is nested, and
+ * writes all of it, so it is given only what has few enough members and short enough text to be small.
  */
 function isSmall(value: object): boolean {
-  const nested: object[] = [value]
-  for (const one of nested)
-    for (const member of Object.values(one))
-      if (typeof member === 'object' && member !== null && nested.push(member) > MAX_META_BYTES / 2) return false
   try {
-    return Buffer.byteLength(JSON.stringify(value)) <= MAX_META_BYTES
+    return mayBeSmall(value) && Buffer.byteLength(JSON.stringify(value)) <= MAX_META_BYTES
   } catch {
-    return false // a caller's own objects may hold what JSON does not know
+    return false // an object that a program has made may hold what JSON does not know, or throw when it is read
   }
+}
+
+/** False: MAX_META_BYTES do not suffice, at two octets for each member and one for each character. Ends where that is known. */
+function mayBeSmall(value: object): boolean {
+  let room = MAX_META_BYTES
+  const nested: object[] = [value]
+  for (const one of nested) {
+    const names = Array.isArray(one) ? [] : Object.keys(one)
+    room -= 2 * (Array.isArray(one) ? one.length : names.length)
+    if (room < 0) return false
+    for (const name of names) room -= name.length
+    for (const member of Object.values(one)) {
+      if (typeof member === 'string') room -= member.length
+      if (typeof member === 'object' && member !== null) nested.push(member)
+    }
+    if (room < 0) return false
+  }
+  return true
 }
 
 /** The crawl of those candidates of a job that name none. */

@@ -1,9 +1,8 @@
 /** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
 import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { within } from './deadline.ts'
-import { type EarlyProcess, type Env, forkEarly, SMALL_HEAP } from './early-process.ts'
+import { type EarlyProcess, type Env, forkEarly, type ProcessEnd, withoutSmallHeap } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 
 /** From the start of a process to its first message. */
@@ -29,7 +28,7 @@ export type SupervisedProcessOptions = {
 export const forkSupervised = (module: string): EarlyProcess =>
   forkEarly(module, [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    execArgv: process.execArgv.filter((option) => option !== SMALL_HEAP),
+    execArgv: withoutSmallHeap(process.execArgv),
   })
 
 export class SupervisedProcess {
@@ -37,6 +36,7 @@ export class SupervisedProcess {
   readonly #options: SupervisedProcessOptions
   #early: EarlyProcess | undefined
   #child: ChildProcess | undefined
+  #gone: Promise<ProcessEnd> | undefined
   #heardAt = 0
   #startedAt = 0
   #ready = false
@@ -53,15 +53,12 @@ export class SupervisedProcess {
   /** Resolves when the process works. @throws what the process says when it cannot */
   async start(): Promise<void> {
     const { name, module, env } = this.#options
-    const { child, begin } = this.#early ?? forkSupervised(module)
+    const { child, ended, begin } = this.#early ?? forkSupervised(module)
     this.#early = undefined
     this.#child = child
+    this.#gone = ended
     this.#startedAt = performance.now()
     this.#heardAt = this.#startedAt + START_MS
-    const gone: Promise<unknown[]> =
-      child.exitCode === null && child.signalCode === null
-        ? once(child, 'exit')
-        : Promise.resolve([child.exitCode, child.signalCode]) // before anybody listened
     await new Promise<void>((resolve, reject) => {
       child.on('message', (message: FromChild) => {
         this.#heardAt = performance.now()
@@ -70,9 +67,9 @@ export class SupervisedProcess {
         else if (message.kind === 'failed') reject(errorOf(message))
         else resolve()
       })
-      void (gone as Promise<[number | null, NodeJS.Signals | null]>).then(([code, signal]) => {
-        reject(new Error(`a ${name} ended before it worked (${signal ?? `exit code ${code}`})`))
-        this.#ended(child, code, signal)
+      void ended.then((end) => {
+        reject(new ProcessEndedError(`a ${name} ended before it worked (${endOf(end)})`))
+        this.#ended(child, end)
       })
       begin(env)
     })
@@ -112,10 +109,9 @@ export class SupervisedProcess {
     clearTimeout(this.#restart)
     const child = this.#child
     if (child === undefined) return
-    const gone = once(child, 'exit')
     this.#say({ kind: 'stop' })
     const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
-    await gone
+    await this.#gone
     clearTimeout(timer)
   }
 
@@ -131,7 +127,7 @@ export class SupervisedProcess {
     if (this.#child?.connected === true) this.#child.send(message, () => {}) // its exit tells that it is gone
   }
 
-  #ended(child: ChildProcess, code: number | null, signal: string | null): void {
+  #ended(child: ChildProcess, { code, signal, error }: ProcessEnd): void {
     if (this.#child !== child) return
     const { name, log } = this.#options
     const worked = this.#ready
@@ -139,7 +135,8 @@ export class SupervisedProcess {
     this.#ready = false
     if (this.#stopping || (!worked && this.restarts === 0)) return // a failed first start is the caller's to handle
     if (performance.now() - this.#startedAt > MINUTE_MS) this.#pauseMs = FIRST_PAUSE_MS
-    log.warn({ code, signal, againInMs: this.#pauseMs }, `a ${name} ended; its leases end by themselves`)
+    const how = error === undefined ? { code, signal } : { err: error }
+    log.warn({ ...how, againInMs: this.#pauseMs }, `a ${name} ended; its leases end by themselves`)
     this.#restart = setTimeout(() => {
       this.restarts++
       this.start().catch((error: unknown) => log.error({ err: error }, `a ${name} did not start`))
@@ -147,6 +144,13 @@ export class SupervisedProcess {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
   }
 }
+
+/** A process did not live to say what is wrong with it: it was killed, or could not be started. */
+class ProcessEndedError extends Error {
+  override readonly name = 'ProcessEndedError'
+}
+
+const endOf = ({ code, signal, error }: ProcessEnd): string => error?.message ?? signal ?? `exit code ${code}`
 
 /** Error objects do not cross a process border; name and code tell what to do about this one. */
 const errorOf = ({ name, message, code }: Extract<FromChild, { kind: 'failed' }>): Error =>

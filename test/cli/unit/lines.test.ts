@@ -1,6 +1,12 @@
 /** What a list of URLs may look like. */
+
+import { execFileSync } from 'node:child_process'
+import { constants, mkdtempSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Line, linesOf, openInput } from '@decorum/cli/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
   return readUpTo(undefined, ...chunks)
@@ -9,8 +15,11 @@ async function readUpTo(most: number | undefined, ...chunks: (string | Uint8Arra
   async function* input(): AsyncGenerator<string | Uint8Array> {
     yield* chunks
   }
+  return allOf(linesOf(input(), most))
+}
+async function allOf(found: AsyncIterable<Line>): Promise<Line[]> {
   const lines: Line[] = []
-  for await (const line of linesOf(input(), most)) lines.push(line)
+  for await (const line of found) lines.push(line)
   return lines
 }
 
@@ -69,4 +78,24 @@ test('what cannot be read is a usage error that says why', async () => {
     '/nowhere/urls.txt cannot be read: there is no such file',
   )
   await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a directory')
+})
+
+test('a named pipe is read when somebody writes to it; until then it can be given up', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'decorum-lines-'))
+  const pipe = join(dir, 'pipe')
+  execFileSync('/usr/bin/mkfifo', [pipe])
+  onTestFinished(async () => {
+    await (await open(pipe, constants.O_RDWR | constants.O_NONBLOCK)).close() // lets go whoever still waits for a writer
+    await rm(dir, { recursive: true })
+  })
+  const givenUp = await openInput(pipe)
+  const reading = allOf(linesOf(givenUp)).catch(() => 'given up')
+  givenUp.destroy()
+  expect(await reading).toBe('given up')
+
+  const lines = allOf(linesOf(await openInput(pipe)))
+  const writer = await open(pipe, 'w')
+  await writer.writeFile('http://a/\nhttp://b/\n')
+  await writer.close()
+  expect((await lines).map(({ text }) => text)).toEqual(['http://a/', 'http://b/'])
 })

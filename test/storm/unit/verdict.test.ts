@@ -173,6 +173,25 @@ test('a stall of the machine explains one that is long enough for a lease to be 
   expect(stalled(2_500)).toMatchObject({ broken: [], extra: { freeze: 1 } })
 })
 
+test('a stall explains nothing that is far from it: no extra request, none on hold, none by a shorter delay', () => {
+  const requests = [visit(20_000, 20_010, '/a'), visit(23_000, 23_010, '/a')]
+  const stalled = (at: number) => [{ at: T + at, until: T + at + 3_000 }]
+  const later = { kills: [kill(22_000)] }
+  expect(judge({ requests, faults: later, stalls: stalled(0) }).broken).toEqual([
+    expect.stringContaining('extra request'),
+  ])
+  expect(judge({ requests, faults: later, stalls: stalled(20_020) }).broken, 'told late').toEqual([])
+  const outages = [{ killedAt: T + 21_000, backAt: T + 22_000, lostSince: T + 21_000, lostBytes: 0 }]
+  const onHold = [visit(23_000, 23_010, '/c'), visit(22_000 + HOLD + 10, 22_000 + HOLD + 20, '/d')]
+  const far = judge({ requests: onHold, faults: { outages }, stalls: stalled(0) })
+  expect(far).toMatchObject({ broken: [expect.stringContaining('on hold')], unjudgedHolds: 0 })
+  const near = judge({ requests: onHold, faults: { outages }, stalls: stalled(20_500) })
+  expect(near).toMatchObject({ broken: [], unjudgedHolds: 1 })
+  const configs = [{ delayMs: 2 * SCALED.delayMs, appliedAt: T + 19_900, from: T + 20_000, until: T + 29_000 }]
+  const short = [visit(23_000, 23_010, '/e'), visit(23_010 + SCALED.delayMs, 23_170, '/f')]
+  expect(judge({ requests: short, faults: { configs }, stalls: stalled(0) }).broken).toHaveLength(1)
+})
+
 test('one death of a fetcher with one slot does not explain two extra requests', () => {
   const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
   expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([

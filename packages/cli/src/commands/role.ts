@@ -29,7 +29,11 @@ export async function runRole(role: Role): Promise<ExitCode> {
   if (process.connected === false) return FAILED
   process.once('disconnect', () => asked.resolve())
 
-  const service = await start(role, environment())
+  const service = await start(role, environment()).catch((error: unknown) => {
+    if (times === 0) throw error
+    return undefined // Ctrl-C has reached the process that it was starting as well; nothing has begun
+  })
+  if (service === undefined) return DONE
   flushCompileCache() // now: a role that is killed flushes nothing
   if (process.connected) {
     // whatever LOG_LEVEL says of other lines
