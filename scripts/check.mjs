@@ -6,7 +6,6 @@ import { main } from './say.mjs'
 await main(async () => {
   const { env } = await prepare()
   const results = await runChecks(env)
-  // After the checks, not beside them: some of its tests measure what a verdict costs.
   results.push(await runSuite('unit', ['unit'], env, { show: false }))
   return close(results)
 })

@@ -63,6 +63,14 @@ test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', 
   expect(readdirSync(join(user, 'decorum-out/pages')).some((name) => name.endsWith('.warc.gz'))).toBe(true)
   const typed = execFileSync('npx', ['--offline', 'decorum', '--help'], { cwd: user, env: typedEnv, encoding: 'utf8' })
   expect(typed).toContain('Usage: decorum')
+  // Some other Node may be the first on the PATH of a machine.
+  const older = join(user, 'older.mjs')
+  writeFileSync(older, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })")
+  expect(await startDecorum(['--help'], { program, env: { NODE_OPTIONS: `--import ${older}` } }).result).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'decorum: Node 24 or newer is needed; this is Node 20.20.2\n',
+  })
   const { code, stdout } = await startDecorum(['check', `${origin}/x`], { program, cwd: user }).result
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
 }, 600_000)

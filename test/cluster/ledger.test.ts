@@ -1,6 +1,6 @@
 /** The ledger on a real Redis Cluster: who answers for what, and what happens while a slot moves or a master is away. */
 import { openFrontier } from '@decorum/client'
-import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
+import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { outcomeOf, url } from '../ledger/ledger-for-test.ts'
@@ -10,7 +10,7 @@ import { startRedis } from '../support/redis.ts'
 const cluster = await startCluster()
 afterAll(() => cluster.stop())
 const PARTITIONS = 6
-const TIMES = { leaseMs: 300, quarantineMs: 100 }
+const TIMES = { leaseMs: 4_000, quarantineMs: 1_000 }
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
 
 async function open() {
@@ -20,6 +20,18 @@ async function open() {
     for (let n = 0; ; n++) if (ledger.partitionOf(`http://s${n}.test`) === partition) return `http://s${n}.test`
   })
   return { ledger, origins }
+}
+
+/** Of each partition: when its epoch began, and until when it has held everything, ms of the ledger's time. */
+async function epochsOf(tags: string[]): Promise<{ began: number; holdUntil: number }[]> {
+  const link = linkTo(cluster.url, { away: 'wait' })
+  onTestFinished(() => link.disconnect())
+  return Promise.all(
+    tags.map(async (tag) => {
+      const [id, hold] = await link.hmget(keysOf(tag).epoch, 'id', 'hold')
+      return { began: Number(id) / 1_000, holdUntil: Number(hold) }
+    }),
+  )
 }
 
 test('six partitions lie two on each master, and the same calls reach each', async () => {
@@ -86,6 +98,7 @@ test('a master that is away stops only its own partitions, also for processes th
   const victim = await cluster.homeOf(ledger.tags[5] as string)
   expect(await cluster.homeOf(PARTITIONS_KEY), 'who starts needs the list of partitions').not.toBe(victim)
   const homes = await Promise.all(ledger.tags.map((tag) => cluster.homeOf(tag)))
+  const epochs = await epochsOf(ledger.tags)
   await cluster.masters[victim]?.kill9()
   let isBack = false
   const bringBack = async (): Promise<void> => {
@@ -108,10 +121,13 @@ test('a master that is away stops only its own partitions, also for processes th
   await expect
     .poll(() => parkAll(ledger, 'back').then((all) => all.every(({ status }) => status === 'fulfilled')))
     .toBe(true)
-  for (const [partition, home] of homes.entries()) {
-    const view = await ledger.viewPartition(partition)
-    if (home === victim) expect(view.holdUntil ?? 0, `partition ${partition}`).toBeGreaterThan(view.now)
-    else expect(view.holdUntil, `partition ${partition}`).toBeUndefined()
+  for (const [partition, { began, holdUntil }] of (await epochsOf(ledger.tags)).entries()) {
+    const before = epochs[partition]
+    if (homes[partition] !== victim) expect(began, `partition ${partition}`).toBe(before?.began)
+    else {
+      expect(began, `partition ${partition}`).toBeGreaterThan(before?.began ?? 0)
+      expect(holdUntil - began).toBeCloseTo(TIMES.leaseMs + TIMES.quarantineMs, 1)
+    }
   }
 })
 

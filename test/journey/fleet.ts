@@ -42,7 +42,7 @@ export type JourneyOptions = {
 }
 
 /** A crawl that takes longer hangs. */
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 300_000
 
 /** Its User-Agent is what the audit knows it by. */
 const AGENT = { name: 'journeybot', userAgent: 'Mozilla/5.0 (compatible; journeybot/1.0; +https://example.com/bot)' }

@@ -22,7 +22,7 @@ const fleet = sharedPermitFleet({ env: { LEASE_MS: '90000', FETCH_DEADLINE_MS: '
 const exec = promisify(execFile)
 /** On a busy machine a turn may come late; only what hangs is ended. */
 const run = (program: string, args: string[]) =>
-  exec(program, args, { timeout: 110_000, env: { ...process.env, PATIENCE_S: '100' } })
+  exec(program, args, { timeout: 290_000, env: { ...process.env, PATIENCE_S: '280' } })
 const folder = (name: string): string => fileURLToPath(new URL(`../../integrations/${name}`, import.meta.url))
 /** Debian's Scrapy belongs to Debian's python3, whichever comes first in PATH. */
 const SYSTEM_PYTHON = '/usr/bin/python3'

@@ -57,6 +57,11 @@ export async function changeConfig(
     return current.values
   })
   const isUsual = ({ values }: Version): boolean => values.DEFAULT_DELAY_MS === usual.DEFAULT_DELAY_MS
+  /** Redis came back without the change, and no process knew of it to write it again. */
+  const isLost = async (redis: Link): Promise<boolean> => {
+    const current = await readCurrent(redis)
+    return current === undefined || isUsual(current)
+  }
   try {
     for (let n = 1; !signal.aborted; n++) {
       await pause(holdMs())
@@ -67,6 +72,7 @@ export async function changeConfig(
       const over = clock() + holdMs()
       while (one.from === 0 && !signal.aborted) {
         if (await insist((redis) => hasEverywhere(redis, partitions, delayMs))) one.from = clock()
+        else if (await insist(isLost)) break
         else await pause(LOOK_MS)
       }
       await pause(Math.max(0, over - clock()))

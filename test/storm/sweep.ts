@@ -304,10 +304,11 @@ async function collect(
   }
 }
 
-/** Each accepted id and each redirect's target has an outcome, or patience ends: what is missing is the judge's to say. */
+/** Each accepted id and each redirect's target has an outcome, or none has come for long: what is missing is the judge's to say. */
 async function untilAll(accepted: Set<string>, outcomes: Map<string, Outcome[]>): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
+  let [until, known] = [0, -1]
   for (;;) {
+    if (outcomes.size > known) [until, known] = [performance.now() + PATIENCE_MS, outcomes.size]
     for (const [outcome] of outcomes.values()) if (outcome?.kind === 'redirected') accepted.add(outcome.candidate)
     if ([...accepted].every((id) => outcomes.has(id)) || performance.now() > until) return
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -104,12 +104,14 @@ function copyOurs(place, to, compiled) {
   writeFileSync(join(to, 'package.json'), JSON.stringify(manifest, undefined, 2))
 }
 
-/** Without what is never run: maps, declarations, tests and pages of documentation. */
+/** Without what is never run: maps, declarations, tests, examples and pages of documentation. */
 function copyTheirs(place) {
   const from = realpathSync(join(repo, place))
   const isNeeded = (file) => {
     const path = relative(from, file)
     if (path.startsWith('node_modules')) return false // its own place in the lock
+    if (/(^|\/)(\.github|\.vscode|__tests__|tests?|benchmarks?|examples?)(\/|$)|\.test\.[cm]?js$/.test(path))
+      return false
     return !/\.(map|d\.[cm]?ts|[cm]?ts|flow|md|markdown)$/i.test(path) || /licen[cs]e/i.test(path)
   }
   const to = join(stage, place.replace(/^packages\/cli\//, '')) // the command is the package itself

@@ -3,7 +3,8 @@
  * The `decorum` command as a process. Whatever it runs is loaded only when compiled code is kept, because what is loaded before is
  * compiled each time: half of the processor time of a short command (docs/decisions/0010-compiled-code-is-kept.md).
  */
-import { enableCompileCache } from 'node:module'
+import { readFileSync } from 'node:fs'
+import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
 import { join } from 'node:path'
 import { cacheFolder } from '@decorum/local-redis/cache-folder'
 
@@ -13,6 +14,13 @@ const LINGER_MS = 2_000
 /** Files of these commands are readable by their user alone; a single role keeps the umask that its operator set. */
 const ROLES = new Set(['gateway', 'fetcher', 'console', 'permits'])
 
+// The packed command says which Node it needs; this repository brings its own.
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const wanted = Number(/\d+/.exec(engines?.node)?.[0] ?? 0)
+if (Number.parseInt(process.versions.node, 10) < wanted) {
+  process.stderr.write(`decorum: Node ${wanted} or newer is needed; this is Node ${process.versions.node}\n`)
+  process.exit(2)
+}
 if (!ROLES.has(process.argv[2] ?? '')) process.umask(0o077)
 for (const stream of [process.stdout, process.stderr]) {
   // `decorum outcomes | head`: the reader has closed the pipe
@@ -22,7 +30,7 @@ const cache = await cacheFolder()
 if (cache !== undefined) {
   // Node reads the variable at its start: processes that this one starts have no module that is compiled each time.
   process.env.NODE_COMPILE_CACHE ??= join(cache, 'compiled')
-  enableCompileCache(process.env.NODE_COMPILE_CACHE)
+  nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
 const { runCommand } = await import('./run-command.ts')
 process.exitCode = await runCommand(process.argv.slice(2))

@@ -28,6 +28,9 @@ const settings = {
   ),
   DEFAULT_DELAY_MS: '0',
   FETCH_DEADLINE_MS: '5000', // a chain of redirects must fit in, also beside a busy neighbour
+  // Nobody is asked again while the test runs, however long that takes.
+  ROBOTS_RETRY_MS: '3600000',
+  BACK_OFF_MS: '3600000',
   LOG_LEVEL: 'silent',
   FETCH_PROCESSES: '0', // in this process
 }
