@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })
 
-test('why tells where a URL is, under each of its ids; cancel ends one of them', { timeout: 300_000 }, async () => {
+test('why tells where a URL is, under each of its ids; cancel ends one of them', async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
   // A millisecond may pass between what was parked and the look: only then is the lane due since some time.
   const about = async (): Promise<string[]> => (await run('why', `${origin}/b`)).stdout.split('\n')

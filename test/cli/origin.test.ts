@@ -4,8 +4,8 @@ import { userInfo } from 'node:os'
 import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
 import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { monitorCommands } from '../support/monitor.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -91,13 +91,10 @@ test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored,
 
 /** Resolves when somebody has asked Redis for this lane. */
 async function tried(lane: string): Promise<void> {
-  const look = new Redis(redis.url)
-  const monitor = await look.monitor()
-  await new Promise<void>((resolve) => {
-    monitor.on('monitor', (_: string, args: string[]) => args.includes(lane) && resolve())
-  })
-  monitor.disconnect()
-  look.disconnect()
+  const asked = Promise.withResolvers<void>()
+  const monitor = await monitorCommands(redis.url, (args) => args.includes(lane) && asked.resolve())
+  await asked.promise
+  monitor.close()
 }
 
 test('wrong usage: exit 2 with a sentence, and nothing is done', async () => {

@@ -73,7 +73,7 @@ test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', 
   })
   const { code, stdout } = await startDecorum(['check', `${origin}/x`], { program, cwd: user }).result
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('allowed') })
-}, 600_000)
+})
 
 test('publint and attw have nothing to say of the tarballs', async () => {
   expectWellPacked(pack('client'))
@@ -83,7 +83,7 @@ test('publint and attw have nothing to say of the tarballs', async () => {
   const said = messages.map((message) => JSON.stringify(message)).filter((text) => !text.includes('node_modules/'))
   expect(said).toEqual([])
   expect(run('attw', ['--profile', 'esm-only', pack('cli')], root)).toContain('does not contain types')
-}, 600_000)
+})
 
 test('the client: its types are right, and little is installed', () => {
   const tarball = pack('client')
@@ -127,4 +127,4 @@ export const send = async (): Promise<void> => void (await (await openFrontier({
     ],
     user,
   )
-}, 600_000)
+})

@@ -113,7 +113,8 @@ test('no file of the command writes to stdout or stderr but terminal.ts', async 
     'commands/top.ts': /const out = process\.stdout$/,
     'crawl/command.ts': /displayOn\(process\.stderr,/,
     'demo/command.ts': /screenOn\(options\.json \? process\.stderr : process\.stdout\)/,
-    'main.ts': /for \(const stream of \[process\.stdout, process\.stderr\]\)/,
+    'main.ts':
+      /for \(const stream of \[process\.stdout, process\.stderr\]\)|process\.stderr\.write\(`decorum: Node \$\{wanted\}/,
   }
   const found: string[] = []
   for (const name of await readdir(src, { recursive: true })) {

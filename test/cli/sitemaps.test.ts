@@ -86,7 +86,7 @@ test('those that robots.txt names, through an index, packed or not, each asked f
       .map((line) => JSON.parse(line) as object),
   ).toContainEqual({ url: `${origin}/c`, sitemap: `${origin}/list.txt` })
   expect(asked).not.toContain('/sitemap.xml')
-}, 120_000)
+})
 
 test('--enqueue makes candidates of them, which name their sitemap; bounds end it with exit code 3', async () => {
   const files: Files = {}
@@ -97,7 +97,7 @@ test('--enqueue makes candidates of them, which name their sitemap; bounds end i
   const { code, stdout } = await sitemaps(origin, '--enqueue', '--json')
   expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({ code: 0, enqueued: 30, sitemaps: 1 })
   await expect.poll(() => asked.filter((path) => /^\/\d+$/.test(path)).length).toBe(30)
-}, 120_000)
+})
 
 test('examples/sitemap-seeding.sh seeds a fleet with the pages of several sites', async () => {
   const sites: Site[] = []
@@ -118,7 +118,7 @@ test('examples/sitemap-seeding.sh seeds a fleet with the pages of several sites'
     await expect
       .poll(() => sites[at]?.asked.filter((path) => path.startsWith(`/${name}`)).sort())
       .toEqual([`/${name}1`, `/${name}2`])
-}, 120_000)
+})
 
 test('what is no origin is wrong usage; a site without sitemaps has none', async () => {
   expect(await sitemaps('ftp://a.test')).toMatchObject({ code: 2 })
@@ -126,4 +126,4 @@ test('what is no origin is wrong usage; a site without sitemaps has none', async
   const { code, stdout, stderr } = await sitemaps(origin)
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
   expect(stderr).toContain('/sitemap.xml: disallowed')
-}, 120_000)
+})

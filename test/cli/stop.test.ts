@@ -32,7 +32,7 @@ test('names, addresses and a file; listed, lifted, and what has ended is kept fo
   expect(all.stops).toHaveLength(3)
   expect(all.stops[1]).toMatchObject({ name: 'example.org', lifted: { at: expect.any(Number) } })
   await stop('lift', '192.0.2.1')
-}, 300_000)
+})
 
 test.each([
   [['example.com'], /a stop needs --reason/],
@@ -66,7 +66,7 @@ test('a wrong line of a file is named, and none of its names is stopped', async 
   expect(done.code).toBe(2)
   expect(done.stderr).toContain(`${file}, line 2: "bad name" is not a host`)
   expect(await names()).toEqual([])
-}, 300_000)
+})
 
 test('a wrong setting in the environment does not keep anybody from stopping', async () => {
   const done = await decorum(['stop', '--all', '--reason', 'x'], {
@@ -75,7 +75,7 @@ test('a wrong setting in the environment does not keep anybody from stopping', a
   expect(done, done.stderr).toMatchObject({ code: 0 })
   expect(await names()).toEqual(['*'])
   await stop('lift', '--all')
-}, 300_000)
+})
 
 test('a Redis without a fleet is told apart from one that is away', async () => {
   const empty = await startRedis()
@@ -86,4 +86,4 @@ test('a Redis without a fleet is told apart from one that is away', async () => 
   })
   await empty.stop()
   expect((await decorum(['stop', '--all', '--reason', 'x'], { env })).code).toBe(1)
-}, 300_000)
+})

@@ -50,7 +50,7 @@ test('cancelled under kills: one outcome each, none lost; what stays is fetched,
   const cancelled = pagesOf(web, 800).map((one) => ({ ...one, url: one.url.replace('/page', '/gone') })) // under the same ids
   await gone.enqueue(cancelled)
   await frontier.enqueue(stays)
-  await expect.poll(() => ended.size, { timeout: 60_000 }).toBeGreaterThan(10)
+  await expect.poll(() => ended.size).toBeGreaterThan(10)
 
   const kill = (role: 'gateway' | 'fetcher', at: number): void => {
     const pid = fleet.of(role)[at]?.pid
@@ -63,11 +63,11 @@ test('cancelled under kills: one outcome each, none lost; what stays is fetched,
     [1_000, 'gateway', 1],
     [2_500, 'gateway', 0],
   ] as const) {
-    await expect.poll(() => ended.size, { timeout: 60_000 }).toBeGreaterThan(count)
+    await expect.poll(() => ended.size).toBeGreaterThan(count)
     kill(role, at)
   }
   kill('fetcher', 1)
-  await expect.poll(() => ended.size, { timeout: 60_000 }).toBe(cancelled.length)
+  await expect.poll(() => ended.size).toBe(cancelled.length)
   await journey.outcomesOf(stays.length)
 
   expect([...ended.values()].filter((list) => list.length !== 1)).toEqual([])

@@ -97,9 +97,7 @@ const sitesNamed = (names: string[]): Site[] =>
 const pagesOf = (web: RecordedWeb, count: number): string[] =>
   Object.values(web.origins).flatMap((origin) => Array.from({ length: count }, (_, n) => `${origin}/page-${n}`))
 
-test('everything is stopped under kills and a restart of Redis: nothing is sent until it is lifted, then all goes on', {
-  timeout: 240_000,
-}, async () => {
+test('everything is stopped under kills and a restart of Redis: nothing is sent until it is lifted, then all goes on', async () => {
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})`)
   const dice = diceOf(SEED)
   const ADDRESS = '127.78.0.1'
@@ -149,9 +147,7 @@ test('everything is stopped under kills and a restart of Redis: nothing is sent 
   expect(never.violations.stopped).toBeGreaterThan(0)
 })
 
-test('one host with the names below it, and one address, are stopped while the rest goes on; a redirected robots.txt does not get there either', {
-  timeout: 240_000,
-}, async () => {
+test('one host with the names below it, and one address, are stopped while the rest goes on; a redirected robots.txt does not get there either', async () => {
   const [HERE, THERE] = ['127.78.0.2', '127.78.0.3']
   const here = await recordedWeb(
     [

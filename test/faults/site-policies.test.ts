@@ -87,9 +87,7 @@ beforeAll(async () => {
   ])
 })
 
-test('policies applied, rolled back and applied again while a fleet crawls under kills: 0 violations', {
-  timeout: 240_000,
-}, async () => {
+test('policies applied, rolled back and applied again while a fleet crawls under kills: 0 violations', async () => {
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})`)
   const dice = diceOf(SEED)
   const { web, config, ended } = fleet
@@ -131,9 +129,7 @@ test('policies applied, rolled back and applied again while a fleet crawls under
   console.log(`${report.requests} requests, ${untold.violations['short-delay']} of them by consent, 0 violations`)
 })
 
-test('a site that turns every request away gets ever fewer of them', {
-  timeout: 240_000,
-}, async () => {
+test('a site that turns every request away gets ever fewer of them', async () => {
   const { web, ended } = fleet
   await fleet.enqueue([...pagesOf(web, 'forbidding', 9), ...pagesOf(web, 'beside', 40)])
   await expect.poll(() => pagesOf(web, 'forbidding', 9).every((url) => ended.has(url))).toBe(true)

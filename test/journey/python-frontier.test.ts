@@ -70,7 +70,7 @@ describe.skipIf(!python)('examples/frontier.py', async () => {
   const redis = await redisForTest()
 
   test('it acknowledges what is on its disk; killed at each step, it has one line for each URL and redirect', {
-    timeout: 240_000,
+    timeout: 290_000,
   }, async () => {
     const { origin, asked } = await site((request, response) => {
       if (request.url !== '/moved') return false

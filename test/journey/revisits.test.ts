@@ -85,4 +85,4 @@ test('the second round: all unchanged, no bodies; what has changed since is fetc
   expect(bodies.sort()).toEqual(['/3', '/8'])
   const known = JSON.parse(await readFile(join(root, 'known.json'), 'utf8')) as Record<string, { ref: string }>
   expect(await (await openContent(known[`${origin}/8`]?.ref ?? '')).text()).toBe('page /8 version 2')
-}, 180_000)
+})

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import { permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
+import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
-const shared = sharedPermitFleet()
+const shared = sharedPermitFleet({ env: LONG_LEASES })
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 

@@ -9,7 +9,7 @@ import { decorum as crawleeOptions } from '../../integrations/crawlee/decorum.js
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/undici/decorum.js'
 import type { Site } from '../support/origins/index.ts'
-import { type PermitFleet, sharedPermitFleet } from './fleet.ts'
+import { LONG_LEASES, type PermitFleet, sharedPermitFleet } from './fleet.ts'
 
 const run = promisify(execFile)
 const folder = (name: string): string => fileURLToPath(new URL(`../../integrations/${name}`, import.meta.url))
@@ -20,7 +20,7 @@ const skipUnless = (python: string, module: string): boolean => {
   if (!isHere) process.stdout.write(`skipped: ${module} is not installed here\n`)
   return !isHere
 }
-const shared = sharedPermitFleet({ env: { MAX_DELAY_MS: '4000' } })
+const shared = sharedPermitFleet({ env: { ...LONG_LEASES, MAX_DELAY_MS: '4000' } })
 /** The report counts over all origins: it begins anew. */
 async function before(sites: Site[]): Promise<PermitFleet> {
   const fleet = await shared(sites)
@@ -115,7 +115,7 @@ test.skipIf(skipUnless(SYSTEM_PYTHON, 'scrapy'))(
     const at = web.origins.sc as string
     await expect.poll(async () => (await call('GET', `/v1/robots?url=${at}/1`)).body.verdict).toBe('allowed')
     const args = [`${folder('scrapy')}/example.py`, `shadow:${url()}`, '-', `${at}/1`, `${at}/2`]
-    const { stdout } = await run(SYSTEM_PYTHON, args, { timeout: 100_000 })
+    const { stdout } = await run(SYSTEM_PYTHON, args, { timeout: 290_000 })
     expect(stdout.trim().split('\n').sort()).toEqual([`200 ${at}/1`, `200 ${at}/2`])
     const { body } = await call('GET', '/v1/shadow')
     // Its own request for robots.txt is one more.

@@ -4,11 +4,12 @@ import { type Frontier, openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
 import { clock } from './clock.ts'
 
+/** When Redis was asked to take a candidate, and by when it had: the candidate has been there since some moment between the two. */
+export type Acceptance = { from: number; at: number }
 export type Delivered = { outcome: Outcome; at: number }
 
 export type Book = {
-  /** id → when Redis had confirmed it */
-  accepted: Map<string, number>
+  accepted: Map<string, Acceptance>
   /** id → its outcomes in order, one entry of the stream once */
   outcomes: Map<string, Delivered[]>
   /** the same entry handed out again, because an acknowledgement was lost */
@@ -25,7 +26,7 @@ const PATIENCE_MS = 120_000
 
 export async function openBook(redisUrl: string): Promise<Book> {
   const frontier: Frontier = await openFrontier({ redis: redisUrl, patienceMs: PATIENCE_MS })
-  const accepted = new Map<string, number>()
+  const accepted = new Map<string, Acceptance>()
   const outcomes = new Map<string, Delivered[]>()
   const unsure = new Set<string>()
   const texts = new Set<string>()
@@ -36,11 +37,12 @@ export async function openBook(redisUrl: string): Promise<Book> {
     redelivered: 0,
     async pour(candidates) {
       for (const { id } of candidates) unsure.add(id)
+      const from = clock()
       await frontier.enqueue(candidates)
       const at = clock()
       for (const { id } of candidates) {
         unsure.delete(id)
-        accepted.set(id, at)
+        accepted.set(id, { from, at })
       }
     },
     waiting: () => [...accepted.keys()].filter((id) => !outcomes.has(id)),
@@ -57,7 +59,8 @@ export async function openBook(redisUrl: string): Promise<Book> {
         texts.add(text)
         outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), { outcome, at: clock() }])
         // A target becomes a candidate in the same script as its redirect's outcome.
-        if (outcome.kind === 'redirected') accepted.set(outcome.candidate, accepted.get(outcome.candidate) ?? clock())
+        if (outcome.kind === 'redirected' && !accepted.has(outcome.candidate))
+          accepted.set(outcome.candidate, { from: clock(), at: clock() })
       }
       void ack().catch(() => undefined)
     }

@@ -62,7 +62,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
         .map(({ lostSince, killedAt }) => {
           const within = (list: number[]): number => list.filter((at) => at >= lostSince && at <= killedAt).length
           const delivered = [...book.outcomes.values()].flat().map(({ at }) => at)
-          return `${within([...book.accepted.values()])} accepted, ${within(delivered)} outcomes delivered, ${within(facts.evidence.requests.map(({ start }) => start))} requests`
+          return `${within([...book.accepted.values()].map(({ at }) => at))} accepted, ${within(delivered)} outcomes delivered, ${within(facts.evidence.requests.map(({ start }) => start))} requests`
         })
         .join('; '),
     ],

@@ -70,6 +70,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
+  const stalls = watchStalls(folder)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
   const troubles = new Map<string, number>()
@@ -87,7 +88,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     const frontier = book
     const end = new AbortController()
     const { signal } = end
-    const stalls = watchStalls()
+    const from = clock()
     const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
     const portsOf = (role: Worker['role']): string[] =>
       workers.flatMap(({ worker }) =>
@@ -140,7 +141,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       slots: SLOTS,
       evidence,
       faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [] },
-      stalls: stalls.end(),
+      stalls: stalls.end(from),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),
@@ -197,7 +198,7 @@ async function postToConsole(
     answers.set(status, (answers.get(status) ?? 0) + 1)
     if (status === 202) {
       unsure.delete(id)
-      accepted.set(id, clock())
+      accepted.set(id, { from: clock(), at: clock() })
       n++
     }
     await sleep(POST_MS, undefined, { signal }).catch(() => undefined)

@@ -1,11 +1,27 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { clock } from './clock.ts'
 
 /** A stretch in which a process was kept from running, ms of clock(). */
 export type Stall = { at: number; until: number }
 
-/** When this process was kept from running: the fleet on the same machine was as well. Shorter ones than a look are not seen. */
-export function watchStalls(): { end(): Stall[] } {
-  const EVERY_MS = 50
+export type Stalls = {
+  /** @param from  those that ended before are left out: while everything starts every process is late */
+  end(from: number): Stall[]
+}
+
+const EVERY_MS = 50
+const REPORTER = fileURLToPath(new URL('report-stalls.mjs', import.meta.url))
+
+/**
+ * When this process, and those that it starts from now on and that fetch or answer, were kept from running by a busy machine.
+ * @param folder  where they write it down
+ */
+export function watchStalls(folder: string): Stalls {
+  const file = join(folder, 'stalls.ndjson')
+  const { NODE_OPTIONS = '' } = process.env
+  Object.assign(process.env, { STORM_STALLS: file, NODE_OPTIONS: `${NODE_OPTIONS} --import ${REPORTER}` })
   const seen: Stall[] = []
   let last = clock()
   const timer = setInterval(() => {
@@ -14,9 +30,13 @@ export function watchStalls(): { end(): Stall[] } {
     last = now
   }, EVERY_MS)
   return {
-    end() {
+    end(from) {
       clearInterval(timer)
-      return seen
+      delete process.env.STORM_STALLS
+      process.env.NODE_OPTIONS = NODE_OPTIONS
+      const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+      const told = lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line) as Stall)
+      return [...seen, ...told].filter(({ until }) => until > from)
     },
   }
 }

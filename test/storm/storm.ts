@@ -66,6 +66,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
+  const stalls = watchStalls(folder)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
   const troubles = new Map<string, number>()
@@ -83,7 +84,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     const frontier = book
     say(`${targets.length} processes, ${places.sites.length} sites, seed ${seed}`)
     const end = new AbortController()
-    const stalls = watchStalls()
+    const from = clock()
     const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [], configs: [] }
     const raging = letLoose(targets, redis, { rhythm, times, dice: diceOf(seed), ms, log, signal: end.signal })
     const urlOf = (n: number): string => places.url(web.origins, ...placeOf(n, places.sites.length))
@@ -132,7 +133,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       slots: SLOTS,
       evidence,
       faults: log,
-      stalls: stalls.end(),
+      stalls: stalls.end(from),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),
@@ -163,7 +164,7 @@ async function longEnough(
   book: Book,
 ): Promise<void> {
   await sleep(ms)
-  const until = clock() + 3 * ms
+  const until = clock() + 15 * ms // a busy machine needs longer
   const enough = (): boolean =>
     book.outcomes.size >= least.outcomes &&
     kills.length >= least.kills &&
@@ -188,7 +189,8 @@ async function mobilise(
     processes: number,
   ): Promise<void> => {
     const link = linked ? await openLink(redis.port) : undefined
-    const skew = skewMs === 0 ? {} : { SKEW_MS: String(skewMs), NODE_OPTIONS: `--import ${SKEW}` }
+    const skew =
+      skewMs === 0 ? {} : { SKEW_MS: String(skewMs), NODE_OPTIONS: `${process.env.NODE_OPTIONS} --import ${SKEW}` }
     const url = link === undefined ? redis.url : `redis://127.0.0.1:${link.port}`
     const env = environment(url, times, {
       DECORUM_PARTITIONS: String(PARTITIONS),

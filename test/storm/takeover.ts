@@ -101,6 +101,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
+  const stalls = watchStalls(folder)
   const raw = new Redis(redis.url)
   const names = Array.from({ length: options.sites }, (_, n) => `site-${n}`)
   const web = await recordedWeb(
@@ -129,7 +130,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       )
     await untilStored(raw)
     say(`${urls} URLs of ${names.length} sites are stored by the earlier version after ${seconds(began)}`)
-    const stalls = watchStalls()
+    const from = clock()
     const rage = (targets: Target[], ms: number, signal: AbortSignal): Promise<void> =>
       letLoose(targets, redis, {
         rhythm: { killMs: KILL_MS, freezeMs: ms * 100, hurtMs: ms, configMs: 0, outages: [] },
@@ -188,7 +189,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       slots: SLOTS * FETCHERS, // of both at once, when the ledger is closed
       evidence,
       faults: log,
-      stalls: stalls.end(),
+      stalls: stalls.end(from),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: () => false,

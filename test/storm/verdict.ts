@@ -308,14 +308,14 @@ function reconcile(
   stored: Set<string>,
   tails: FaultLog['outages'],
 ): Pick<Verdict, 'lost' | 'lostWithTail' | 'doubled' | 'doubledWithTail' | 'phantoms'> & { both: string[] } {
-  const inTail = (instant: number): boolean =>
-    tails.some(({ lostSince, backAt }) => instant >= lostSince && instant <= backAt)
+  const inTail = (at: number, from = at): boolean =>
+    tails.some(({ lostSince, backAt }) => at >= lostSince && from <= backAt)
   const gone = [...accepted].filter(([id]) => !outcomes.has(id) && !stored.has(id))
   const several = [...outcomes].filter(([, list]) => list.length > 1)
   const forgotten = (list: { at: number }[]): boolean => list.slice(0, -1).every((one) => inTail(one.at))
   return {
-    lost: gone.filter(([, when]) => !inTail(when)).map(([id]) => id),
-    lostWithTail: gone.filter(([, when]) => inTail(when)).map(([id]) => id),
+    lost: gone.filter(([, { from, at }]) => !inTail(at, from)).map(([id]) => id),
+    lostWithTail: gone.filter(([, { from, at }]) => inTail(at, from)).map(([id]) => id),
     doubled: several.filter(([, list]) => !forgotten(list)).map(([id]) => id),
     doubledWithTail: several.filter(([, list]) => forgotten(list)).map(([id]) => id),
     both: [...outcomes]

@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client'
 import { ownEnvironment } from './early-process.ts'
 import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
+import { giveMemoryBack } from './idle-memory.ts'
 
 /** The work of one process, whoever started it. */
 export type Role = {
@@ -51,6 +52,7 @@ export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<R
     setInterval(beat, BEAT_EVERY_MS)
     beat()
     say({ kind: 'working' })
+    giveMemoryBack()
   } catch (error) {
     const { name, message, stack, code } = error as NodeJS.ErrnoException
     // An error with a code has a message for people; any other is a fault of the program, and its stack is needed.

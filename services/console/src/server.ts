@@ -41,6 +41,7 @@ export async function buildServer(
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
+    pluginTimeout: 0, // a slow machine takes its time
     bodyLimit: USUAL_BODY_MAX_BYTES,
     // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.
     frameworkErrors: (error, _request, reply) =>

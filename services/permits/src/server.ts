@@ -60,6 +60,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
+    pluginTimeout: 0, // a slow machine takes its time
     childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
     bodyLimit: BODY_MAX_BYTES,
     // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.

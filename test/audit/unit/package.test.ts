@@ -40,7 +40,7 @@ test('its manifest asks for @decorum/robots alone, and what it holds imports not
 
 test('publint and attw have nothing to say of it and of what it depends on; `npm pack` works beside the npmrc of the repository', () => {
   for (const tarball of packed.tarballs) expectWellPacked(tarball) // made by `npm pack` alone
-}, 600_000)
+})
 
 test('packing leaves the manifest of the workspace as it was', () => {
   const before = readFileSync(join(repo, 'packages/audit/package.json'), 'utf8')

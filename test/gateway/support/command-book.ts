@@ -2,7 +2,7 @@
  * Every command that a Redis carries out, scripts' own included (MONITOR), and whether each is bounded: may what it
  * costs grow with the number of lanes, of URLs that wait, of outcomes that nobody has read?
  */
-import { Redis } from 'ioredis'
+import { monitorCommands } from '../../support/monitor.ts'
 
 export type CommandBook = {
   /** written down so far */
@@ -17,12 +17,10 @@ export type CommandBook = {
 }
 
 export async function commandBook(url: string): Promise<CommandBook> {
-  const redis = new Redis(url)
-  const monitor = await redis.monitor()
   const counts = new Map<string, number>()
   const unbounded = new Set<string>()
   let waiting: { name: string; resolve: () => void }[] = []
-  monitor.on('monitor', (_time: string, [first = '', ...args]: string[]) => {
+  const monitor = await monitorCommands(url, ([first = '', ...args]) => {
     const name = first.toUpperCase()
     counts.set(name, (counts.get(name) ?? 0) + 1)
     const complaint = complaintAbout(name, args)
@@ -37,10 +35,7 @@ export async function commandBook(url: string): Promise<CommandBook> {
     counts: () => new Map(counts),
     unbounded: () => [...unbounded],
     next: (name) => new Promise((resolve) => waiting.push({ name, resolve })),
-    close() {
-      monitor.disconnect()
-      redis.disconnect()
-    },
+    close: () => monitor.close(),
   }
 }
 

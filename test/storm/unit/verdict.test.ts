@@ -41,7 +41,8 @@ const outcome = (id: string, at: number): Outcome => ({
 type Scene = {
   requests?: RequestLine[]
   faults?: Partial<FaultLog>
-  accepted?: [string, number][]
+  /** the second: when it was asked for, where that was not at once */
+  accepted?: [string, number, number?][]
   outcomes?: [string, number[]][]
   stored?: string[]
   stalls?: Stall[]
@@ -53,7 +54,7 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     evidence: { requests: [robots, ...requests], bodies: new Map() },
     faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [], ...faults },
     book: {
-      accepted: new Map(accepted.map(([id, at]) => [id, T + at])),
+      accepted: new Map(accepted.map(([id, at, from = at]) => [id, { from: T + from, at: T + at }])),
       outcomes: new Map(outcomes.map(([id, ats]) => [id, ats.map((at) => ({ outcome: outcome(id, at), at: T + at }))])),
       unsure: new Set(),
       redelivered: 0,
@@ -115,6 +116,17 @@ test('an accepted candidate that is nowhere is lost, unless the file was cut whe
     requests: [visit(8_350, 8_400, '/z')],
   })
   expect(cut).toMatchObject({ lost: ['a'], lostWithTail: ['b'] })
+  const asked = judge({
+    accepted: [
+      ['a', 6_500, 5_900],
+      ['b', 6_500, 6_001],
+    ],
+    faults: { outages: [tail] },
+  })
+  expect(asked, 'of one call some went before the tail was cut, and some after').toMatchObject({
+    lost: ['b'],
+    lostWithTail: ['a'],
+  })
   expect(cut.broken).toHaveLength(1)
 })
 

@@ -1,6 +1,7 @@
 /** `decorum gateway|fetcher|console|permits`: one role in this process, until a signal or until its parent is gone. */
 import { flushCompileCache } from 'node:module'
 import { ownEnvironment } from '@decorum/runtime/early-process'
+import { giveMemoryBack } from '@decorum/runtime/idle-memory'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { Role, StartedLine } from '../role-process.ts'
 
@@ -38,6 +39,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
     // whatever LOG_LEVEL says of other lines
     process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)
   }
+  giveMemoryBack()
   await asked.promise
   // Redis may be gone, together with the parent or before: stopping must end all the same
   setTimeout(() => process.exit(FAILED), CLOSE_MS + (service.drainMs ?? 0)).unref()

@@ -1,0 +1,16 @@
+// Loaded before everything else in the processes of a storm: those that fetch, or answer, write down when they were kept from running.
+import { appendFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+
+const EVERY_MS = 50
+const [, program = '', role] = process.argv
+const file = process.env.STORM_STALLS
+if (isMainThread && file !== undefined && (role === 'fetcher' || /(process\/child|web-process)\.ts$/.test(program))) {
+  const clock = () => performance.timeOrigin + performance.now()
+  let last = clock()
+  setInterval(() => {
+    const now = clock()
+    if (now - last > 4 * EVERY_MS) appendFileSync(file, `${JSON.stringify({ at: last, until: now })}\n`)
+    last = now
+  }, EVERY_MS).unref()
+}
