@@ -25,18 +25,22 @@ test('a process whose supervisor ended while it was loading ends before it works
   expect(await gone).toEqual([1, null])
 })
 
-test('a process that the system does not start: the first start says why, a later one is tried again', async () => {
+/** Of the first `fork` tells by an event, the second it throws. */
+test.each([
+  ['is not there', '/nonexistent/node'],
+  ['cannot be named', `/${'x'.repeat(5_000)}`],
+])('a process whose program %s: the first start says why, a later one is tried again', async (_, program) => {
   const { execPath } = process
   onTestFinished(() => {
     process.execPath = execPath
   })
-  process.execPath = '/nonexistent/node'
-  await expect(idleProcess().child.start()).rejects.toThrow('a child ended before it worked (spawn /nonexistent/node')
+  process.execPath = program
+  await expect(idleProcess().child.start()).rejects.toThrow(/^a child ended before it worked \(spawn .*E\w+\)$/)
   process.execPath = execPath
   const { child, said } = idleProcess()
   await child.start()
   await expect.poll(() => child.isReady()).toBe(true)
-  process.execPath = '/nonexistent/node'
+  process.execPath = program
   child.kill()
   await expect.poll(() => said).toContain('a child did not start')
   process.execPath = execPath

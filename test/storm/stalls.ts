@@ -49,3 +49,19 @@ const NEAR_MS = 5_000
 /** The longest that was seen between two instants, or shortly before or after, ms. */
 export const longestNear = (stalls: readonly Stall[], from: number, until = from): number =>
   longestOf(stalls.filter((stall) => stall.until >= from - NEAR_MS && stall.at <= until + NEAR_MS))
+
+/**
+ * Without what the storm has done itself: a process that it stopped tells of that as a stall as well, and no other was kept from running.
+ * @param freezes  each from its SIGSTOP to its SIGCONT
+ */
+export function withoutFreezes(stalls: readonly Stall[], freezes: readonly Stall[]): Stall[] {
+  return stalls.flatMap((stall) => {
+    const own = freezes.find(({ at, until }) => stall.at <= at + EVERY_MS && stall.until >= until - EVERY_MS)
+    if (own === undefined) return [stall]
+    const rest = [
+      { at: stall.at, until: own.at },
+      { at: own.until, until: stall.until },
+    ]
+    return rest.filter(({ at, until }) => until - at > 2 * EVERY_MS)
+  })
+}

@@ -9,7 +9,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
-import { longestNear, type Stall } from './stalls.ts'
+import { longestNear, type Stall, withoutFreezes } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -69,7 +69,8 @@ const AFTER_HOLD_MS = 5_000
 const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
-  const { times, slots, evidence, book, stored, breaksOff, stalls } = facts
+  const { times, slots, evidence, book, stored, breaksOff } = facts
+  const stalls = withoutFreezes(facts.stalls, facts.faults.freezes)
   const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
   const settledMs = ({ start, end }: RequestLine): number => SETTLED_MS + longestNear(stalls, start, end)
   const report = judgeRecord(evidence, judgedBy(times))
@@ -136,7 +137,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     broken.push(`${offence}: ${origin}${path} at ${at(when)}: ${because}`)
 
   const changes = faults.configs.map((change) => {
-    const { judged, short } = judgeChange(change, { ...facts, faults }, report.tolerance)
+    const { judged, short } = judgeChange(change, { ...facts, faults, stalls }, report.tolerance)
     for (const { line, gapMs } of short)
       broken.push(
         `too early for the configuration: ${line.origin}${line.path} at ${at(line.start)}, ${Math.round(gapMs)} ms after the exchange before it, while ${change.delayMs} ms were in force`,

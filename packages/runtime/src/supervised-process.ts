@@ -52,12 +52,12 @@ export class SupervisedProcess {
 
   /** Resolves when the process works. @throws what the process says when it cannot */
   async start(): Promise<void> {
-    const { name, module, env } = this.#options
-    const { child, ended, begin } = this.#early ?? forkSupervised(module)
+    const { name, env } = this.#options
+    this.#startedAt = performance.now()
+    const { child, ended, begin } = this.#early ?? this.#fork()
     this.#early = undefined
     this.#child = child
     this.#gone = ended
-    this.#startedAt = performance.now()
     this.#heardAt = this.#startedAt + START_MS
     await new Promise<void>((resolve, reject) => {
       child.on('message', (message: FromChild) => {
@@ -68,7 +68,7 @@ export class SupervisedProcess {
         else resolve()
       })
       void ended.then((end) => {
-        reject(new ProcessEndedError(`a ${name} ended before it worked (${endOf(end)})`))
+        reject(new ProcessEndedError(name, end))
         this.#ended(child, end)
       })
       begin(env)
@@ -127,7 +127,18 @@ export class SupervisedProcess {
     if (this.#child?.connected === true) this.#child.send(message, () => {}) // its exit tells that it is gone
   }
 
-  #ended(child: ChildProcess, { code, signal, error }: ProcessEnd): void {
+  /** Some of what keeps the system from starting a process, `fork` throws: no memory is left, for one. */
+  #fork(): EarlyProcess {
+    try {
+      return forkSupervised(this.#options.module)
+    } catch (error) {
+      const end = { code: null, signal: null, error: error as Error }
+      this.#ended(undefined, end)
+      throw new ProcessEndedError(this.#options.name, end)
+    }
+  }
+
+  #ended(child: ChildProcess | undefined, { code, signal, error }: ProcessEnd): void {
     if (this.#child !== child) return
     const { name, log } = this.#options
     const worked = this.#ready
@@ -148,9 +159,10 @@ export class SupervisedProcess {
 /** A process did not live to say what is wrong with it: it was killed, or could not be started. */
 class ProcessEndedError extends Error {
   override readonly name = 'ProcessEndedError'
+  constructor(whose: string, { code, signal, error }: ProcessEnd) {
+    super(`a ${whose} ended before it worked (${error?.message ?? signal ?? `exit code ${code}`})`)
+  }
 }
-
-const endOf = ({ code, signal, error }: ProcessEnd): string => error?.message ?? signal ?? `exit code ${code}`
 
 /** Error objects do not cross a process border; name and code tell what to do about this one. */
 const errorOf = ({ name, message, code }: Extract<FromChild, { kind: 'failed' }>): Error =>

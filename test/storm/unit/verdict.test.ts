@@ -192,6 +192,16 @@ test('a stall explains nothing that is far from it: no extra request, none on ho
   expect(judge({ requests: short, faults: { configs }, stalls: stalled(0) }).broken).toHaveLength(1)
 })
 
+test('what a stopped process tells of as a stall is no stall of the machine', () => {
+  const freeze = { name: 'fetcher-1', role: 'fetcher' as const, whom: 'family' as const, at: T + 500, until: T + 3_000 }
+  const outages = [{ killedAt: T + 4_000, backAt: T + 5_000, lostSince: T + 4_000, lostBytes: 0 }]
+  const requests = [visit(6_000, 6_010, '/c'), visit(5_000 + HOLD + 10, 5_000 + HOLD + 20, '/d')]
+  const judged = (until: number) =>
+    judge({ requests, faults: { outages, freezes: [freeze] }, stalls: [{ at: T + 460, until: T + until }] })
+  expect(judged(3_040)).toMatchObject({ broken: [expect.stringContaining('on hold')], unjudgedHolds: 0 })
+  expect(judged(5_000), 'woken late').toMatchObject({ broken: [], unjudgedHolds: 1 })
+})
+
 test('one death of a fetcher with one slot does not explain two extra requests', () => {
   const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
   expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([
