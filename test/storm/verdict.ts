@@ -84,16 +84,16 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const unexplained: Again[] = []
   const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
-  for (const again of extras) {
+  const hasRoom = (kill: Span): boolean => (perDeath.get(kill.at) ?? 0) < slots
+  for (const again of extras.toSorted((a, b) => a.first.end - b.first.end)) {
     const cause = causeOf(again.first, faults, settledMs(again.first))
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
-    const kill = hitBy(
-      again.first,
-      faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at })),
-      settledMs(again.first),
-    )
+    // On a busy machine several deaths may explain it: the earliest that does not explain as many as it can already.
+    const kills = faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at }))
+    const about = settledMs(again.first)
+    const kill = hitBy(again.first, kills.filter(hasRoom), about) ?? hitBy(again.first, kills, about)
     if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
     const disturbed = faults.outages.some(

@@ -207,6 +207,10 @@ test('one death of a fetcher with one slot does not explain two extra requests',
   expect(judge({ requests, faults: { kills: [kill(405)] } }).broken).toEqual([
     expect.stringContaining('2 extra requests after one death'),
   ])
+  expect(judge({ requests, faults: { kills: [kill(405), kill(505)] } }), 'two deaths do').toMatchObject({
+    broken: [],
+    mostPerDeath: 1,
+  })
 })
 
 test('a killed lane that comes back too late', () => {
