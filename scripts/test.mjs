@@ -12,10 +12,8 @@ await main(async () => {
   rmSync(compiled, { recursive: true, force: true })
   const env = { ...prepared.env, NODE_COMPILE_CACHE: compiled }
   // The checks take the time of the cores that the tests leave: what needs processes waits a lot.
-  const [checks, unit, processes] = await Promise.all([
-    runChecks(env, 1),
-    runSuite('unit', ['unit'], env, { show: true }),
-    runSuite('processes', ['redis', 'services', 'fetcher', 'faults'], env, { show: true }),
-  ])
-  return close([...checks, unit, processes])
+  const checks = runChecks(env, 1)
+  const unit = await runSuite('unit', ['unit'], env, { show: true })
+  const processes = await runSuite('processes', ['redis', 'services', 'fetcher', 'faults'], env, { show: true })
+  return close([...(await checks), unit, processes])
 })
