@@ -53,20 +53,19 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   }
   /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
-    const works = [reap(options, partition), emptyOutbox(options, partition)]
+    const works = [emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
-    if (tick % TICKS_PER_SECOND === 0) works.push(ledger.healCrawls(partition))
-    if (tick % TICKS_PER_SECOND === 0 || isSweeping.has(partition)) works.push(sweepCrawls(partition))
+    const isSecond = tick % TICKS_PER_SECOND === 0
+    if (isSecond) works.push(ledger.healCrawls(partition))
+    for (const { work, partitions } of whereSome) if (isSecond || partitions.has(partition)) works.push(work(partition))
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
   }
-  const isSweeping = new Set<number>()
-  /** URLs of crawls that are over: again at the next tick where there were some. */
-  const sweepCrawls = async (partition: number): Promise<void> => {
-    const ended = await ledger.sweepCrawls(partition)
-    if (ended === 0) isSweeping.delete(partition)
-    else isSweeping.add(partition)
-  }
+  /** Leases that have ended, and URLs of crawls that are over: looked for once a second, and at the next tick where there were some. */
+  const whereSome = [
+    againWhereSome((partition) => reap(options, partition)),
+    againWhereSome((partition) => ledger.sweepCrawls(partition)),
+  ]
   // The first announcement tells how large the fleet is, before anything is dispatched. Where Redis has just gone, the loops go on.
   let isFetched = await announce(options).catch((error: unknown) => {
     endIfUnfit(error, log)
@@ -109,15 +108,32 @@ async function announce(options: HousekeepingOptions): Promise<boolean> {
   return members.some(({ role, slots }) => role === 'fetcher' && slots > 0)
 }
 
-const reap = ({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<void> =>
-  endLeases(ledger, partition, {
+type Again = { work: (partition: number) => Promise<void>; partitions: Set<number> }
+
+/** @param look  answers how many it has found */
+function againWhereSome(look: (partition: number) => Promise<number>): Again {
+  const partitions = new Set<number>()
+  const work = async (partition: number): Promise<void> => {
+    if ((await look(partition)) === 0) partitions.delete(partition)
+    else partitions.add(partition)
+  }
+  return { work, partitions }
+}
+
+/** @returns how many leases had ended */
+async function reap({ ledger, metrics }: HousekeepingOptions, partition: number): Promise<number> {
+  let ended = 0
+  await endLeases(ledger, partition, {
     onReaped({ started, unstarted }) {
+      ended += started + unstarted
       metrics.reaped.inc({ what: 'started' }, started)
       metrics.reaped.inc({ what: 'reserved' }, unstarted)
       if (started + unstarted > 0) crashPoint('reap.after')
     },
     onRobotsFetch: () => crashPoint('reap.before-record'),
   })
+  return ended
+}
 
 /** Several gateways may do this at once: whether the group is still read is judged in the step that removes it. */
 export async function forgetReaders({
