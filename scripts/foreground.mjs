@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { root } from './say.mjs'
 
+/** The second of two equal signals within this is a copy of the first. */
 const SAME_SIGNAL_MS = 500
 const PARENT_CHECK_MS = 500
 
@@ -12,7 +13,7 @@ const PARENT_CHECK_MS = 500
  * under `npm start` one Ctrl-C arrives twice, from the terminal and from npm, and the second would mean "at once".
  * @returns {Promise<number>} its exit code; 128 + signal when it was killed
  */
-export function inForeground(node, args, { env, cwd }) {
+export function inForeground(node, args, { env, cwd, sameSignalMs = SAME_SIGNAL_MS }) {
   const watch = ['--import', pathToFileURL(`${root}/scripts/with-launcher.mjs`).href]
   const child = spawn(node, [...watch, ...args], {
     cwd,
@@ -23,7 +24,7 @@ export function inForeground(node, args, { env, cwd }) {
   const lastAt = new Map()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      const again = performance.now() - (lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < SAME_SIGNAL_MS
+      const again = performance.now() - (lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < sameSignalMs
       lastAt.set(signal, performance.now())
       if (!again) child.kill(signal)
     })
