@@ -35,13 +35,15 @@ const HEARS = `
   console.log('up')`
 
 test('one Ctrl-C that arrives twice (terminal and npm) is passed on once', async () => {
-  const { child, lines } = launch(HEARS, 3_600_000) // on a busy machine the second may take longer than 500 ms
+  const { child, lines, exit } = launch(HEARS, 3_600_000) // on a busy machine the second may take longer than 500 ms
   await lines.next()
   child.kill('SIGINT')
   expect((await lines.next()).value).toBe('INT 1')
   child.kill('SIGINT') // npm's copy
   child.kill('SIGTERM') // had the copy been passed on, 'INT 2' would stand before this
   expect((await lines.next()).value).toBe('TERM')
+  child.kill('SIGHUP') // it has no answer to this one
+  expect(await exit).toEqual([129, null])
 })
 
 test('a second Ctrl-C, later, is passed on', async () => {
