@@ -194,11 +194,12 @@ async function postToConsole(
   for (let n = 0; !signal.aborted; ) {
     const id = `posted-${n}`
     unsure.add(id)
+    const from = clock()
     const status = await post(portsOf('console')[0], { id, url: urlOf(n) })
     answers.set(status, (answers.get(status) ?? 0) + 1)
     if (status === 202) {
       unsure.delete(id)
-      accepted.set(id, { from: clock(), at: clock() })
+      accepted.set(id, { from, at: clock() })
       n++
     }
     await sleep(POST_MS, undefined, { signal }).catch(() => undefined)
