@@ -52,6 +52,7 @@ test('what outcomes() and removeGroup() are given is judged before the first out
     "outcomes: from is 'end'; what is needed is 'start', 'now'",
   )
   expect(() => outcomes({ group: 'g', wait: 'no' })).toThrow("outcomes: wait is 'no'; what is needed is true, false")
+  await expect(f.createGroup({ group: '' })).rejects.toThrow("createGroup: group is ''")
   await expect(f.removeGroup('')).rejects.toThrow("removeGroup: group is ''")
 })
 

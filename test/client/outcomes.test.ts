@@ -199,6 +199,17 @@ test('an acknowledgement that failed and was told later: nothing more is remembe
   expect(await client.xpending(STREAM, 'g')).toEqual([0, null, null, null])
 })
 
+test('a group that was made now reads what is stored from then on, and making it again leaves it as it is', async () => {
+  await write('before')
+  const f = await frontier()
+  await f.createGroup({ group: 'g', from: 'now' })
+  await write('after')
+  await f.createGroup({ group: 'g', from: 'now' })
+  await f.createGroup({ group: 'g' })
+  const [first] = await reserve(f.outcomes({ group: 'g', wait: false }), 1)
+  expect(first?.outcome.id).toBe('after')
+})
+
 test('a removed group is gone, and removing it again is no error', async () => {
   const f = await frontier()
   await reserve(f.outcomes({ group: 'g', wait: false }), 1)

@@ -143,3 +143,26 @@ test('entries without an outcome never keep a stream from being trimmed, whoever
   await trimOutcomes(client, keysOf('{decorum:0}'))
   expect(await client.xlen(STREAM)).toBe(0)
 })
+
+test('what a lost connection of the same name was given comes without a restart, once, and nothing else comes twice', async () => {
+  await write('acknowledged', 'held')
+  const patience = { beatMs: NEVER, claimEveryMs: NEVER, lookAgainAfterMs: 500 }
+  const { deliveries } = await readerOn(redis.url, 'me', { wait: true, patience })
+  const next = async () => (await deliveries.next()).value as Delivery
+  await (await next()).ack()
+  const seen = [(await next()).outcome.id]
+  const wakes = next() // it blocks now
+  await expect.poll(() => silenceOf('me')).toBeGreaterThan(600)
+  // As Redis does for a connection of which it has not heard that it has gone
+  await client
+    .multi()
+    .xadd(STREAM, '*', 'o', JSON.stringify({ id: 'lost' }))
+    .xreadgroup('GROUP', 'g', 'me', 'COUNT', 1, 'STREAMS', STREAM, '>')
+    .exec()
+  await write('wakes')
+  seen.push((await wakes).outcome.id, (await next()).outcome.id)
+  const last = next()
+  await write('last')
+  seen.push((await last).outcome.id)
+  expect(seen).toEqual(['held', 'wakes', 'lost', 'last'])
+})

@@ -13,7 +13,7 @@ export async function readerOn(
     held = new Set<string>(),
     wait = false,
     patience,
-  }: { held?: Set<string>; wait?: boolean; patience?: Patience } = {},
+  }: { held?: Set<string>; wait?: boolean; patience?: Partial<Patience> } = {},
 ): Promise<{ deliveries: AsyncGenerator<Delivery, void, undefined> }> {
   const links = { own: await connectTo(url), shared: await connectTo(url) }
   const closing = new AbortController()

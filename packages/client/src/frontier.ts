@@ -18,6 +18,7 @@ import {
   checkCrawl,
   checkFrontierOptions,
   checkGroup,
+  checkGroupOptions,
   checkOutcomesOptions,
 } from './options.ts'
 import { OutcomeReader } from './outcomes.ts'
@@ -48,7 +49,7 @@ export async function openFrontier(options: FrontierOptions): Promise<Frontier> 
 }
 
 /** @param patience  tests only: when a reader counts as dead */
-export async function openWith(options: FrontierOptions, patience?: Patience): Promise<Frontier> {
+export async function openWith(options: FrontierOptions, patience?: Partial<Patience>): Promise<Frontier> {
   const redis = await connectTo(options.redis as string | RedisLink)
   try {
     return frontierOn(redis, await Partitions.read(redis, options.partitions), options, patience)
@@ -62,7 +63,7 @@ function frontierOn(
   redis: RedisLink,
   partitions: Partitions,
   { crawl: own = DEFAULT_CRAWL, patienceMs = 0, content = {} }: FrontierOptions,
-  patience: Patience | undefined,
+  patience: Partial<Patience> | undefined,
 ): Frontier {
   const intake = new Intake(redis, partitions, patienceMs, own)
   const acks = new Acknowledger(redis)
@@ -147,13 +148,14 @@ function frontierOn(
     }
   }
 
-  /**
-   * Decides where a group of `from: 'now'` begins, once for all partitions: which of them it has read before is seen only
-   * together. Readers that find it missing later make it again from the start.
-   */
+  /** Readers that find the group missing later make it again from the start. */
   async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
-    const make = (): Promise<true> => within(CALL_MS, makeGroup(redis, streams, group, from)).then(() => true)
-    return (await untilDone(wait, ended, make)) === true
+    return (await untilDone(wait, ended, () => begin(streams, group, from).then(() => true))) === true
+  }
+
+  /** Where a group begins is decided once for all partitions: which of them it has read before is seen only together. */
+  function begin(streams: string[], group: string, from: 'start' | 'now'): Promise<void> {
+    return within(CALL_MS, makeGroup(redis, streams, group, from))
   }
 
   async function* readPart(
@@ -241,6 +243,12 @@ function frontierOn(
     async acknowledge(options) {
       checkAcknowledgeOptions(options)
       return { count: await acknowledge(options) }
+    },
+    async createGroup(options) {
+      checkGroupOptions(options)
+      const { group, crawl = own, from = 'start' } = options
+      const begun = partitions.look().then(() => begin(partitions.streamsOf(crawl), group, from))
+      await asked(`the group '${group}' could not be made`, begun)
     },
     async removeGroup(group, crawl = own) {
       checkGroup('removeGroup', group)

@@ -14,4 +14,12 @@ export {
 export type { Outcome } from '@decorum/protocol/outcome'
 export { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 export { openFrontier } from './frontier.ts'
-export type { Candidate, Delivery, Frontier, FrontierOptions, OutcomesOptions, RedisInstance } from './types.ts'
+export type {
+  Candidate,
+  Delivery,
+  Frontier,
+  FrontierOptions,
+  GroupOptions,
+  OutcomesOptions,
+  RedisInstance,
+} from './types.ts'

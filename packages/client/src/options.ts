@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { ContentOptions } from '@decorum/content'
 import { CrawlName, MAX_PARTITIONS } from '@decorum/protocol'
 import { readDeliveryId } from './delivery-id.ts'
-import type { AcknowledgeOptions, FrontierOptions, OutcomesOptions } from './types.ts'
+import type { AcknowledgeOptions, FrontierOptions, GroupOptions, OutcomesOptions } from './types.ts'
 
 /** @throws TypeError that names the option, what was given, and what is right */
 export function checkFrontierOptions(options: FrontierOptions): void {
@@ -40,16 +40,22 @@ function checkContent(content: ContentOptions): void {
 /** @throws TypeError that names the option, what was given, and what is right */
 export function checkOutcomesOptions(options: OutcomesOptions): void {
   const where = 'outcomes'
-  need(isObject(options), where, 'its argument', options, "an object such as { group: 'crawl' }")
-  const { crawl, group, consumer, from, wait, max, signal } = options
-  checkGroup(where, group)
-  checkCrawl(where, crawl)
+  checkGroupOptions(options, where)
+  const { consumer, wait, max, signal } = options
   need(consumer === undefined || isName(consumer), where, 'consumer', consumer, 'a name, or left out')
-  need(from === undefined || from === 'start' || from === 'now', where, 'from', from, "'start', 'now', or left out")
   need(wait === undefined || typeof wait === 'boolean', where, 'wait', wait, 'true, false, or left out')
   const isCount = max === undefined || (Number.isSafeInteger(max) && max >= 1)
   need(isCount, where, 'max', max, 'a whole number from 1, or left out')
   need(signal === undefined || signal instanceof AbortSignal, where, 'signal', signal, 'an AbortSignal, or left out')
+}
+
+/** @throws TypeError that names the option, what was given, and what is right */
+export function checkGroupOptions(options: GroupOptions, where = 'createGroup'): void {
+  need(isObject(options), where, 'its argument', options, "an object such as { group: 'crawl' }")
+  const { crawl, group, from } = options
+  checkGroup(where, group)
+  checkCrawl(where, crawl)
+  need(from === undefined || from === 'start' || from === 'now', where, 'from', from, "'start', 'now', or left out")
 }
 
 /** @throws TypeError that names the option, what was given, and what is right */

@@ -20,7 +20,13 @@ const BLOCK_MS = 5_000
 const AGAIN_MS = 500
 const CALL_MS = 5_000
 
-const PATIENCE: Patience = { deadAfterMs: READER_DEAD_AFTER_MS, beatMs: 10_000, claimEveryMs: 15_000 }
+const PATIENCE: Patience = {
+  deadAfterMs: READER_DEAD_AFTER_MS,
+  beatMs: 10_000,
+  claimEveryMs: 15_000,
+  // by then no read blocks any more that was begun before this one
+  lookAgainAfterMs: 2 * BLOCK_MS,
+}
 
 export class OutcomeReader {
   readonly #own: RedisLink
@@ -38,6 +44,8 @@ export class OutcomeReader {
   readonly #content: FleetOptions
   /** the groups exist, and everything that was given to this consumer has been handed out */
   #sure = false
+  /** When what was given to this consumer is asked for once more: a blocking read whose connection was lost may have been given some. */
+  #lookAgainAt = Number.POSITIVE_INFINITY
   /** when the latest command was sent that told Redis that this consumer lives */
   #aliveAt = performance.now()
   #claimAt = 0
@@ -53,7 +61,7 @@ export class OutcomeReader {
     options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'> & { max?: number },
     held: Set<string>,
     closing: AbortSignal,
-    patience = PATIENCE,
+    patience: Partial<Patience> = {},
     content: FleetOptions = {},
   ) {
     this.#own = links.own
@@ -67,7 +75,7 @@ export class OutcomeReader {
     this.#wait = options.wait
     this.#held = held
     this.#closing = closing
-    this.#patience = patience
+    this.#patience = { ...PATIENCE, ...patience }
     this.#content = content
   }
 
@@ -83,7 +91,7 @@ export class OutcomeReader {
     try {
       while (!this.#closing.aborted) {
         try {
-          if (!this.#sure) yield* this.#given()
+          if (!this.#sure || performance.now() >= this.#lookAgainAt) yield* this.#given()
           yield this.#deliver(await this.#fromDead())
           if (!this.#sure) continue
           const fresh = await this.#fresh()
@@ -114,8 +122,10 @@ export class OutcomeReader {
     }
   }
 
-  /** What this consumer was given before and never acknowledged, as far as it is still its own. */
+  /** What this consumer was given before and never acknowledged, as far as it is still its own and was not handed out. */
   async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
+    this.#lookAgainAt = this.#sure ? Number.POSITIVE_INFINITY : performance.now() + this.#patience.lookAgainAfterMs
+    const handedOut = new Set(this.#held) // acknowledgements may overtake the pages that are asked for now
     // From the start: a group that is missing now was lost, or its stream is new. Where a new group begins is decided before.
     for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
     this.#sure = true
@@ -126,7 +136,7 @@ export class OutcomeReader {
         )
         const last = page.at(-1)
         if (last === undefined) break
-        yield this.#deliver(page)
+        yield this.#deliver(page.filter(({ stream: from, id }) => !handedOut.has(`${from} ${id}`)))
         if (!this.#sure) return
         after = last.id
       }

@@ -68,6 +68,13 @@ export type Frontier = {
    * @throws FrontierUnavailableError when Redis is away: some may be acknowledged, and doing it again is safe
    */
   acknowledge(options: AcknowledgeOptions): Promise<{ count: number }>
+  /**
+   * Makes a group, or leaves it as it is: `from: 'now'` begins with what is stored after this has resolved. Otherwise outcomes() makes
+   * it when the first one is asked for.
+   * @throws TypeError for options that are wrong
+   * @throws FrontierUnavailableError when Redis is away
+   */
+  createGroup(options: GroupOptions): Promise<void>
   /** Forgets a group for good, which is written down. A group that is no longer read keeps every outcome stored. */
   removeGroup(group: string, crawl?: string): Promise<void>
   /** Ends every loop over outcomes and closes the connections. */
@@ -94,6 +101,8 @@ export type OutcomesOptions = {
   signal?: AbortSignal
 }
 
+export type GroupOptions = Pick<OutcomesOptions, 'crawl' | 'group' | 'from'>
+
 export type AcknowledgeOptions = { crawl?: string; group: string; consumer?: string; ids: readonly string[] }
 
 export type Delivery = {
@@ -106,5 +115,8 @@ export type Delivery = {
   ack: () => Promise<void>
 }
 
-/** How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, and how often dead ones are looked for. */
-export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number }
+/**
+ * How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, how often dead ones are looked for, and
+ * when a reader that has begun asks once more for what it was given.
+ */
+export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number; lookAgainAfterMs: number }

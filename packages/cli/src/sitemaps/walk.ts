@@ -82,7 +82,7 @@ export async function* walkSitemaps(
 
   const group = { group: run, consumer: run }
   try {
-    for await (const { ack } of frontier.outcomes({ ...group, from: 'now', wait: false })) await ack() // the group begins here
+    await frontier.createGroup({ group: run, from: 'now' })
     let known = await named()
     // Without rules nothing may be fetched, so this first candidate brings the robots.txt as well
     await add(known === undefined || known.length === 0 ? [`${origin}/sitemap.xml`] : known, 0)

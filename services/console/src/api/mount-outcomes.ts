@@ -44,6 +44,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
           return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
         }
+        await frontier.createGroup(who) // whoever hears of the stream may rely on what is stored from then on
         if (place.gone.aborted) return new Refusal(503, place.why(), 'this stream was ended before it began')
         reply.hijack()
         reply.raw.writeHead(200, {
