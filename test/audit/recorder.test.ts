@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, test } from 'vitest'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 
@@ -27,7 +30,7 @@ test('each exchange is recorded with its times, inside those that the client see
     ])
     const [line] = requests
     // Two processes, two readings of one monotonic clock: they agree to a millisecond.
-    expect(line!.start).toBeGreaterThanOrEqual(began - 1)
+    expect(line!.start + (line!.resolution ?? 0)).toBeGreaterThanOrEqual(began - 1)
     expect(line!.end).toBeLessThanOrEqual(ended + 1)
     expect(line!.end - line!.start).toBeGreaterThanOrEqual(79)
     expect(line!.cut).toBeUndefined()
@@ -98,6 +101,40 @@ test('a client that goes away is recorded as cut, when it goes; a reset has no s
     expect(requests[0]!.end - requests[0]!.late!).toBeLessThanOrEqual(left + 1)
   })
 })
+
+test.each([0, 50])(
+  'a web that is kept from running accuses nobody: who gave up meanwhile and came again kept the delay (answers after %i ms)',
+  async (delayMs) => {
+    const DELAY_MS = 150
+    await withWeb([{ name: 'still', robots: { body: '' }, pages: { delayMs }, announce: true }], async (web) => {
+      await get(`${web.origins.still}/robots.txt`, { 'user-agent': 'bot/1' })
+      await sleep(DELAY_MS)
+      const impatient = async (path: string): Promise<void> => {
+        const leaving = httpRequest(web.origins.still + path, { headers: { 'user-agent': 'bot/1' } })
+        leaving.on('error', () => undefined)
+        leaving.end()
+        await once(leaving, 'finish')
+        await sleep(DELAY_MS)
+        leaving.destroy()
+        await sleep(DELAY_MS + 50)
+      }
+      process.kill(web.pid, 'SIGSTOP')
+      await impatient('/first')
+      await impatient('/second')
+      const third = get(`${web.origins.still}/third`, { 'user-agent': 'bot/1' })
+      await sleep(DELAY_MS)
+      process.kill(web.pid, 'SIGCONT')
+      await third
+      await sleep(DELAY_MS)
+      await get(`${web.origins.still}/last`, { 'user-agent': 'bot/1' })
+      const evidence = await web.evidence()
+      const agents = agentsOf({ agent: 'bot', profile: 'decorum', minDelayMs: DELAY_MS, maxDelayMs: 1_000 })
+      expect(judgeRecord(evidence, { agents }).examples).toEqual([])
+      const cut = evidence.requests.filter((line) => line.cut === true).map(({ path }) => path)
+      expect(cut.sort()).toEqual(['/first', '/second'])
+    })
+  },
+)
 
 test('the end of a large body is when its tail is handed over, not when its head is', async () => {
   await withWeb([{ name: 'big', pages: { bytes: 30_000_000 } }], async (web) => {

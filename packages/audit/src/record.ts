@@ -29,7 +29,10 @@ export type RequestLine = {
   address?: string
   /** which body was served, when it was one of rules: the hash of a line of kind `robots` */
   robots?: string
-  /** the log cuts its instants down to multiples of this, ms: the true ones may be later by less than it; absent: exact */
+  /**
+   * The log cuts its instants down to multiples of this, or the site was kept from running for so long before it heard the request, ms: the
+   * true instants may be later by less than it; absent: exact.
+   */
   resolution?: number
 }
 

@@ -14,15 +14,31 @@ export const now = (): number => performance.timeOrigin + performance.now()
 const pulse = { last: now(), before: now() }
 const PULSE_MS = 5
 
+/** The last stretch in which the event loop did not run. */
+const stall = { from: 0, until: 0 }
+/** A longer pause of the event loop is a stall, ms: an agent may have given up meanwhile. */
+const STALL_MS = 100
+/** What came during a stall is heard within this time after it, ms. */
+const SETTLED_MS = 100
+
 /**
  * Notes when the event loop runs, until the timer is cleared. Every socket event from before the last note but one has been
  * handled by now: that bounds how late the end of a connection is noticed, however busy the machine is.
  */
 export function startPulse(): NodeJS.Timeout {
   return setInterval(() => {
+    const at = now()
+    if (at - pulse.last > STALL_MS) Object.assign(stall, { from: pulse.before, until: at })
     pulse.before = pulse.last
-    pulse.last = now()
+    pulse.last = at
   }, PULSE_MS)
+}
+
+/** What is heard now may have come so much earlier, ms: 0 unless this process has just been kept from running. */
+export function heardLate(): number {
+  const at = now()
+  if (at - pulse.last > STALL_MS) return at - pulse.before
+  return at - stall.until < SETTLED_MS ? at - stall.from : 0
 }
 
 const fillers = new Map<number, Buffer>()
@@ -39,7 +55,9 @@ export type Heard = {
   origin: string
   /** of the site, where it has several names */
   address?: string
+  /** the earliest instant at which it may have come, and how much later that may have been, ms */
   start: number
+  resolution: number
   request: IncomingMessage
   response: ServerResponse
 }
@@ -72,7 +90,8 @@ export function serve(
       end, // right before the last byte is written: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
       ...(heard.address === undefined ? {} : { address: heard.address }),
-      ...(cut ? { cut, late: end - pulse.before } : {}),
+      ...(heard.resolution > 0 ? { resolution: heard.resolution } : {}),
+      ...(cut ? { cut, late: Math.max(end - pulse.before, heardLate()) } : {}),
       ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
       ...(answer.location === undefined ? {} : { location: answer.location }),
       ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),
@@ -88,6 +107,9 @@ export function serve(
     else act()
   }
   const last = (octets: Buffer): void => {
+    // Whoever left during a stall would pass for one who was answered.
+    if (heardLate() > 0) return void later(SETTLED_MS, () => last(octets))
+    if (finished) return
     finish(false)
     response.end(octets)
   }

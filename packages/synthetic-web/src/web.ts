@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { now, serve, startPulse } from './answer.ts'
+import { heardLate, now, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { openRecorder } from './recorder.ts'
 
@@ -82,14 +82,22 @@ export async function startWeb(
   }
 
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
-    const start = now()
+    const resolution = heardLate()
+    const start = now() - resolution
     const path = request.url ?? ''
     const answer = answerFor(site, path)
     // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
     if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
     serve(
-      { origin: origins[site.name] ?? '', ...(address === undefined ? {} : { address }), start, request, response },
+      {
+        origin: origins[site.name] ?? '',
+        ...(address === undefined ? {} : { address }),
+        start,
+        resolution,
+        request,
+        response,
+      },
       answer,
       rules ? recorder.robots(answer.body ?? '') : undefined,
       (line) => {
