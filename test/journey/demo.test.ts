@@ -74,6 +74,7 @@ test('its record, judged again by `decorum audit`: the same verdict; one line mu
   const moved = lines.find(({ path }) => path === '/page-2')!
   const before = lines.findLast(({ origin, end }) => origin === moved.origin && end < moved.start)!
   moved.start = before.end + 100
+  delete moved.resolution
   const mutilated = join(folder, 'mutilated.ndjson')
   await writeFile(mutilated, lines.map((line) => JSON.stringify(line)).join('\n'))
   const seen = await audit(mutilated, '--robots-retry-ms', '2500')

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
+import { PATIENT, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
-const shared = sharedPermitFleet({ env: LONG_LEASES })
+const shared = sharedPermitFleet({ env: PATIENT })
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, onTestFinished } from 'vitest'
-import { fleetEnv, TIMES } from '../journey/fleet.ts'
+import { fleetEnv, PATIENT, TIMES } from '../journey/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -156,7 +156,4 @@ function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
   return self
 }
 
-/** Where no test waits for a lease to end: on a busy machine a short one ends while its holder is kept from running. */
-export const LONG_LEASES = { LEASE_MS: '12000' }
-
-export { TIMES, UA }
+export { PATIENT, TIMES, UA }

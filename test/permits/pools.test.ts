@@ -8,13 +8,13 @@ import { openContent, openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
-import { LONG_LEASES, TIMES } from './fleet.ts'
+import { PATIENT, TIMES } from './fleet.ts'
 import { AGENTS, poolFleet, sharedPoolFleet } from './pool.ts'
 
 const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent: 'poolbot', ...more })
 
 describe('before one fleet', () => {
-  const shared = sharedPoolFleet({ permits: 2, env: LONG_LEASES })
+  const shared = sharedPoolFleet({ permits: 2, env: PATIENT })
 
   test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
     const fleet = await shared([
