@@ -2,10 +2,12 @@
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, test } from 'vitest'
 import { decorum } from '../cli/decorum.ts'
-import { expectPolite, fleetEnv, type Journey, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, fleetEnv, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
 import { startCluster } from '../support/cluster.ts'
 
 const SITES = 16
+/** Only what hangs is killed. */
+const LIMIT_MS = 120_000
 const cluster = await startCluster()
 let journey: Journey | undefined
 let later: Fleet | undefined
@@ -16,7 +18,11 @@ afterAll(async () => {
 })
 
 test('two partitions become six and then three under a frontier that goes on: nothing lost, nothing twice, no delay short', async () => {
-  const settings = (partitions: number) => ({ DECORUM_PARTITIONS: String(partitions), RESERVE_MS: '1000' })
+  const settings = (partitions: number) => ({
+    ...PATIENT,
+    DECORUM_PARTITIONS: String(partitions),
+    RESERVE_MS: '1000',
+  })
   journey = await startJourney({
     redisUrl: cluster.url,
     sites: Array.from({ length: SITES }, (_, n) => ({
@@ -32,10 +38,10 @@ test('two partitions become six and then three under a frontier that goes on: no
   const pour = (from: number, to: number) => frontier.enqueue(all.slice(from, to))
   await pour(0, 80)
   await journey.outcomesOf(30)
-  expect(await fleet.stop(10_000), 'drained').toBe(true)
+  expect(await fleet.stop(LIMIT_MS), 'drained').toBe(true)
 
   const change = async (to: number) => {
-    const env = { ...fleetEnv(cluster.url), REDIS_URL: cluster.url }
+    const env = fleetEnv(cluster.url, PATIENT)
     let ran = await decorum(['partitions', String(to), '--json'], { env })
     // The last word of a process may be lost on a busy machine; then it is taken to be alive for 5 s.
     while (ran.stderr.includes('or have within 5 s')) ran = await decorum(['partitions', String(to), '--json'], { env })
@@ -47,7 +53,7 @@ test('two partitions become six and then three under a frontier that goes on: no
   await pour(95, 110) // still
   later = await startFleet({ env: fleetEnv(cluster.url, settings(6)), gateways: 1, fetchers: 1 })
   await journey.outcomesOf(60)
-  expect(await later.stop(10_000)).toBe(true)
+  expect(await later.stop(LIMIT_MS)).toBe(true)
 
   expect(await change(3)).toMatchObject({ from: 6, to: 3 })
   await pour(110, all.length)

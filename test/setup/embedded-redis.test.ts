@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { DataFolderTakenError, ensureRedis, type RunningRedis } from '@decorum/local-redis'
 import { spawnRedis, writeNote } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
-import { afterEach, expect, inject, test, vi } from 'vitest'
+import { afterEach, expect, inject, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 
 type Parent = { child: ChildProcess; lines: Interface; first: { url: string; pid: number; error?: string } }
@@ -151,10 +151,7 @@ test('Redis ends when its guardian is killed, and a process that uses it starts 
   const redis = client(server.url)
   await redis.set('kept', 'yes')
   process.kill(await parentOf(server.pid as number), 'SIGKILL')
-  await vi.waitFor(
-    () => expect(said).toEqual(['Redis: its guardian process had ended; both were started again']),
-    15_000,
-  )
+  await expect.poll(() => said).toEqual(['Redis: its guardian process had ended; both were started again'])
   expect(await redis.get('kept')).toBe('yes')
   await server.stop()
   await expect(watch(server.url)).rejects.toThrow('ECONNREFUSED')

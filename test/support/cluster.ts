@@ -23,6 +23,8 @@ export type TestCluster = {
 
 const MASTERS = 3
 const KEYS_AT_ONCE = 20
+/** How long a server waits for the other one: only what hangs is given up. */
+const MIGRATE_MS = 120_000
 
 /** @param settings  of each node, beside our own */
 export async function startCluster(settings: Record<string, string> = {}): Promise<TestCluster> {
@@ -76,7 +78,7 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
         const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, KEYS_AT_ONCE)) as string[]
         if (keys.length === 0) break
         const { port = 0 } = masters[to] ?? {}
-        await source.call('MIGRATE', '127.0.0.1', port, '', 0, 5_000, 'KEYS', ...keys)
+        await source.call('MIGRATE', '127.0.0.1', port, '', 0, MIGRATE_MS, 'KEYS', ...keys)
         gone += keys.length
         if (!waited && gone >= all / 2) {
           waited = true
