@@ -10,7 +10,6 @@ import { decorumHere } from './decorum-here.ts'
 const redis = await redisForTest()
 const raw = new Redis(redis.url)
 const STREAM = '{decorum:0}:outcomes'
-const TIMEOUT = 300_000
 let ledger: Awaited<ReturnType<typeof openLedger>>
 let fleet: NodeJS.Timeout | undefined
 
@@ -29,7 +28,7 @@ afterAll(async () => {
 })
 const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })
 
-test('readers shows each group and its consumers; the same as JSON', { timeout: TIMEOUT }, async () => {
+test('readers shows each group and its consumers; the same as JSON', async () => {
   const { code, stdout } = await decorum(['readers'], { env: { REDIS_URL: redis.url } }) // the real program
   const lines = stdout.trim().split('\n')
   expect(code).toBe(0)
@@ -52,7 +51,7 @@ test('readers shows each group and its consumers; the same as JSON', { timeout: 
   expect((await run('readers', '--crawl', 'news')).stdout).toBe("no group reads the outcomes of the crawl 'news'\n")
 })
 
-test('status says in a sentence how the fleet is, and who is behind', { timeout: TIMEOUT }, async () => {
+test('status says in a sentence how the fleet is, and who is behind', async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
   const { stdout } = await decorum(['status'], { env: { REDIS_URL: redis.url } })
   expect(stdout).toContain('Nothing to do\n')
@@ -60,7 +59,7 @@ test('status says in a sentence how the fleet is, and who is behind', { timeout:
   expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ tone: 'calm', unread: 2 })
 })
 
-test('readers forget: not one that is read, unless it is forced; written down', { timeout: TIMEOUT }, async () => {
+test('readers forget: not one that is read, unless it is forced; written down', async () => {
   expect(await run('readers', 'forget', 'reads')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("somebody has read as 'reads' within the last minute"),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, onTestFinished, test } from 'vitest'
+import { PATIENT } from '../journey/fleet.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -13,13 +14,14 @@ const AGENTS = JSON.stringify([
   { name: 'twobot', userAgent: 'Mozilla/5.0 (compatible; twobot/1.0; +https://example.com/bot)' },
 ])
 /** A lease that is lost comes back within seconds. */
-const TIMES = { FETCH_DEADLINE_MS: '1500', LEASE_MS: '2500', QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
+const SHORT = { FETCH_DEADLINE_MS: '1500', LEASE_MS: '2500' }
+const TIMES = { ...PATIENT, QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
 
 type Ground = { web: RecordedWeb; env: Record<string, string>; list(name: string, pages: number): Promise<Crawl> }
 type Crawl = { dir: string; file: string; urls: string[]; outcomes(): Promise<string[]> }
 
 /** Five recording sites, a user with nothing running, and lists of URLs of all five. */
-async function ground(): Promise<Ground> {
+async function ground(more: Record<string, string> = {}): Promise<Ground> {
   const web = await recordedWeb(
     Array.from({ length: 5 }, (_, n) => ({
       name: `site-${n}`,
@@ -27,7 +29,13 @@ async function ground(): Promise<Ground> {
     })),
   )
   onTestFinished(() => web.close())
-  const env = { XDG_DATA_HOME: await folder(), DEFAULT_DELAY_MS: String(DELAY_MS), DECORUM_AGENTS: AGENTS, ...TIMES }
+  const env = {
+    XDG_DATA_HOME: await folder(),
+    DEFAULT_DELAY_MS: String(DELAY_MS),
+    DECORUM_AGENTS: AGENTS,
+    ...TIMES,
+    ...more,
+  }
   return {
     web,
     env,
@@ -75,7 +83,7 @@ test('two crawls started at the same instant are one fleet and one crawler to ev
 })
 
 test('the crawl that started the fleet is killed in the middle: the other one completes, and both are one crawler to every site', async () => {
-  const here = await ground()
+  const here = await ground(SHORT)
   const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
   const running = crawls.map((crawl) => start(here, crawl))
   const joined = await Promise.race(

@@ -41,7 +41,7 @@ test('two partitions become six and then three under a frontier that goes on: no
   expect(await fleet.stop(LIMIT_MS), 'drained').toBe(true)
 
   const change = async (to: number) => {
-    const env = fleetEnv(cluster.url, PATIENT)
+    const env = { ...fleetEnv(cluster.url, PATIENT), REDIS_URL: cluster.url }
     let ran = await decorum(['partitions', String(to), '--json'], { env })
     // The last word of a process may be lost on a busy machine; then it is taken to be alive for 5 s.
     while (ran.stderr.includes('or have within 5 s')) ran = await decorum(['partitions', String(to), '--json'], { env })

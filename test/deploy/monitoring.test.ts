@@ -70,9 +70,15 @@ beforeAll(async () => {
   await frontier.enqueue([{ url: `http://127.0.0.1:${port}/a`, id: 'a' }])
   const { value } = await reading.next()
   if (value?.outcome.kind !== 'fetched') throw new Error(`the page was not fetched: ${JSON.stringify(value?.outcome)}`)
-  texts = await Promise.all(
-    services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
-  )
+  // A fetch is counted once the ledger has answered, and the reader may have its outcome before.
+  await expect
+    .poll(async () => {
+      texts = await Promise.all(
+        services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
+      )
+      return texts[1]
+    })
+    .toMatch(/^decorum_fetcher_fetch_seconds_count\{kind="page"\} 1$/m)
   await frontier.close()
   pages.closeAllConnections()
   pages.close()

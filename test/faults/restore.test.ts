@@ -33,8 +33,11 @@ async function backUp(server: TestRedis): Promise<string> {
   return dir
 }
 
-async function open(server: TestRedis): Promise<Ledger> {
-  const ledger = await openLedger({ redis: server.url, partitions: 1, ...TIMES })
+/** What is reserved and leased for so long does not end while the test is kept from running. */
+const PATIENT = { leaseMs: 120_000, reserveMs: 120_000 }
+
+async function open(server: TestRedis, more: Partial<typeof TIMES> = {}): Promise<Ledger> {
+  const ledger = await openLedger({ redis: server.url, partitions: 1, ...TIMES, ...more })
   onTestFinished(() => ledger.close())
   return ledger
 }
@@ -52,18 +55,19 @@ test.each(['whole', 'cut in its last command'])(
   async (kind) => {
     const first = await startRedis({ appendonly: true })
     onTestFinished(() => first.stop())
-    const ledger = await open(first)
+    const ledger = await open(first, PATIENT)
     await park(ledger, 0, 400)
     const lanes = await granted(ledger)
     expect(lanes).toHaveLength(LANES)
     const [inFlight, done, ...others] = lanes
     if (inFlight === undefined || done === undefined) throw new Error('no lanes')
-    const start = (lane: typeof done) => {
+    const start = (lane: typeof done, by: Ledger) => {
       const { agent, fence } = lane
-      return ledger.start({ agent, origin: lane.origin, fence, kind: 'page', version: 0, delayMs: 1_000 })
+      return by.start({ agent, origin: lane.origin, fence, kind: 'page', version: 0, delayMs: 1_000 })
     }
-    await start(inFlight)
-    await start(done)
+    const short = await open(first)
+    expect(await start(inFlight, short)).toMatchObject({ kind: 'granted' })
+    expect(await start(done, ledger)).toMatchObject({ kind: 'granted' })
     const exchange = {
       agent: done.agent,
       origin: done.origin,
@@ -71,8 +75,8 @@ test.each(['whole', 'cut in its last command'])(
       elapsedMs: 0,
       load: { kind: 'normal' },
     } as const
-    await ledger.complete({ ...exchange, delayMs: 8_000, outcome: outcomeOf(done.heads[0]?.id ?? '') })
     const dueAt = ledger.now() + 8_000
+    await ledger.complete({ ...exchange, delayMs: 8_000, outcome: outcomeOf(done.heads[0]?.id ?? '') })
     await ledger.resolve(
       0,
       others.map(({ agent, origin: at, fence }) => ({
@@ -95,11 +99,11 @@ test.each(['whole', 'cut in its last command'])(
 
     const second = await startRedis({ appendonly: true, dir, isNew: false })
     onTestFinished(() => second.stop())
+    const heldFrom = Date.now()
     const restored = await open(second)
-    const heldFrom = restored.now()
+    expect(await restored.reserve(0, all)).toMatchObject({ kind: 'wait', why: 'startup-hold' })
     const after = await restored.viewPartition(0)
     expect([after.waiting, after.unread]).toEqual([before.waiting, before.unread])
-    expect(await restored.reserve(0, all)).toMatchObject({ kind: 'wait', why: 'startup-hold' })
 
     const seen = new Map<string, number>()
     while (!seen.has(inFlight.origin) || !seen.has(done.origin)) {

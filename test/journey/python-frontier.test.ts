@@ -69,9 +69,7 @@ async function between(consolePort: number, at: (moment: Moment, ids: string[]) 
 describe.skipIf(!python)('examples/frontier.py', async () => {
   const redis = await redisForTest()
 
-  test('it acknowledges what is on its disk; killed at each step, it has one line for each URL and redirect', {
-    timeout: 290_000,
-  }, async () => {
+  test('it acknowledges what is on its disk; killed at each step, it has one line for each URL and redirect', async () => {
     const { origin, asked } = await site((request, response) => {
       if (request.url !== '/moved') return false
       response.writeHead(301, { location: '/target' }).end()

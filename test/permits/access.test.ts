@@ -23,8 +23,9 @@ test('tokens: who may ask, for which agents and crawls; a permit of another toke
       { name: 'one', token: 'a-token-of-one-1234', crawls: ['daily'] },
       { name: 'two', token: 'a-token-of-two-1234', maxWaiting: 1 },
     ]),
+    ...PATIENT,
   }
-  const { web, ask, complete } = await permitFleet([{ name: 'tokens', robots: { body: '' } }], { env })
+  const { web, ask, complete, url: base } = await permitFleet([{ name: 'tokens', robots: { body: '' } }], { env })
   const url = `${web.origins.tokens}/1`
   expect((await ask({ url })).status).toBe(401)
   expect((await ask({ url }, bearer('a-token-of-nobody-1'))).status).toBe(401)
@@ -32,8 +33,9 @@ test('tokens: who may ask, for which agents and crawls; a permit of another toke
   const held = await ask({ url, crawl: 'daily', waitMs: 20_000 }, bearer('a-token-of-one-1234'))
   expect(held.status).toBe(201)
   expect((await complete(held.body.permit, {}, bearer('a-token-of-two-1234'))).status).toBe(404)
-  const waiting = ask({ url, waitMs: 2_000 }, bearer('a-token-of-two-1234'))
-  await expect.poll(async () => (await ask({ url }, bearer('a-token-of-two-1234'))).status).toBe(429)
+  const waiting = ask({ url, waitMs: 60_000 }, bearer('a-token-of-two-1234'))
+  await expect.poll(async () => (await fetch(`${base()}/metrics`)).text()).toMatch(/^decorum_permits_waiting 1$/m)
+  expect((await ask({ url }, bearer('a-token-of-two-1234'))).status).toBe(429)
   expect((await complete(held.body.permit, {}, bearer('a-token-of-one-1234'))).status).toBe(200)
   expect((await waiting).status).toBe(201)
 })
@@ -133,13 +135,14 @@ test("the operator's hand: paused waits, blocked is refused, and a holder is tol
 
 // The last one: the fleet has no Redis afterwards.
 test('while Redis is away nothing is granted: 503, for those in line as well', async () => {
-  const { web, ask, complete, redis } = await shared([{ name: 'away', robots: { body: '' } }])
+  const { web, ask, complete, redis, url: base } = await shared([{ name: 'away', robots: { body: '' } }])
   const url = `${web.origins.away}/1`
   const held = await ask({ url, waitMs: 20_000 })
   expect(held.status).toBe(201)
-  const waiting = ask({ url, waitMs: 30_000 })
+  const waiting = ask({ url, waitMs: 60_000 }, { away: true })
+  await expect.poll(async () => (await fetch(`${base()}/metrics`)).text()).toMatch(/^decorum_permits_waiting 1$/m)
   await redis.kill9()
-  expect((await ask({ url })).status).toBe(503)
+  expect((await ask({ url }, { away: true })).status).toBe(503)
   expect((await waiting).status).toBe(503)
-  expect((await complete(held.body.permit)).status).toBe(503)
+  expect((await complete(held.body.permit, {}, { away: true })).status).toBe(503)
 })

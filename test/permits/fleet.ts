@@ -16,7 +16,13 @@ export type PermitFleet = {
   redis: TestRedis
   /** of the n-th permits process */
   url(n?: number): string
+  /** Asks again where the ledger answered too late, as a busy machine may have it: a holder does so, too. */
   call(method: string, path: string, body?: object, options?: CallOptions): Promise<Answer>
+  /**
+   * Sends a request under a permit, to the last octet of its answer.
+   * @returns undefined when no answer came, `ended` when the lease was over before it was sent or answered
+   */
+  send(permit: string | undefined, url: string, init: RequestInit, options?: CallOptions): Promise<Sent>
   ask(body: object, options?: CallOptions): Promise<Answer>
   complete(permit: string | undefined, body?: object, options?: CallOptions): Promise<Answer>
   /** asks, in turn, until it is granted or refused; sends; completes. @returns the status of the page, or the refusal's type */
@@ -24,7 +30,11 @@ export type PermitFleet = {
   audit(): Promise<Report>
   expectPolite(): Promise<Report>
 }
-type CallOptions = { on?: number; headers?: Record<string, string>; signal?: AbortSignal }
+/** `away`: an answer that the ledger is away is what the caller wants to see */
+type CallOptions = { on?: number; headers?: Record<string, string>; signal?: AbortSignal; away?: true }
+export type Sent = { status: number; headers: Headers; body: ArrayBuffer } | 'ended' | undefined
+/** What an order or a permit says: the request leaves within so many ms of its answer. */
+const SEND_WITHIN_MS = 1_000
 export type FleetOptions = {
   permits?: number
   fetchers?: number
@@ -67,24 +77,20 @@ export function sharedPermitFleet(options: FleetOptions = {}): (sites: Site[]) =
     await running?.catch(() => undefined)
     for (const end of ends.reverse()) await end()
   })
-  const known = new Set<string>()
+  let known = 0
   return async (sites) => {
     running ??= start(options, (end) => ends.push(end))
-    const [web, now] = await settled([webOfTest(sites, known), running])
-    return before(web, now)
+    const web = webOfTest(sites, known)
+    known += sites.length
+    return before(...(await settled([web, running])))
   }
 }
 
-/** @param known  origins that the fleet remembers: these sites have others */
-async function webOfTest(sites: Site[], known = new Set<string>()): Promise<RecordedWeb> {
-  for (;;) {
-    const web = await recordedWeb(sites)
-    onTestFinished(() => web.close())
-    const origins = Object.values(web.origins)
-    if (origins.some((origin) => known.has(origin))) continue
-    for (const origin of origins) known.add(origin)
-    return web
-  }
+/** @param known  hosts that the fleet remembers, and may still have leases for: these sites have others */
+async function webOfTest(sites: Site[], known = 0): Promise<RecordedWeb> {
+  const web = await recordedWeb(sites, { skipAddresses: known })
+  onTestFinished(() => web.close())
+  return web
 }
 
 /** Both, once neither is still being started: what one of them fails with comes after the other can be ended. */
@@ -95,7 +101,12 @@ async function settled<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A
 
 function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
   const url = (n = 0): string => `http://127.0.0.1:${fleet.of('permits')[n]?.port}`
-  const call: PermitFleet['call'] = async (method, path, body, { on, headers, signal } = {}) => {
+  const callOnce = async (
+    method: string,
+    path: string,
+    body: object | undefined,
+    { on, headers, signal }: CallOptions,
+  ): Promise<Answer> => {
     const response = await fetch(url(on) + path, {
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -105,12 +116,40 @@ function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
     const text = await response.text()
     return { status: response.status, body: text === '' ? {} : JSON.parse(text), headers: response.headers }
   }
+  const call: PermitFleet['call'] = async (method, path, body, options = {}) => {
+    for (;;) {
+      const answer = await callOnce(method, path, body, options)
+      if (options.away === true || answer.body.type !== 'ledger-away') return answer
+      await sleep(50)
+    }
+  }
+  /** The answer to an extension is read at once, or once more: the one to a question that waited long may have lain unread. */
+  const stillHeldMs = async (permit: string | undefined, options?: CallOptions): Promise<number> => {
+    for (;;) {
+      const at = performance.now()
+      const { status, body } = await call('PATCH', `/v1/permits/${permit}`, {}, options)
+      if (status !== 200) return 0
+      const ms = performance.now() - at
+      if (ms < SEND_WITHIN_MS) return Math.floor(Number(body.leaseMs) - ms)
+    }
+  }
   const self: PermitFleet = {
     web,
     fleet,
     redis,
     url,
     call,
+    async send(permit, target, init, options) {
+      const heldMs = await stillHeldMs(permit, options)
+      if (heldMs <= 0) return 'ended'
+      const signal = AbortSignal.timeout(heldMs)
+      try {
+        const answer = await fetch(target, { ...init, redirect: 'manual', signal })
+        return { status: answer.status, headers: answer.headers, body: await answer.arrayBuffer() }
+      } catch {
+        return signal.aborted ? 'ended' : undefined
+      }
+    },
     ask: (body, options) => call('POST', '/v1/permits', body, options),
     complete: (permit, body = {}, options) => call('POST', `/v1/permits/${permit}/completion`, body, options),
     async fetch(target, options = {}) {
@@ -123,16 +162,19 @@ function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
         else if (asked.status === 200) await sleep(Math.min(200, Number(asked.body.retryAfterMs)))
         else if (asked.status !== 201) return String(asked.body.type)
         else {
-          const page = await fetch(target, {
-            headers: { 'user-agent': String(asked.body.userAgent) },
-            redirect: 'manual',
-          }).catch(() => undefined)
-          await page?.arrayBuffer().catch(() => undefined)
+          const { permit, userAgent } = asked.body
+          const page = await self
+            .send(permit, target, { headers: { 'user-agent': String(userAgent) } }, rest)
+            .catch(() => 'ended' as const) // the permits process was killed
+          if (page === 'ended') {
+            await call('DELETE', `/v1/permits/${permit}`, undefined, rest).catch(() => undefined)
+            continue
+          }
           const said =
             page === undefined
               ? { error: 'reset' }
               : { status: page.status, retryAfter: page.headers.get('retry-after') ?? undefined }
-          await self.complete(asked.body.permit, said, rest).catch(() => undefined)
+          await self.complete(permit, said, rest).catch(() => undefined)
           return page?.status ?? 0
         }
       }

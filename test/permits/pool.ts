@@ -111,14 +111,13 @@ async function withFrontier(fleet: PermitFleet, agentsText: string | undefined):
       }
     },
     async carryOut({ permit, url, method, headers }) {
-      const answer = await fetch(url, { method, headers, redirect: 'manual' }).catch(() => undefined)
-      const body = await answer?.arrayBuffer().catch(() => undefined)
-      if (answer === undefined || body === undefined)
-        return fleet.complete(permit, { reason: 'reset', error: 'no answer' })
+      const answer = await fleet.send(permit, url, { method, headers })
+      if (answer === 'ended') return fleet.call('DELETE', `/v1/permits/${permit}`)
+      if (answer === undefined) return fleet.complete(permit, { reason: 'reset', error: 'no answer' })
       return fleet.complete(permit, {
         status: answer.status,
         headers: [...answer.headers],
-        body: Buffer.from(body).toString('base64'),
+        body: Buffer.from(answer.body).toString('base64'),
       })
     },
     async workUntil(ids, workers = 1) {

@@ -15,6 +15,8 @@ export type WebOptions = {
   record: string
   /** the port that all share, one address each; absent: a free one */
   port?: number
+  /** so many addresses are left to sites of other webs: what a fleet knows of a host would hold for the next site there; default 0 */
+  skipAddresses?: number
   /** all sites at this one address instead, as `name.test`, told apart by their Host header */
   address?: string
 }
@@ -50,8 +52,9 @@ export async function startWeb(
   announce: (word: Announcement) => void = () => undefined,
 ): Promise<Web> {
   const recorder = await openRecorder(options.record)
-  const { address } = options
-  const places = address === undefined ? options.sites.map((_, index) => addressOf(index + 1)) : [address]
+  const { address, skipAddresses = 0 } = options
+  const places =
+    address === undefined ? options.sites.map((_, index) => addressOf(skipAddresses + index + 1)) : [address]
   const { servers, port } = await listen(places, options.port)
   const origins: Record<string, string> = {}
   for (const [index, site] of options.sites.entries()) {

@@ -17,8 +17,10 @@ export type RecordedWeb = WebProcess & {
   close(): Promise<void>
 }
 
-/** Runs sites in a process of their own, with a temporary folder for their record. @param options.address  of all of them */
-export async function recordedWeb(sites: Site[], options: { address?: string } = {}): Promise<RecordedWeb> {
+type Options = Pick<Parameters<typeof spawnWeb>[0], 'address' | 'skipAddresses'>
+
+/** Runs sites in a process of their own, with a temporary folder for their record. */
+export async function recordedWeb(sites: Site[], options: Options = {}): Promise<RecordedWeb> {
   const folder = await mkdtemp(join(tmpdir(), 'decorum-web-'))
   const record = join(folder, 'visits.ndjson')
   const web = await spawnWeb({ sites, record, ...options }).catch(async (error: unknown) => {
