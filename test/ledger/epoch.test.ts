@@ -350,6 +350,16 @@ test('a Redis that hangs is given up after callDeadlineMs', async () => {
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait' })
 })
 
+test('an answer that came while this process stood still for longer than callDeadlineMs counts', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { another } = await emptyLedger(redis, { callDeadlineMs: 150 })
+  const ledger = await another()
+  const answer = ledger.reserve(0, ask)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+  expect(await answer).toMatchObject({ kind: 'wait' })
+})
+
 test('scripts that Redis was told to forget are sent again', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())

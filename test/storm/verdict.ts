@@ -91,17 +91,20 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const unexplained: Again[] = []
   const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
-  const hasRoom = (kill: Span): boolean => (perDeath.get(kill.at) ?? 0) < slots
-  for (const again of extras.toSorted((a, b) => a.first.end - b.first.end)) {
+  const hasRoom = (kill: { at: number }): boolean => (perDeath.get(kill.at) ?? 0) < slots
+  const knownBy = ({ first }: Again): number => first.end + settledMs(first)
+  for (const again of extras.toSorted((a, b) => knownBy(a) - knownBy(b))) {
+    const { first } = again
+    const about = settledMs(first)
+    // On a busy machine several deaths may explain it, or something else: deaths that explain as many as they can already come last.
     const cause =
-      causeOf(again.first, faults, settledMs(again.first)) ?? (outlasted(again.first) ? 'freeze' : undefined)
+      causeOf(first, { ...faults, kills: faults.kills.filter(hasRoom) }, about) ??
+      (outlasted(first) ? 'freeze' : causeOf(first, faults, about))
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
-    // On a busy machine several deaths may explain it: the earliest that does not explain as many as it can already.
     const kills = faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at }))
-    const about = settledMs(again.first)
-    const kill = hitBy(again.first, kills.filter(hasRoom), about) ?? hitBy(again.first, kills, about)
+    const kill = hitBy(first, kills.filter(hasRoom), about) ?? hitBy(first, kills, about)
     if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
     const disturbed = faults.outages.some(

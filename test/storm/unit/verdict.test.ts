@@ -263,6 +263,16 @@ test('one death of a fetcher with one slot does not explain two extra requests',
   })
 })
 
+test('what one death does not explain any more, something else near it may', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
+  const stalls = [{ at: T + 420, until: T + 1_420 }]
+  expect(judge({ requests, faults: { kills: [kill(405)] }, stalls })).toMatchObject({
+    broken: [],
+    extra: { kill: 1, freeze: 1 },
+    mostPerDeath: 1,
+  })
+})
+
 test('a killed lane that comes back too late', () => {
   const late = HOLD + 5_000 + 300
   expect(
