@@ -6,7 +6,7 @@ import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { keys, outcomeOf, url } from './ledger-for-test.ts'
+import { keys, outcomeOf, PATIENT, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
@@ -14,7 +14,7 @@ const ORIGINS = Array.from({ length: 30 }, (_, n) => `https://s${n}.test`)
 const TIMES = { leaseMs: 400, quarantineMs: 100 }
 
 async function open(partitions: number): Promise<Ledger> {
-  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES })
+  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES, ...PATIENT })
   onTestFinished(() => ledger.close())
   return ledger
 }

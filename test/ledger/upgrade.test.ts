@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { fill, lane, START } from './layouts/fill.ts'
 import { readStored, type StoredKey, writeStored } from './layouts/stored.ts'
-import { keys, outcomeOf } from './ledger-for-test.ts'
+import { keys, outcomeOf, PATIENT } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const folder = new URL('./layouts/', import.meta.url)
@@ -152,7 +152,7 @@ test.each(earlier)(
   async (layout) => {
     const raw = await emptyRedis()
     await load(raw, layout)
-    const open = () => openLedger({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000 })
+    const open = () => openLedger({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000, ...PATIENT })
     await expect(open()).rejects.toThrow(/run 'decorum upgrade'/)
     await upgradeOnce(false, 14)
     await lockEnds(raw)
@@ -178,6 +178,7 @@ test.each(earlier)(
       leaseMs: 45_000,
       quarantineMs: 10_000,
       nowMs: () => now,
+      ...PATIENT,
     })
     onTestFinished(() => ledger.close())
     // A holder of the earlier version has lost nothing that was granted: its lane stays closed for lease + quarantine + delay.
