@@ -217,7 +217,7 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
   const { holdUntil = 0, now } = await (await open()).viewPartition(0)
   expect(holdUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
   await raw.flushall()
-  const [s, us] = await raw.time()
+  const [s = 0, us = 0] = (await raw.time()).map(Number)
   await open()
   const emptiedUntil = Number(await raw.hget(keys.epoch, EPOCH.holdUntil))
   expect(emptiedUntil - s * 1_000 - us / 1_000).toBeGreaterThanOrEqual(LENGTHS.leaseMs + LENGTHS.quarantineMs - 1)

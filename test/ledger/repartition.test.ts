@@ -1,16 +1,6 @@
 /** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
-import {
-  connectLink,
-  type Ledger,
-  type LedgerOptions,
-  LedgerUnfitError,
-  linkTo,
-  openLedger,
-  type ReservedLane,
-  readTags,
-  repartition,
-} from '@decorum/ledger'
+import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags, repartition } from '@decorum/ledger'
 import { EPOCH, holdingChange, idSlot, keysOf, LIST, moveLane, writeLaneRecord } from '@decorum/ledger/testing'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
@@ -22,12 +12,10 @@ const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
 const ORIGINS = Array.from({ length: 30 }, (_, n) => `https://s${n}.test`)
 const TIMES = { leaseMs: 400, quarantineMs: 100 }
-/** Nothing that is reserved or started ends by itself while a test fills a ledger. */
-const LONG = { leaseMs: 3_600_000, quarantineMs: 100, reserveMs: 3_600_000 }
 const HOUR = 3_600_000
 
-async function open(partitions: number, times: Partial<LedgerOptions> = TIMES): Promise<Ledger> {
-  const ledger = await openLedger({ redis: redis.url, partitions, ...times, ...PATIENT })
+async function open(partitions: number): Promise<Ledger> {
+  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES, ...PATIENT })
   onTestFinished(() => ledger.close())
   return ledger
 }
@@ -74,7 +62,7 @@ const counted = async (ledger: Ledger) => {
 
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
 async function filled(raw: Redis): Promise<Ledger> {
-  const ledger = await open(2, LONG)
+  const ledger = await open(2)
   await noHold(raw, ledger)
   const reserve = (partition: number) =>
     ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
@@ -201,22 +189,13 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   const from = Date.now()
-  /** On a busy machine the reservation may have ended before it is used. */
-  const started = async (): Promise<ReservedLane> => {
-    for (;;) {
-      await ledger.reap(0)
-      const taken = await ledger.reserve(0, ask)
-      const [reserved] = taken.kind === 'reserved' ? taken.lanes : []
-      if (reserved === undefined) continue
-      const answer = await ledger.start({ ...reserved, kind: 'page', version: 0, delayMs: 2_000 })
-      if (answer.kind === 'granted') return reserved
-    }
-  }
-  const lane = await started()
+  const taken = await ledger.reserve(0, ask)
+  const [lane] = taken.kind === 'reserved' ? taken.lanes : []
+  expect(await ledger.start({ ...lane!, kind: 'page', version: 0, delayMs: 2_000 })).toMatchObject({ kind: 'granted' })
   await change(3)
   expect(Date.now() - from).toBeGreaterThan(TIMES.leaseMs - 100)
   const outcome = outcomeOf('a')
-  const told = ledger.complete({ ...lane, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' }, outcome })
+  const told = ledger.complete({ ...lane!, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' }, outcome })
   await expect(told).rejects.toBeInstanceOf(LedgerUnfitError)
   const [view] = (await (await open(3)).viewOrigin(origin, ['bot'])).lanes
   expect(view).toMatchObject({ waiting: 1, tries: 1, state: 'waiting' })
