@@ -17,7 +17,7 @@ import { environment, type Times } from './manners.ts'
 import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
-import { calm, storedIds } from './stored.ts'
+import { calm, storedIds, untilRead } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
 import { Worker } from './worker.ts'
@@ -61,7 +61,6 @@ const GRACE_MS = 60_000
 const PARTITIONS = 2
 const SLOTS = 20
 const POST_MS = 500
-const CALM_MS = 1_000
 
 export async function roll(options: RollingOptions): Promise<RollingResult> {
   const { seed, times, trees, say = () => undefined } = options
@@ -70,7 +69,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
-  const stalls = watchStalls(folder)
+  const stalls = watchStalls(folder, redis.url)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
   const troubles = new Map<string, number>()
@@ -130,9 +129,11 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     const answers = await posting
     await holding.ended
     await calm(frontier, redis.url, PARTITIONS, options.calmMs)
+    await Promise.all(workers.map(({ worker }) => worker.runs()))
     for (const { worker } of workers) worker.end()
+    await Promise.all(workers.map(({ worker }) => worker.gone()))
     const stored = await storedIds(redis.url, PARTITIONS)
-    await sleep(CALM_MS)
+    await untilRead(redis.url, PARTITIONS, options.calmMs)
     const evidence = await web.evidence()
     await frontier.close()
     const { accepted, outcomes, unsure, redelivered } = frontier

@@ -67,7 +67,11 @@ export class Worker {
     const { role, name, env, onTrouble, onDeath } = this.#options
     this.state = 'starting'
     this.#shot = false
-    const child = fork(join(this.tree, CLI), [role], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true })
+    const child = fork(join(this.tree, CLI), [role], {
+      env: { ...env, STORM_NAME: name },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    })
     this.#child = child
     everyone.add(this)
     const words: string[] = []
@@ -167,6 +171,17 @@ export class Worker {
   end(): void {
     this.#over = true
     this.kill()
+  }
+
+  /** Resolves when it runs: one that stood still until now has told so by then. */
+  async runs(): Promise<void> {
+    if (this.state === 'running') await fetch(`http://127.0.0.1:${this.port}/livez`).catch(() => undefined)
+  }
+
+  /** After `end`: resolves when its process does nothing any more. */
+  async gone(): Promise<void> {
+    const child = this.#child
+    if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 }
 

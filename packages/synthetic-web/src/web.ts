@@ -84,26 +84,30 @@ export async function startWeb(
       : page
   }
 
+  /** site and visitor → when it was last answered to the end: what it sends then comes later */
+  const answered = new Map<string, number>()
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
-    const resolution = heardLate()
-    const start = now() - resolution
+    const lane = `${site.name} ${request.headers['user-agent'] ?? ''}`
+    const heard = now()
+    const start = Math.min(heard, Math.max(heard - heardLate(), answered.get(lane) ?? 0))
     const path = request.url ?? ''
     const answer = answerFor(site, path)
     // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
-    if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
+    if (site.announce) announce({ kind: 'began', site: site.name, path, at: heard })
     serve(
       {
         origin: origins[site.name] ?? '',
         ...(address === undefined ? {} : { address }),
         start,
-        resolution,
+        resolution: heard - start,
         request,
         response,
       },
       answer,
       rules ? recorder.robots(answer.body ?? '') : undefined,
       (line) => {
+        if (line.cut !== true) answered.set(lane, line.end)
         recorder.request(line)
         if (site.announce) {
           const { status, end, cut } = line
