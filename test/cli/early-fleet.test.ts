@@ -60,9 +60,13 @@ test('the processes of a fleet that is not needed end, with those that they have
 })
 
 test('a fetcher that is ended while its fetching process loads ends without a word; one that loses that process says so', async () => {
+  // It never gets further, however late this test sees it.
+  const loads =
+    "if (process.argv[1]?.endsWith('/process/child.ts')) await new Promise(() => setInterval(() => {}, 1_000))"
+  const NODE_OPTIONS = `--import "data:text/javascript,${loads}"`
   const startFetcher = async () => {
     const { child, result } = startDecorum(['fetcher'], {
-      env: fleetEnv(redis.url, { FETCH_PROCESSES: '1' }) as Record<string, string>,
+      env: fleetEnv(redis.url, { FETCH_PROCESSES: '1', NODE_OPTIONS }) as Record<string, string>,
     })
     await expect.poll(() => childrenOf(child.pid ?? 0)).toHaveLength(1)
     return { child, result, fetching: childrenOf(child.pid ?? 0)[0] ?? 0 }
