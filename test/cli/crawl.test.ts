@@ -145,14 +145,15 @@ describe('a crawl that is stopped', () => {
   test('a resumed crawl goes by what was applied meanwhile: no pages are kept, and none is missed', async () => {
     const dir = await folder()
     await slowList(dir)
-    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env: SLOW })
+    const env = { DEFAULT_DELAY_MS: '600' } // so that it is not done before the command is, on a busy machine either
+    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
     await first.hears('"event":"progress"')
-    const applied = await decorumHere(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env: SLOW })
+    const applied = await decorumHere(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env })
     expect(applied, applied.stderr).toMatchObject({ code: 0 })
     first.child.kill('SIGINT')
     expect((await first.result).code).toBe(3)
 
-    const resumed = await decorum(['crawl', '--resume'], { cwd: dir, env: SLOW })
+    const resumed = await decorum(['crawl', '--resume'], { cwd: dir, env })
     expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
     expect(resumed.stdout).not.toMatch(/^ {2}pages /m)
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
