@@ -6,6 +6,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openFrontier } from '@decorum/client'
 import { main as consoleMain } from '@decorum/console'
@@ -71,14 +72,12 @@ beforeAll(async () => {
   const { value } = await reading.next()
   if (value?.outcome.kind !== 'fetched') throw new Error(`the page was not fetched: ${JSON.stringify(value?.outcome)}`)
   // A fetch is counted once the ledger has answered, and the reader may have its outcome before.
-  await expect
-    .poll(async () => {
-      texts = await Promise.all(
-        services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
-      )
-      return texts[1]
-    })
-    .toMatch(/^decorum_fetcher_fetch_seconds_count\{kind="page"\} 1$/m)
+  while (!/^decorum_fetcher_fetch_seconds_count\{kind="page"\} 1$/m.test(texts[1] ?? '')) {
+    texts = await Promise.all(
+      services.map(async (service) => (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text()),
+    )
+    await sleep(50)
+  }
   await frontier.close()
   pages.closeAllConnections()
   pages.close()
