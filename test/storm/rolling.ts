@@ -80,7 +80,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const workers = mobilise(options, redis.url, onTrouble)
   let book: Book | undefined
   try {
-    await Promise.all(workers.map(({ worker }) => worker.start()))
+    await Promise.all(workers.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the fleet's configuration what all agree on.
     for (const { env } of workers) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)

@@ -208,7 +208,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     return victim
   }
   try {
-    await Promise.all(staying.map((worker) => worker.start()))
+    await Promise.all(staying.map((worker) => worker.startUntilReady()))
     const frontier = await openFrontier({ redis: redisUrl })
     const [tag = ''] = partitionTags(PARTITIONS)
     // Each job is for both partitions: what belongs to the other one is marked there.

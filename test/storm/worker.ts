@@ -14,7 +14,9 @@ import { clock } from './clock.ts'
 /** The tree that this file belongs to. */
 export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url))
 const CLI = 'packages/cli/src/main.ts'
-const READY_MS = 60_000
+const READY_MS = 300_000
+/** Ends before it was once ready: more are no chance. */
+const MOST_ENDS = 20
 const AGAIN_MS = 300
 const LAST_WORDS = 20
 
@@ -54,6 +56,7 @@ export class Worker {
   #shot = false
   #over = false
   #replaced = false
+  #ends = 0
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -87,6 +90,7 @@ export class Worker {
       for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
       child.once('exit', (code, signal) => {
         this.state = 'dead'
+        this.#ends++
         const how = signal ?? `exit code ${code}`
         onDeath?.({ name, at: clock(), how, wanted: this.#shot || this.#over })
         reject(new Error(`${name} ended before it was ready (${how}): ${words.join(' | ')}`))
@@ -96,6 +100,21 @@ export class Worker {
     })
     await ready
     if (this.state === 'starting') this.state = 'running'
+  }
+
+  /**
+   * The same for a process that comes back by itself, as when a busy Redis does not answer it in time.
+   * @throws Error with its last words when it ends again and again
+   */
+  async startUntilReady(): Promise<void> {
+    let why: Error | undefined
+    await this.start().catch((error: Error) => {
+      why = error
+    })
+    while (why !== undefined && this.state !== 'running') {
+      if (this.#ends > MOST_ENDS) throw why
+      await sleep(AGAIN_MS)
+    }
   }
 
   async #again(): Promise<void> {
@@ -149,7 +168,7 @@ export class Worker {
     const drainMs = clock() - at
     this.tree = tree
     this.#replaced = false
-    await this.start()
+    await this.startUntilReady()
     return { drainMs, how: signal ?? `exit code ${code}` }
   }
 
