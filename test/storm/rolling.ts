@@ -143,6 +143,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       evidence,
       faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [] },
       stalls: stalls.end(from),
+      starts: workers.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

@@ -137,6 +137,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: targets.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

@@ -190,6 +190,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: [...earlier, ...current].flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: () => false,

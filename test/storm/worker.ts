@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { clock } from './clock.ts'
+import type { OfOne } from './stalls.ts'
 
 /** The tree that this file belongs to. */
 export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url))
@@ -57,6 +58,8 @@ export class Worker {
   #over = false
   #replaced = false
   #ends = 0
+  /** of each of its lives: until it was ready, or had ended */
+  readonly starts: OfOne[] = []
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -70,6 +73,11 @@ export class Worker {
     const { role, name, env, onTrouble, onDeath } = this.#options
     this.state = 'starting'
     this.#shot = false
+    const starting = { name, at: clock(), until: Number.POSITIVE_INFINITY }
+    this.starts.push(starting)
+    const isOver = (): void => {
+      starting.until = Math.min(starting.until, clock())
+    }
     const child = fork(join(this.tree, CLI), [role], {
       env: { ...env, STORM_NAME: name },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -81,6 +89,7 @@ export class Worker {
     const ready = new Promise<void>((resolve, reject) => {
       const hear = (text: string): void => {
         if (text.startsWith('{"started":')) {
+          isOver()
           this.port = (JSON.parse(text) as { started: { port: number } }).started.port
           resolve()
         }
@@ -91,6 +100,7 @@ export class Worker {
       child.once('exit', (code, signal) => {
         this.state = 'dead'
         this.#ends++
+        isOver()
         const how = signal ?? `exit code ${code}`
         onDeath?.({ name, at: clock(), how, wanted: this.#shot || this.#over })
         reject(new Error(`${name} ended before it was ready (${how}): ${words.join(' | ')}`))
