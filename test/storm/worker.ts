@@ -141,6 +141,12 @@ export class Worker {
       : [...childrenOf(pid), pid]
   }
 
+  /** It is there, and no signal has stopped it. */
+  runsStill(): boolean {
+    const pid = this.pids().at(-1)
+    return pid !== undefined && !/\) [TtZX] /.test(readOrEmpty(`/proc/${pid}/stat`))
+  }
+
   /** SIGKILL to all of it at once; it comes back by itself. */
   kill(): void {
     this.#shot = true
@@ -214,11 +220,14 @@ export class Worker {
   }
 }
 
-export function childrenOf(pid: number): number[] {
+export const childrenOf = (pid: number): number[] =>
+  readOrEmpty(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number)
+
+function readOrEmpty(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+    return readFileSync(path, 'utf8')
   } catch {
-    return []
+    return ''
   }
 }
 
