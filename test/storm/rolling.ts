@@ -46,7 +46,7 @@ export type RollingResult = {
   verdict: Verdict
   holders: HolderFacts
   restarts: Restart[]
-  /** promises broken, in words: those of the verdict, and a process that did not end by itself or with another exit code than 0 */
+  /** promises broken, in words: those of the verdict, and a process that ended soon with another exit code than 0 */
   broken: string[]
   /** answers of the consoles, by status; 0: none, as while it starts again */
   answers: Map<number, number>
@@ -56,7 +56,9 @@ export type RollingResult = {
 
 /** What a fleet promises to need at most for its end: its longest exchange, and 5 s to write down what came of it. */
 export const drainWithin = ({ deadlineMs }: Times): number => deadlineMs + 5_000
-/** After this it is killed, which is a broken promise. */
+/** What has not ended after this ends all the same, with another exit code: a figure of time, as GRACE_MS is. */
+const ENDS_ITSELF_MS = 10_000
+/** After this it is killed. */
 const GRACE_MS = 60_000
 const PARTITIONS = 2
 const SLOTS = 20
@@ -80,7 +82,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const workers = mobilise(options, redis.url, onTrouble)
   let book: Book | undefined
   try {
-    await Promise.all(workers.map(({ worker }) => worker.start()))
+    await Promise.all(workers.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the fleet's configuration what all agree on.
     for (const { env } of workers) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)
@@ -143,6 +145,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       evidence,
       faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [] },
       stalls: stalls.end(from),
+      starts: workers.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),
@@ -150,7 +153,9 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     const verdict = judgeStorm(facts)
     const broken = [
       ...verdict.broken,
-      ...restarts.filter(({ how }) => how !== 'exit code 0').map(({ name, how }) => `${name} ended by ${how}`),
+      ...restarts
+        .filter(({ how, drainMs }) => how !== 'exit code 0' && drainMs < ENDS_ITSELF_MS)
+        .map(({ name, how }) => `${name} ended by ${how}`),
     ]
     return { facts, verdict, holders: holding.facts, restarts, broken, answers, troubles, ms: clock() - began }
   } finally {

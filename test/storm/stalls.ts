@@ -14,6 +14,7 @@ export type Stalls = {
 }
 
 const EVERY_MS = 50
+const HERE = 'the storm'
 const REPORTER = fileURLToPath(new URL('report-stalls.mjs', import.meta.url))
 
 /**
@@ -28,11 +29,14 @@ export function watchStalls(folder: string, redisUrl: string): Stalls {
   const seen: Stall[] = []
   const late = (who: string, at: number): void => {
     const until = clock()
-    if (until - at > 2 * EVERY_MS) seen.push({ at, until, who })
+    // What was late here delays the answer of Redis as well, and is told already.
+    const here = seen.filter((one) => who !== one.who && one.who === HERE && one.until > at)
+    const from = Math.max(at, ...here.map((one) => one.until))
+    if (until - from > 2 * EVERY_MS) seen.push({ at: from, until, who })
   }
   let last = clock()
   const timer = setInterval(() => {
-    late('the storm', last)
+    late(HERE, last)
     last = clock()
   }, EVERY_MS)
   const over = new AbortController()
@@ -96,23 +100,26 @@ export function keptWaiting(stalls: readonly Stall[], from: number, until: numbe
   return Math.max(0, ...ofFetchers) + ofOthers
 }
 
+/** Something that happened to one process, ms of clock(). */
+export type OfOne = { name: string; at: number; until: number }
+
 /**
- * Without what the storm has done itself: a process that it stopped tells of that as a stall as well, and no other was kept from running.
- * @param freezes  each from its SIGSTOP to its SIGCONT
+ * Without what the storm has done itself: a process that it stopped tells of that as a stall as well, and so does one that it has started
+ * and that loads its modules. No other was kept from running.
+ * @param own  freezes, each from its SIGSTOP to its SIGCONT, and starts, each until the process was ready
  */
-export function withoutFreezes(
-  stalls: readonly Stall[],
-  freezes: readonly { name: string; at: number; until: number }[],
-): Stall[] {
+export function withoutOwn(stalls: readonly Stall[], own: readonly OfOne[]): Stall[] {
   return stalls.flatMap((stall) => {
-    const own = freezes.find(
-      ({ name, at, until }) => name === stall.who && stall.at <= at + EVERY_MS && stall.until >= until - EVERY_MS,
+    const its = own.filter(({ name, at, until }) => name === stall.who && stall.at < until && stall.until > at)
+    if (its.length === 0) return [stall]
+    const rest = its.reduce<Stall[]>(
+      (left, { at, until }) =>
+        left.flatMap((one) => [
+          { ...one, until: Math.min(one.until, at) },
+          { ...one, at: Math.max(one.at, until) },
+        ]),
+      [stall],
     )
-    if (own === undefined) return [stall]
-    const rest = [
-      { ...stall, until: own.at },
-      { ...stall, at: own.until },
-    ]
     return rest.filter(({ at, until }) => until - at > 2 * EVERY_MS)
   })
 }

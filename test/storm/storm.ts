@@ -76,7 +76,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
       troubles.set(what, (troubles.get(what) ?? 0) + 1)
     })
-    await Promise.all(targets.map(({ worker }) => worker.start()))
+    await Promise.all(targets.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the configuration what all agree on, as it stands by then
     for (const env of environments) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)
@@ -137,6 +137,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: targets.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

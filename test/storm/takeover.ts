@@ -118,7 +118,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
   const end = new AbortController()
   let book: Book | undefined
   try {
-    await Promise.all(earlier.map(({ worker }) => worker.start()))
+    await Promise.all(earlier.map(({ worker }) => worker.startUntilReady()))
     const frontier = await openBook(redis.url)
     book = frontier
     for (let n = 0; n < urls; n += BATCH)
@@ -190,6 +190,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: [...earlier, ...current].flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: () => false,

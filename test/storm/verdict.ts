@@ -9,7 +9,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
-import { keptWaiting, longestNear, type Stall, withoutFreezes } from './stalls.ts'
+import { keptWaiting, longestNear, type OfOne, type Stall, withoutOwn } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -22,6 +22,8 @@ export type StormFacts = {
   stored: Set<string>
   /** when the recording process itself was kept from running: others of this machine were as well */
   stalls: readonly Stall[]
+  /** of each life of a process: from its start until it was ready, or had ended */
+  starts: readonly OfOne[]
   /** sites that break off by themselves: asked again by rule */
   breaksOff: (origin: string) => boolean
 }
@@ -70,7 +72,7 @@ const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
   const { times, slots, evidence, book, stored, breaksOff } = facts
-  const stalls = withoutFreezes(facts.stalls, facts.faults.freezes)
+  const stalls = withoutOwn(facts.stalls, [...facts.faults.freezes, ...facts.starts])
   const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
   const settledMs = ({ start, end }: RequestLine): number => SETTLED_MS + longestNear(stalls, start, end)
   /** What its site saw of it, and what it was kept waiting, are together as long as its visitor waits, or its lease lasts. */
@@ -179,7 +181,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
       `${lateBack.length} lanes of killed fetchers came back later than ${backWithin} ms: ${lateBack.join(', ')}`,
     )
 
-  const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
+  const starts = requests.map(begunBy).toSorted((a, b) => a - b)
   let unjudgedHolds = 0
   const afterHoldMs = faults.outages.map(({ killedAt, startedAt, backAt }) => {
     const opens = backAt + holdOf(times)
@@ -239,15 +241,15 @@ function judgeChange(
   for (const lines of lanes.values()) {
     let before: RequestLine | undefined
     for (const line of lines.toSorted((a, b) => a.start - b.start)) {
-      if (line.start >= begins && line.start < until && before !== undefined && !line.agent.includes(LIAR)) {
+      const start = begunBy(line)
+      if (start >= begins && start < until && before !== undefined && !line.agent.includes(LIAR)) {
         judged++
-        const gapMs = line.start - before.end // below 0: an overlap, which the auditor judges
+        const gapMs = start - before.end // below 0: an overlap, which the auditor judges
         const least = delayMs - (before.cut ? (before.late ?? tolerance.afterCutMs) : tolerance.delayMs)
-        const { origin, start } = line
         if (
           gapMs >= 0 &&
           gapMs < least &&
-          heldOpenByFrozen({ origin, at: start }, requests, faults, times) === undefined
+          heldOpenByFrozen({ origin: line.origin, at: start }, requests, faults, times) === undefined
         )
           short.push({ line, gapMs })
       }
@@ -262,6 +264,9 @@ const asFreezes = (stalls: readonly Stall[], { leaseMs, deadlineMs }: Times): Fa
   stalls
     .filter(({ at: from, until }) => until - from > (leaseMs - deadlineMs) / 2)
     .map(({ at, until }) => ({ name: 'the machine', role: 'fetcher', whom: 'family', at, until }))
+
+/** When the site had heard of it at the latest. */
+const begunBy = ({ start, resolution = 0 }: RequestLine): number => start + resolution
 
 const holdOf = ({ leaseMs, quarantineMs }: Times): number => leaseMs + quarantineMs
 const at = (instant: number): string => new Date(instant).toISOString().slice(11, 23)

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import type { FaultLog } from '../faults.ts'
 import { SCALED } from '../manners.ts'
 import type { Outage } from '../redis-fire.ts'
-import type { Stall } from '../stalls.ts'
+import type { OfOne, Stall } from '../stalls.ts'
 import { judgeStorm, type StormFacts } from '../verdict.ts'
 
 const T = 1_790_000_000_000
@@ -49,8 +49,17 @@ type Scene = {
   outcomes?: [string, number[]][]
   stored?: string[]
   stalls?: (Omit<Stall, 'who'> & { who?: string })[]
+  starts?: OfOne[]
 }
-function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [], stalls = [] }: Scene) {
+function judge({
+  requests = [],
+  faults = {},
+  accepted = [],
+  outcomes = [],
+  stored = [],
+  stalls = [],
+  starts = [],
+}: Scene) {
   const facts: StormFacts = {
     times: SCALED,
     slots: 1,
@@ -71,6 +80,7 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     },
     stored: new Set(stored),
     breaksOff: () => false,
+    starts,
     stalls: stalls.map((stall) => ({ who: 'the sites', ...stall })),
   }
   return judgeStorm(facts)
@@ -214,6 +224,16 @@ test('what a stopped process tells of as a stall is no stall of the machine', ()
     })
   expect(judged(3_040)).toMatchObject({ broken: [expect.stringContaining('on hold')], unjudgedHolds: 0 })
   expect(judged(5_000), 'woken late').toMatchObject({ broken: [], unjudgedHolds: 1 })
+})
+
+test('a process that loads its modules is late, and no other is', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a')]
+  const stalls = [{ at: T + 205, until: T + 1_905, who: 'fetcher-1' }]
+  const judged = (name: string, until: number) =>
+    judge({ requests, stalls, starts: [{ name, at: T + 100, until: T + until }] })
+  expect(judged('fetcher-1', 1_850).broken).toEqual([expect.stringContaining('extra request')])
+  expect(judged('fetcher-2', 1_850), 'of another one').toMatchObject({ broken: [], extra: { freeze: 1 } })
+  expect(judged('fetcher-1', 1_000), 'it was ready before').toMatchObject({ broken: [], extra: { freeze: 1 } })
 })
 
 test('a stall that began and ended with the freeze of another process is one all the same', () => {
