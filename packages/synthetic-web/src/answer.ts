@@ -108,10 +108,11 @@ export function serve(
   }
   const last = (octets: Buffer): void => {
     // Whoever left during a stall would pass for one who was answered.
-    if (heardLate() > 0) return void later(SETTLED_MS, () => last(octets))
-    if (finished) return
-    finish(false)
-    response.end(octets)
+    if (heardLate() > 0) later(SETTLED_MS, () => last(octets))
+    else if (!finished) {
+      finish(false)
+      response.end(octets)
+    }
   }
 
   if (answer.instead === 'never') return
