@@ -3,11 +3,14 @@
  * Runs in the calling process; web-process.ts runs it in one of its own, so that a busy fleet does not delay its record.
  */
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { now, serve, startPulse, waitingSince } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { openRecorder } from './recorder.ts'
+
+/** For why it is not imported: @decorum/runtime/node-http. */
+const { createServer: createHttpServer } = process.getBuiltinModule('node:http')
 
 export type WebOptions = {
   sites: Site[]
