@@ -214,7 +214,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     const [tag = ''] = partitionTags(PARTITIONS)
     // Each job is for both partitions: what belongs to the other one is marked there.
     const queue = new Queue(CANDIDATES, { connection: { url: redisUrl }, ...queueOptions(tag) })
-    const collecting = collect(frontier.outcomes({ group: 'sweep', from: 'now' }), outcomes)
+    const collecting = collect(frontier.outcomes({ group: 'sweep' }), outcomes)
     for (const [run, { deed, point, seed, passes, victim: number }] of plan.entries()) {
       const began = performance.now()
       const victim = victims.get(number) ?? (await startVictim(number))
