@@ -152,7 +152,7 @@ test('a delay by hand is owed between a robots.txt and its redirect, and to all 
     [],
   )
   await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
-  await expect.poll(() => first.heard.length).toBe(2)
+  await expect.poll(() => first.heard.length).toBeGreaterThan(1)
   await enqueue({ id: 'other-port', url: `${second.origin}/1` })
   await ends('by-hand', 'fetched')
   await ends('other-port', 'fetched')
