@@ -139,20 +139,20 @@ test('acknowledgements that come by another console make room in a stream as wel
 })
 
 test('what a silent consumer holds goes to another one; an acknowledgement of nothing is a sign of life', async () => {
-  const patience = { deadAfterMs: 1_500, beatMs: 1e8, claimEveryMs: 0 }
-  const base = await consoleWith(() => openWith({ redis: redis.url }, patience))
+  const patience = { deadAfterMs: 1e8, beatMs: 1e8, claimEveryMs: 0 }
+  const patient = await consoleWith(() => openWith({ redis: redis.url }, patience))
+  const base = await consoleWith(() => openWith({ redis: redis.url }, { ...patience, deadAfterMs: 1_500 }))
   await read('group=dead&from=now', base)
   await fleet.outcomes(names('d', 3))
   expect((await read('group=dead&consumer=silent&max=2', base)).names).toEqual(['d0', 'd1'])
   expect((await read('group=dead&consumer=lives&max=1', base)).names).toEqual(['d2'])
-  const beat = setInterval(
-    () => void send('/v1/outcomes/ack', { group: 'dead', consumer: 'lives', ids: [] }, base),
-    200,
-  )
-  onTestFinished(() => clearInterval(beat))
-  const other = async () => (await read('group=dead&consumer=other', base)).names
-  expect(await other()).toEqual([])
-  await expect.poll(other).toEqual(['d0', 'd1'])
+  const other = async (at: string) => (await read('group=dead&consumer=other', at)).names
+  expect(await other(patient)).toEqual([])
+  const otherAfterASign = async () => {
+    await send('/v1/outcomes/ack', { group: 'dead', consumer: 'lives', ids: [] }, base)
+    return other(base)
+  }
+  await expect.poll(otherAfterASign).toEqual(['d0', 'd1'])
 })
 
 test('a Redis that is away is 503 to whoever reads or acknowledges', async () => {
