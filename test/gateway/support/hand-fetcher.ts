@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 
 export type HandFetcher = {
   ledger: Ledger
-  /** the next order, once its lane is open; rejects after 10 s */
+  /** the next order, once its lane is open */
   next(): Promise<Order>
   /** from now on every order is told at once, and `next` hears of none */
   each(listener: (order: Order) => void): void
@@ -59,13 +59,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
     next() {
       const order = waiting.shift()
       if (order !== undefined) return Promise.resolve(order)
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('no order came within 90 s')), 90_000)
-        askers.push((one) => {
-          clearTimeout(timer)
-          resolve(one)
-        })
-      })
+      return new Promise((resolve) => askers.push(resolve))
     },
     each(all) {
       listener = all
