@@ -26,6 +26,7 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
   const connection = { url: redis.url }
   const queues = ledger.tags.map((tag) => new Queue(CANDIDATES, { connection, ...queueOptions(tag) }))
+  await Promise.all(queues.map((queue) => queue.getJobCounts())) // each has written what it writes when it is opened
   const built = await buildServer({
     config,
     ledger,

@@ -1,6 +1,7 @@
 /**
- * A clock of the fetcher that the test moves: `performance.now()`, and the timers that our own code sets, by which deadlines run. Sockets,
- * undici's timers and the test's own polls go on in real time, so a machine that stands still for a while takes nothing from a deadline.
+ * A clock of the fetcher that the test moves: `performance.now()`, `Date.now()`, and the timers that our own code sets, by which leases
+ * and deadlines run. Sockets, undici's timers and the test's own polls go on in real time, so a machine that stands still for a while takes
+ * nothing from a deadline.
  */
 import { expect, vi } from 'vitest'
 
@@ -17,7 +18,6 @@ function isOurs(caller: (...args: never[]) => unknown): boolean {
 /** What `start` begins, on a clock that stands still but for `pass`. */
 export async function onStoppedClock<T>(start: (pass: (ms: number) => void) => Promise<T>): Promise<T> {
   const real = { set: setTimeout, clear: clearTimeout }
-  const from = Math.ceil(performance.now())
   let passed = 0
   const timers = new Map<unknown, { at: number; run: () => void }>()
   const set = (run: () => void, ms = 0, ...rest: []): unknown => {
@@ -26,7 +26,10 @@ export async function onStoppedClock<T>(start: (pass: (ms: number) => void) => P
     timers.set(timer, { at: passed + ms, run })
     return timer
   }
-  const now = vi.spyOn(performance, 'now').mockImplementation(() => from + passed)
+  const clocks = [performance, Date].map((clock) => {
+    const from = Math.ceil(clock.now())
+    return vi.spyOn(clock, 'now').mockImplementation(() => from + passed)
+  })
   vi.stubGlobal('setTimeout', set)
   vi.stubGlobal('clearTimeout', (timer?: NodeJS.Timeout) => timers.delete(timer) || real.clear(timer))
   try {
@@ -36,7 +39,7 @@ export async function onStoppedClock<T>(start: (pass: (ms: number) => void) => P
     })
   } finally {
     vi.unstubAllGlobals()
-    now.mockRestore()
+    for (const clock of clocks) clock.mockRestore()
   }
 }
 
