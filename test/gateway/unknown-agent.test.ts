@@ -7,12 +7,13 @@ import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 import { watchOutcomes } from './support/outcomes.ts'
 
 const redis = await redisForTest()
 const outcomes = watchOutcomes(redis.url, partitionTags(1))
-const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1 })
+const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
 afterAll(async () => {
   outcomes.close()
   await ledger.close()

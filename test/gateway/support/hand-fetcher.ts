@@ -4,6 +4,7 @@ import { ORDERS, type Order, type Outcome, ordersIn, queueOptions } from '@decor
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
+import { PATIENT } from '../../support/patient.ts'
 
 export type HandFetcher = {
   ledger: Ledger
@@ -24,7 +25,7 @@ export type HandFetcher = {
 }
 
 export async function handFetcher(url: string, partitions: number, slots = 100): Promise<HandFetcher> {
-  const ledger = await openLedger({ redis: url, partitions })
+  const ledger = await openLedger({ redis: url, partitions, ...PATIENT })
   await ledger.announce({ role: 'fetcher', id: 'by-hand', slots }, 600_000)
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   const waiting: Order[] = []
