@@ -49,7 +49,7 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     const fetcher = await startChild('noop-fetcher.ts', [redis.url, agents])
     stops.push(fetcher.stop)
     fetcher.width(SLOTS)
-    const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+    const ledger = await openLedger({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
     stops.push(() => ledger.close())
     const stopTrimming = trimmer(redis)
     stops.push(stopTrimming)

@@ -14,7 +14,8 @@ import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
 const agents = loadAgents({ agents: agentsJson, defaultDelayMs: 0, maxDelayMs: 10_000 })
-const ledger = await openLedger({ redis: url, partitions: Number(process.env.DECORUM_PARTITIONS ?? 1) })
+const partitions = Number(process.env.DECORUM_PARTITIONS ?? 1)
+const ledger = await openLedger({ redis: url, partitions, callDeadlineMs: 60_000 })
 const slots = openSlots(100)
 const stats = openStats(slots)
 const id = randomUUID()

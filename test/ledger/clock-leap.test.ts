@@ -7,7 +7,7 @@ import { type Ledger, openLedger, type ReservedLane } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, keys, LEASE, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'
+import { emptyLedger, keys, LEASE, outcomeOf, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const HOLD = LEASE + QUARANTINE
@@ -51,7 +51,7 @@ async function scene() {
     },
     /** a process that has only just started */
     async fresh(mostMs: () => number | undefined = () => undefined): Promise<Ledger> {
-      const other = await openLedger({ redis: redis.url, partitions: 1, ...common, mostMs })
+      const other = await openLedger({ redis: redis.url, partitions: 1, ...common, mostMs, ...PATIENT })
       onTestFinished(() => other.close())
       return other
     },

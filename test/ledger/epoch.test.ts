@@ -3,6 +3,7 @@ import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { announceNew, type Ledger, LedgerUnavailableError, openLedger, type ReservedLane } from '@decorum/ledger'
+import { EPOCH } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
@@ -14,6 +15,7 @@ import {
   keys,
   LEASE,
   outcomeOf,
+  PATIENT,
   QUARANTINE,
   TAG,
   url,
@@ -47,7 +49,7 @@ async function mortal(partitions = 1) {
     connection.on('error', () => {}) // it dies on purpose
     onTestFinished(() => connection.disconnect())
     await ready(connection)
-    const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
+    const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, ...PATIENT }
     return { ledger: await openLedger({ redis: connection, ...options, ...more }), connection }
   }
   const { ledger, connection } = await connect()
@@ -201,12 +203,13 @@ test('an empty Redis that a fresh process meets first is held in full, and says 
 })
 
 test('a Redis that has run for long enough without a ledger, and lost nothing, is new; one that was emptied is not', async () => {
+  const LENGTHS = { leaseMs: 1_500, quarantineMs: 500 }
   const redis = await startRedis({ isNew: false })
   onTestFinished(() => redis.stop())
   const raw = new Redis(redis.url)
   onTestFinished(() => raw.disconnect())
   const open = async (): Promise<Ledger> => {
-    const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 1_500, quarantineMs: 500 })
+    const ledger = await openLedger({ redis: redis.url, partitions: 1, ...LENGTHS, ...PATIENT })
     onTestFinished(() => ledger.close())
     return ledger
   }
@@ -214,8 +217,10 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
   const { holdUntil = 0, now } = await (await open()).viewPartition(0)
   expect(holdUntil - now, 'for the living to speak up').toBeLessThanOrEqual(FIRST_HOLD)
   await raw.flushall()
-  const after = await (await open()).viewPartition(0)
-  expect((after.holdUntil ?? 0) - after.now).toBeGreaterThan(FIRST_HOLD)
+  const [s = 0, us = 0] = (await raw.time()).map(Number)
+  await open()
+  const emptiedUntil = Number(await raw.hget(keys.epoch, EPOCH.holdUntil))
+  expect(emptiedUntil - s * 1_000 - us / 1_000).toBeGreaterThanOrEqual(LENGTHS.leaseMs + LENGTHS.quarantineMs - 1)
 })
 
 /** A Redis of which nothing is known, a connection to it, and ledgers there on one clock that stands still. */
@@ -226,7 +231,7 @@ async function emptyRedis(partitions: number): Promise<{ raw: Redis; open: () =>
   onTestFinished(() => raw.disconnect())
   const clock = clockAt()
   const open = async (): Promise<Ledger> => {
-    const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false }
+    const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false, ...PATIENT }
     const ledger = await openLedger({ redis: redis.url, partitions, ...options })
     onTestFinished(() => ledger.close())
     return ledger
@@ -271,7 +276,14 @@ test('a Redis that failed over and back with no call in between is another run: 
     await expect.poll(() => replica.info('replication')).toMatch(/master_link_status:up/)
   }
   await follow(two, a.port)
-  const options = { redis: a.url, partitions: 1, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now }
+  const options = {
+    redis: a.url,
+    partitions: 1,
+    leaseMs: LEASE,
+    quarantineMs: QUARANTINE,
+    nowMs: () => clock.now,
+    ...PATIENT,
+  }
   const ledger = await openLedger(options)
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
@@ -348,6 +360,16 @@ test('a Redis that hangs is given up after callDeadlineMs', async () => {
     process.kill(redis.pid, 'SIGCONT')
   }
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait' })
+})
+
+test('an answer that came while this process stood still for longer than callDeadlineMs counts', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { another } = await emptyLedger(redis, { callDeadlineMs: 150 })
+  const ledger = await another()
+  const answer = ledger.reserve(0, ask)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+  expect(await answer).toMatchObject({ kind: 'wait' })
 })
 
 test('scripts that Redis was told to forget are sent again', async () => {

@@ -21,6 +21,9 @@ export const RESERVE = 30_000
 /** How long an empty Redis grants nothing: FIRST_HOLD_MS in lua/lib/epoch.lua. */
 export const FIRST_HOLD = 1_000
 
+/** A busy machine may keep Redis from running for seconds: what hangs for good is ended by the runner. */
+export const PATIENT = { callDeadlineMs: 300_000 }
+
 export const ORIGIN = 'http://site.test'
 export const AGENT = 'bot'
 export const TAG = '{decorum:0}'
@@ -124,6 +127,7 @@ export async function emptyLedger(
       quarantineMs: QUARANTINE,
       reserveMs: RESERVE,
       nowMs: () => clock.now,
+      ...PATIENT,
       ...rest,
     })
     opened.push(ledger)

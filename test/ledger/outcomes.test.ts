@@ -5,7 +5,7 @@ import { keysOf } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, keys, outcomeOf, TAG } from './ledger-for-test.ts'
+import { emptyLedger, keys, outcomeOf, PATIENT, TAG } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const STREAM = keys.outcomes
@@ -62,7 +62,7 @@ test('partitions that come later have the groups there are, from the start: a re
   await bench.raw.flushall()
   await makeGroup(bench.raw, [STREAM], 'before-the-fleet', 'now')
   const times = { leaseMs: 200, quarantineMs: 100 }
-  await (await openLedger({ redis: redis.url, partitions: 2, ...times })).close()
+  await (await openLedger({ redis: redis.url, partitions: 2, ...times, ...PATIENT })).close()
   const [, second] = partitionTags(2)
   expect(await standing(bench, second ?? '')).toEqual({ 'before-the-fleet': '0-0' })
   await makeGroup(bench.raw, [`${second}:outcomes`], 'of-one', 'now')

@@ -4,7 +4,7 @@ import { DEFAULT_CRAWL, outcomesKey, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, keys, outcomeOf } from './ledger-for-test.ts'
+import { emptyLedger, keys, outcomeOf, PATIENT } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const STREAM = keys.outcomes
@@ -70,7 +70,7 @@ test('several partitions are one reader; each crawl has its own', async () => {
   const raw = new Redis(redis.url)
   await raw.flushall()
   onTestFinished(() => raw.disconnect())
-  const ledger = await openLedger({ redis: redis.url, partitions: 2 })
+  const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT })
   onTestFinished(() => ledger.close())
   const [one = '', two = ''] = partitionTags(2).map((tag) => outcomesKey(tag, 'news'))
   await makeGroup(raw, [one, two], 'g', 'start')

@@ -6,15 +6,16 @@ import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { keys, outcomeOf, url } from './ledger-for-test.ts'
+import { keys, outcomeOf, PATIENT, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
 const ORIGINS = Array.from({ length: 30 }, (_, n) => `https://s${n}.test`)
 const TIMES = { leaseMs: 400, quarantineMs: 100 }
+const HOUR = 3_600_000
 
 async function open(partitions: number): Promise<Ledger> {
-  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES })
+  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES, ...PATIENT })
   onTestFinished(() => ledger.close())
   return ledger
 }
@@ -60,11 +61,11 @@ const counted = async (ledger: Ledger) => {
 }
 
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
-async function fill(ledger: Ledger): Promise<void> {
+async function filled(raw: Redis): Promise<Ledger> {
+  const ledger = await open(2)
+  await noHold(raw, ledger)
   const reserve = (partition: number) =>
     ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
-  await expect.poll(async () => (await reserve(0)).kind).toBe('wait')
-  await expect.poll(async () => (await reserve(0)) as object).toMatchObject({ why: 'nothing-due' })
   for (const [n, origin] of ORIGINS.entries()) {
     const partition = ledger.partitionOf(origin)
     const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
@@ -72,7 +73,7 @@ async function fill(ledger: Ledger): Promise<void> {
     if (n % 3 === 0) await park('b', { agent: 'other' })
     if (n % 4 === 0) await park('urgent', { priority: 'high' })
     if (n % 5 === 0)
-      await ledger.operate({ origin, by: 'me', reason: 'test', action: 'pause', until: Date.now() + 60_000 }, AGENTS)
+      await ledger.operate({ origin, by: 'me', reason: 'test', action: 'pause', until: Date.now() + HOUR }, AGENTS)
   }
   for (const partition of ledger.tags.keys()) {
     const taken = await reserve(partition)
@@ -89,20 +90,19 @@ async function fill(ledger: Ledger): Promise<void> {
         const delays = [{ agent, delayMs: 7_000 }]
         await ledger.record({ agent, origin, fence, state: state as never, body, delays, delayMs: 7_000, elapsedMs: 0 })
       } else {
-        const load =
-          n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: 90_000 } : { kind: 'normal' as const }
+        const load = n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: HOUR } : { kind: 'normal' as const }
         const outcome = load.kind === 'normal' ? { outcome: outcomeOf(heads[0]!.id) } : {}
         await ledger.complete({ agent, origin, fence, delayMs: 9_000, elapsedMs: 0, load, ...outcome })
       }
     }
   }
   await Promise.all(ORIGINS.map((origin, n) => ledger.park(ledger.partitionOf(origin), [url(`${n}-late`, { origin })])))
+  return ledger
 }
 
 test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pauses, ids; also when it breaks off half way', async () => {
   const raw = await empty()
-  const small = await open(2)
-  await fill(small)
+  const small = await filled(raw)
   const [before, sums] = [await seen(small), await counted(small)]
   const bodiesOf = (ledger: Ledger) =>
     Promise.all(
@@ -156,8 +156,7 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
 
 test('cut off after ever more commands, each time taken up again: the end is the same', async () => {
   const raw = await empty()
-  const small = await open(2)
-  await fill(small)
+  const small = await filled(raw)
   const [before, sums] = [await seen(small), await counted(small)]
   let cuts = 0
   for (let most = 1; ; most += 1 + (cuts % 7)) {
@@ -189,10 +188,10 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   await ledger.park(0, [url('a', { origin })])
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
+  const from = Date.now()
   const taken = await ledger.reserve(0, ask)
   const [lane] = taken.kind === 'reserved' ? taken.lanes : []
   expect(await ledger.start({ ...lane!, kind: 'page', version: 0, delayMs: 2_000 })).toMatchObject({ kind: 'granted' })
-  const from = Date.now()
   await change(3)
   expect(Date.now() - from).toBeGreaterThan(TIMES.leaseMs - 100)
   const outcome = outcomeOf('a')
@@ -260,8 +259,7 @@ test('a lane that is put off keeps its own clock, later by as much as its new se
 
 test('a second change is refused while one works; one that was frozen and overtaken changes nothing any more', async () => {
   const raw = await empty()
-  const small = await open(2)
-  await fill(small)
+  const small = await filled(raw)
   const [before, sums] = [await seen(small), await counted(small)]
   const look = async (partitions: number) => {
     const ledger = await open(partitions)

@@ -2,7 +2,7 @@
 import { EVERYTHING, openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, keys, ORIGIN, QUARANTINE, url, urls } from './ledger-for-test.ts'
+import { AGENT, emptyLedger, keys, ORIGIN, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const who = { by: 'ann', reason: 'they wrote to us' }
@@ -166,7 +166,13 @@ test('of several partitions each is told, and one that a process finds behind is
   const before = await told()
   expect(new Set(before)).toEqual(new Set([before[0]]))
   await raw.hdel(fields[0] as string, 'stops') // as after a change of the number of partitions
-  const fresh = await openLedger({ redis: redis.url, partitions: 3, leaseMs: 45_000, quarantineMs: QUARANTINE })
+  const fresh = await openLedger({
+    redis: redis.url,
+    partitions: 3,
+    leaseMs: 45_000,
+    quarantineMs: QUARANTINE,
+    ...PATIENT,
+  })
   await fresh.close()
   expect((await told())[0]).not.toBeNull()
 })

@@ -1,9 +1,10 @@
 /** The examples of the package's README: their code is run as it stands there, and its comments are held against it. */
 // oxlint-disable typescript/no-implied-eval -- what is run here is the README's own code
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as robots from '@decorum/robots'
@@ -78,10 +79,11 @@ test('the example that fetches runs as it is printed, in a file of its own', asy
     response.end(request.url === '/robots.txt' ? 'user-agent: *\ndisallow: /search\ncrawl-delay: 0.01' : 'a page')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.83.17.3', resolve))
-  // Within the repository, so that the package is found by its name.
-  const folder = join(import.meta.dirname, `.readme-${process.pid}`)
-  mkdirSync(folder)
+  // Not within the repository, whose files other tests and checks list and read.
+  const folder = mkdtempSync(join(tmpdir(), 'readme-'))
   try {
+    mkdirSync(join(folder, 'node_modules/@decorum'), { recursive: true })
+    symlinkSync(join(import.meta.dirname, '../../packages/robots'), join(folder, 'node_modules/@decorum/robots'))
     writeFileSync(join(folder, 'polite.mjs'), polite)
     const origin = `http://127.83.17.3:${(server.address() as AddressInfo).port}`
     const { stdout } = await promisify(execFile)(process.execPath, [

@@ -38,7 +38,12 @@ const IN_LINE = 200
 const LEAST_IN_LINE = 5
 const WAIT_MS = 10_000
 
-type Told = { status: number; body: Record<string, unknown> }
+/** The last two instants at which this process ran: what came before the last but one has been handled by now. */
+const PULSE_MS = 5
+const pulse = { last: performance.now(), before: performance.now() }
+
+/** `since`: the answer may have been here from then on, by `performance.now()` */
+type Told = { status: number; body: Record<string, unknown>; since: number }
 type Granted = { permit: string; url: string; userAgent: string; sendWithinMs: number; leaseMs: number }
 
 /** @returns what has been seen so far, and when the last of them has ended */
@@ -49,12 +54,17 @@ export function holdPermits(options: HoldersOptions): { facts: HolderFacts; ende
     gone: 0,
     ended: 0,
   }
+  const pulsing = setInterval(() => {
+    pulse.before = pulse.last
+    pulse.last = performance.now()
+  }, PULSE_MS)
   let n = 0
   const modes = options.dice.deck(MODES)
   const crawl = async (): Promise<void> => {
     while (!options.signal.aborted) await one(options, options.urlOf(n++), modes, facts)
   }
-  return { facts, ended: Promise.all([...Array.from({ length: CRAWLERS }, crawl), standInLine(options, facts)]) }
+  const ended = Promise.all([...Array.from({ length: CRAWLERS }, crawl), standInLine(options, facts)])
+  return { facts, ended: ended.finally(() => clearInterval(pulsing)) }
 }
 
 /** @returns what such a crowd has not done yet */
@@ -69,7 +79,7 @@ async function one(options: HoldersOptions, url: string, modes: () => Mode, fact
   const by = (): string => dice.pick(bases().length === 0 ? [''] : bases())
   const mode = dice.next() < 0.4 ? 'good' : modes()
   const agent = mode === 'liar' ? { agent: LIAR } : {}
-  const { status, body } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
+  const { status, body, since: at } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
   if (status !== 201) {
     await sleep(status === 200 ? 50 : 200)
     return
@@ -77,7 +87,6 @@ async function one(options: HoldersOptions, url: string, modes: () => Mode, fact
   const held = body as Granted
   const end = (said: object = { status: 200 }): Promise<Told> =>
     call(by(), 'POST', `/v1/permits/${held.permit}/completion`, said)
-  const at = performance.now()
   if (mode === 'liar') await end()
   const said = await exchange(held, at, Math.min(times.deadlineMs, held.leaseMs), mode === 'killed' ? 20 : undefined)
   if (said === 'unused') return void (await call(by(), 'DELETE', `/v1/permits/${held.permit}`))
@@ -123,7 +132,13 @@ async function standInLine(options: HoldersOptions, facts: HolderFacts): Promise
         await sleep(100)
         continue
       }
-      const { status, body } = await call(base, 'POST', '/v1/permits', { url: lineUrl(n), waitMs: 60_000 }, signal)
+      const { status, body, since } = await call(
+        base,
+        'POST',
+        '/v1/permits',
+        { url: lineUrl(n), waitMs: 60_000 },
+        signal,
+      )
       if (status !== 201) {
         await sleep(100)
         continue
@@ -132,7 +147,7 @@ async function standInLine(options: HoldersOptions, facts: HolderFacts): Promise
       if (tries === 0 && n < (latest.get(base) ?? -1)) facts.inLine.outOfOrder++
       if (tries === 0) latest.set(base, n)
       facts.inLine.granted++
-      const said = await exchange(held, performance.now(), Math.min(times.deadlineMs, held.leaseMs))
+      const said = await exchange(held, since, Math.min(times.deadlineMs, held.leaseMs))
       const path = `/v1/permits/${held.permit}`
       await (said === 'unused' ? call(base, 'DELETE', path) : call(base, 'POST', `${path}/completion`, said))
       return
@@ -141,7 +156,9 @@ async function standInLine(options: HoldersOptions, facts: HolderFacts): Promise
   const standing: Promise<void>[] = []
   for (let n = 0; n < IN_LINE && !signal.aborted; n++) {
     standing.push(stand(n))
-    await sleep(20) // the one before is in line by then, or loses its place
+    await sleep(20)
+    // The one before has been read by then, however late its process is: these answers come after it. Or it loses its place.
+    for (let turn = 0; turn < 3; turn++) await call(bases()[0] ?? '', 'GET', '/livez', undefined, signal)
   }
   await Promise.all(standing)
 }
@@ -190,8 +207,9 @@ async function call(base: string, method: string, path: string, body?: object, s
     const limit = AbortSignal.timeout(65_000)
     const end = signal === undefined ? limit : AbortSignal.any([limit, signal])
     const answer = await fetch(base + path, { method, signal: end, ...sent })
-    return { status: answer.status, body: (await answer.json()) as Told['body'] }
+    const since = pulse.before
+    return { status: answer.status, body: (await answer.json()) as Told['body'], since }
   } catch {
-    return { status: 0, body: {} }
+    return { status: 0, body: {}, since: 0 }
   }
 }

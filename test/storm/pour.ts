@@ -4,8 +4,10 @@ import type { Book } from './book.ts'
 import { clock } from './clock.ts'
 
 const POUR_MS = 250
-/** So much is poured in at once. */
+/** So much is poured in at once, */
 const AHEAD_S = 20
+/** and so much may wait: a fleet on a busy machine would never come to the end of more. */
+const MOST_S = 60
 /** URLs of one site in a row. */
 export const OF_ONE_SITE = 8
 
@@ -13,7 +15,8 @@ export const OF_ONE_SITE = 8
 export async function pour(book: Book, rate: number, urlOf: (n: number) => string, signal: AbortSignal): Promise<void> {
   const began = clock()
   for (let n = 0; !signal.aborted; ) {
-    const due = Math.floor((AHEAD_S + (clock() - began) / 1_000) * rate)
+    const room = MOST_S * rate - (book.accepted.size - book.outcomes.size)
+    const due = Math.min(Math.floor((AHEAD_S + (clock() - began) / 1_000) * rate), n + Math.floor(room))
     const batch: { id: string; url: string }[] = []
     for (; n < due; n++) batch.push({ id: `c${n}`, url: urlOf(n) })
     if (batch.length > 0) await book.pour(batch)

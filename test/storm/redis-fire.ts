@@ -9,8 +9,9 @@ import { findRedis, type RedisProcess, spawnRedis } from '@decorum/local-redis/t
 import { clock } from './clock.ts'
 
 export type Outage = {
-  /** SIGKILL, and when it accepted connections again; ms of clock() */
+  /** SIGKILL; when it was started again; when it was seen to accept connections. ms of clock() */
   killedAt: number
+  startedAt: number
   backAt: number
   /** what its file held from then on is gone; equal to killedAt when nothing was cut */
   lostSince: number
@@ -20,7 +21,7 @@ export type Outage = {
 export type RedisUnderFire = {
   readonly url: string
   readonly port: number
-  /** @param loseMs  so much of the file's last time is cut off before it starts again */
+  /** @param loseMs  so much of the file's last time is cut off before it starts again; it lives on until something was written in it */
   killAndRestart(awayMs: number, loseMs?: number): Promise<Outage>
   stop(): Promise<void>
 }
@@ -28,18 +29,31 @@ export type RedisUnderFire = {
 /** How often the file's length is noted; what is lost is cut at such a mark. */
 const MARK_MS = 20
 const MARKS = 1_000
+type Mark = { at: number; file: string; bytes: number }
+/**
+ * By `everysec` Redis answers for up to two seconds before it writes, while the disk is busy with the sync before: a SIGKILL would lose
+ * what nobody cut off. What has been written survives a SIGKILL without any sync.
+ */
+const WRITTEN_BEFORE_TOLD = { appendfsync: 'no' }
 
 export async function startRedisUnderFire(dir: string): Promise<RedisUnderFire> {
   const binary = await findRedis(() => undefined)
-  let running: RedisProcess = await spawnRedis(binary, { dir, appendonly: true })
+  const options = { dir, appendonly: true, more: WRITTEN_BEFORE_TOLD }
+  let running: RedisProcess = await spawnRedis(binary, options)
   const link = linkTo(running.url, { away: 'wait' })
   await announceNew(link).finally(() => link.disconnect())
-  let marks: { at: number; file: string; bytes: number }[] = []
+  let marks: Mark[] = []
   const mark = (): void => {
     const file = latestFile(dir)
     if (file === undefined) return
     marks.push({ at: clock(), file, bytes: statSync(file).size })
     if (marks.length > MARKS) marks.shift()
+  }
+  /** The youngest mark that is at least so old, where the same file has grown since; one that was rewritten meanwhile is left alone. */
+  const lastBefore = (instant: number): Mark | undefined => {
+    const now = marks.at(-1)
+    const then = marks.findLast(({ at }) => at <= instant)
+    return then !== undefined && then.file === now?.file && then.bytes < now.bytes ? then : undefined
   }
   const timer = setInterval(mark, MARK_MS)
   return {
@@ -50,23 +64,29 @@ export async function startRedisUnderFire(dir: string): Promise<RedisUnderFire> 
       return running.port
     },
     async killAndRestart(awayMs, loseMs = 0) {
-      mark()
-      const killedAt = clock()
+      let killedAt: number
+      let cut: Mark | undefined
+      for (;;) {
+        mark()
+        killedAt = clock()
+        if (loseMs === 0) break
+        cut = lastBefore(killedAt - loseMs)
+        if (cut !== undefined) break
+        await sleep(MARK_MS)
+      }
       running.child.kill('SIGKILL')
       await running.exited
       let [lostSince, lostBytes] = [killedAt, 0]
-      const file = latestFile(dir)
-      // The longest that is at least so old; a file that has been rewritten meanwhile is left alone.
-      const cut = loseMs === 0 ? undefined : marks.findLast(({ at }) => at <= killedAt - loseMs)
-      if (cut !== undefined && file === cut.file) {
-        lostBytes = statSync(file).size - cut.bytes
+      if (cut !== undefined && latestFile(dir) === cut.file) {
+        lostBytes = statSync(cut.file).size - cut.bytes
         lostSince = cut.at
-        await truncate(file, cut.bytes)
+        await truncate(cut.file, cut.bytes)
       }
       marks = []
       await sleep(awayMs)
-      running = await spawnRedis(binary, { dir, appendonly: true, port: running.port })
-      return { killedAt, backAt: clock(), lostSince, lostBytes }
+      const startedAt = clock()
+      running = await spawnRedis(binary, { ...options, port: running.port })
+      return { killedAt, startedAt, backAt: clock(), lostSince, lostBytes }
     },
     async stop() {
       clearInterval(timer)

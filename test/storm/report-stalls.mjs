@@ -4,13 +4,13 @@ import { isMainThread } from 'node:worker_threads'
 
 const EVERY_MS = 50
 const [, program = '', role] = process.argv
-const file = process.env.STORM_STALLS
+const { STORM_STALLS: file, STORM_NAME: who = 'the sites' } = process.env
 if (isMainThread && file !== undefined && (role === 'fetcher' || /(process\/child|web-process)\.ts$/.test(program))) {
   const clock = () => performance.timeOrigin + performance.now()
   let last = clock()
   setInterval(() => {
     const now = clock()
-    if (now - last > 4 * EVERY_MS) appendFileSync(file, `${JSON.stringify({ at: last, until: now })}\n`)
+    if (now - last > 2 * EVERY_MS) appendFileSync(file, `${JSON.stringify({ who, at: last, until: now })}\n`)
     last = now
   }, EVERY_MS).unref()
 }

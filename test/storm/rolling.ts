@@ -17,7 +17,7 @@ import { environment, type Times } from './manners.ts'
 import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
-import { calm, storedIds } from './stored.ts'
+import { calm, storedIds, untilRead } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
 import { Worker } from './worker.ts'
@@ -46,7 +46,7 @@ export type RollingResult = {
   verdict: Verdict
   holders: HolderFacts
   restarts: Restart[]
-  /** promises broken, in words: those of the verdict, and a process that did not end by itself or with another exit code than 0 */
+  /** promises broken, in words: those of the verdict, and a process that ended soon with another exit code than 0 */
   broken: string[]
   /** answers of the consoles, by status; 0: none, as while it starts again */
   answers: Map<number, number>
@@ -56,12 +56,13 @@ export type RollingResult = {
 
 /** What a fleet promises to need at most for its end: its longest exchange, and 5 s to write down what came of it. */
 export const drainWithin = ({ deadlineMs }: Times): number => deadlineMs + 5_000
-/** After this it is killed, which is a broken promise. */
+/** What has not ended after this ends all the same, with another exit code: a figure of time, as GRACE_MS is. */
+const ENDS_ITSELF_MS = 10_000
+/** After this it is killed. */
 const GRACE_MS = 60_000
 const PARTITIONS = 2
 const SLOTS = 20
 const POST_MS = 500
-const CALM_MS = 1_000
 
 export async function roll(options: RollingOptions): Promise<RollingResult> {
   const { seed, times, trees, say = () => undefined } = options
@@ -70,7 +71,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
-  const stalls = watchStalls(folder)
+  const stalls = watchStalls(folder, redis.url)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
   const troubles = new Map<string, number>()
@@ -81,7 +82,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const workers = mobilise(options, redis.url, onTrouble)
   let book: Book | undefined
   try {
-    await Promise.all(workers.map(({ worker }) => worker.start()))
+    await Promise.all(workers.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the fleet's configuration what all agree on.
     for (const { env } of workers) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)
@@ -130,9 +131,11 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     const answers = await posting
     await holding.ended
     await calm(frontier, redis.url, PARTITIONS, options.calmMs)
+    await Promise.all(workers.map(({ worker }) => worker.runs()))
     for (const { worker } of workers) worker.end()
+    await Promise.all(workers.map(({ worker }) => worker.gone()))
     const stored = await storedIds(redis.url, PARTITIONS)
-    await sleep(CALM_MS)
+    await untilRead(redis.url, PARTITIONS, options.calmMs)
     const evidence = await web.evidence()
     await frontier.close()
     const { accepted, outcomes, unsure, redelivered } = frontier
@@ -142,6 +145,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
       evidence,
       faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [] },
       stalls: stalls.end(from),
+      starts: workers.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),
@@ -149,7 +153,9 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
     const verdict = judgeStorm(facts)
     const broken = [
       ...verdict.broken,
-      ...restarts.filter(({ how }) => how !== 'exit code 0').map(({ name, how }) => `${name} ended by ${how}`),
+      ...restarts
+        .filter(({ how, drainMs }) => how !== 'exit code 0' && drainMs < ENDS_ITSELF_MS)
+        .map(({ name, how }) => `${name} ended by ${how}`),
     ]
     return { facts, verdict, holders: holding.facts, restarts, broken, answers, troubles, ms: clock() - began }
   } finally {

@@ -24,6 +24,27 @@ export async function calm(
   }
 }
 
+/** Until the frontier has been handed every outcome and has acknowledged it. */
+export async function untilRead(redisUrl: string, partitions: number, mostMs: number): Promise<void> {
+  const redis = new Redis(redisUrl)
+  const until = clock() + mostMs
+  try {
+    while (clock() < until && (await unreadIn(redis, partitions)) > 0) await sleep(LOOK_MS)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function unreadIn(redis: Redis, partitions: number): Promise<number> {
+  let unread = 0
+  for (const tag of partitionTags(partitions)) {
+    const groups = (await redis.xinfo('GROUPS', keysOf(tag).outcomes).catch(() => [])) as unknown[][]
+    for (const group of groups)
+      for (const what of ['lag', 'pending']) unread += Number(group[group.indexOf(what) + 1] ?? 0)
+  }
+  return unread
+}
+
 /** Ids in lanes, in jobs of `candidates`, in the outbox. */
 export async function storedIds(url: string, partitions: number): Promise<Set<string>> {
   const redis = new Redis(url)

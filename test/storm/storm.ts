@@ -17,7 +17,7 @@ import { environment, longerDelay, type Times } from './manners.ts'
 import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
-import { calm, storedIds } from './stored.ts'
+import { calm, storedIds, untilRead } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
 import { Worker } from './worker.ts'
@@ -57,7 +57,6 @@ const PARTITIONS = 2
 const SLOTS = 20
 const POUR_MS = 250
 const SAY_MS = 15_000
-const CALM_MS = 1_000
 
 export async function storm(options: StormOptions): Promise<StormResult> {
   const { seed, ms, calmMs, times, rhythm, say = () => undefined } = options
@@ -66,7 +65,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
-  const stalls = watchStalls(folder)
+  const stalls = watchStalls(folder, redis.url)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
   const troubles = new Map<string, number>()
@@ -77,7 +76,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
       troubles.set(what, (troubles.get(what) ?? 0) + 1)
     })
-    await Promise.all(targets.map(({ worker }) => worker.start()))
+    await Promise.all(targets.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the configuration what all agree on, as it stands by then
     for (const env of environments) for (const name of FLEET_SETTINGS) delete env[name]
     book = await openBook(redis.url)
@@ -122,9 +121,13 @@ export async function storm(options: StormOptions): Promise<StormResult> {
     await calm(frontier, redis.url, PARTITIONS, calmMs)
     clearInterval(ticker)
     // Nobody is at work while the stores are counted; what has just ended is still handed out.
+    await Promise.all(targets.map(({ worker }) => worker.runs()))
     for (const { worker } of targets) worker.end()
+    await Promise.all(targets.map(({ worker }) => worker.gone()))
+    // What is still under way in a link would come while the stores are counted.
+    for (const { link } of targets) await link?.close()
     const stored = await storedIds(redis.url, PARTITIONS)
-    await sleep(CALM_MS)
+    await untilRead(redis.url, PARTITIONS, calmMs)
     const evidence = await web.evidence()
     await frontier.close()
     const { accepted, outcomes, unsure, redelivered } = frontier
@@ -134,6 +137,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: targets.flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: places.breaksOff(web.origins),

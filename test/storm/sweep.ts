@@ -61,6 +61,7 @@ const MOST_BATCHES = 8
 /** After the last outcome of the last batch: by then a point that was passed has been heard of. */
 const LAST_WORD_MS = 20_000
 const WAKES_LATE_MS = 700
+const LOOK_MS = 50
 const COLD = 3
 const PATIENCE_MS = 60_000
 /** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
@@ -208,12 +209,12 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     return victim
   }
   try {
-    await Promise.all(staying.map((worker) => worker.start()))
+    await Promise.all(staying.map((worker) => worker.startUntilReady()))
     const frontier = await openFrontier({ redis: redisUrl })
     const [tag = ''] = partitionTags(PARTITIONS)
     // Each job is for both partitions: what belongs to the other one is marked there.
     const queue = new Queue(CANDIDATES, { connection: { url: redisUrl }, ...queueOptions(tag) })
-    const collecting = collect(frontier.outcomes({ group: 'sweep', from: 'now' }), outcomes)
+    const collecting = collect(frontier.outcomes({ group: 'sweep' }), outcomes)
     for (const [run, { deed, point, seed, passes, victim: number }] of plan.entries()) {
       const began = performance.now()
       const victim = victims.get(number) ?? (await startVictim(number))
@@ -291,6 +292,7 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
 
 /** Somebody else has long been where it was when it wakes. */
 async function sleepOn(worker: Worker): Promise<void> {
+  while (worker.runsStill()) await sleep(LOOK_MS) // it says so before it stops
   await sleep(SCALED.leaseMs + SCALED.quarantineMs + WAKES_LATE_MS)
   worker.freeze() // it is already: so that thaw() has whom to wake; earlier, its own signal might come after ours
   worker.thaw()

@@ -20,7 +20,7 @@ import { type FaultLog, letLoose, type Target } from './faults.ts'
 import { environment, SCALED, type Times } from './manners.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
-import { storedIds } from './stored.ts'
+import { storedIds, untilRead } from './stored.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
 import { THIS_TREE, Worker } from './worker.ts'
 
@@ -88,7 +88,7 @@ const KILL_MS = 5_000
 /** A killed upgrade is killed so long after its first step, at most: so that most are killed before their last one. */
 const intoItMs = (sites: number): number => 50 + sites / 50
 const LOOK_MS = 2
-const CALM_MS = 1_000
+const READ_MS = 600_000
 const AGAIN_MS = 500
 /** Every one is kept, so that the steps of an upgrade can be counted. */
 const SLOWLOG_LENGTH = 100_000
@@ -101,7 +101,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
   const data = join(folder, 'redis')
   await mkdir(data)
   const redis = await startRedisUnderFire(data)
-  const stalls = watchStalls(folder)
+  const stalls = watchStalls(folder, redis.url)
   const raw = new Redis(redis.url)
   const names = Array.from({ length: options.sites }, (_, n) => `site-${n}`)
   const web = await recordedWeb(
@@ -118,7 +118,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
   const end = new AbortController()
   let book: Book | undefined
   try {
-    await Promise.all(earlier.map(({ worker }) => worker.start()))
+    await Promise.all(earlier.map(({ worker }) => worker.startUntilReady()))
     const frontier = await openBook(redis.url)
     book = frontier
     for (let n = 0; n < urls; n += BATCH)
@@ -178,9 +178,9 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
     say(`this version went on: ${frontier.outcomes.size} outcomes`)
     // Nobody is at work while the stores are counted; what has just ended is still handed out.
     for (const { worker } of current) worker.end()
-    await sleep(CALM_MS)
+    await Promise.all([...earlier, ...current].map(({ worker }) => worker.gone()))
     const stored = await storedIds(redis.url, PARTITIONS)
-    await untilRead(raw)
+    await untilRead(redis.url, PARTITIONS, READ_MS)
     const evidence = await web.evidence()
     await frontier.close()
     const { accepted, outcomes, unsure, redelivered } = frontier
@@ -190,6 +190,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
       evidence,
       faults: log,
       stalls: stalls.end(from),
+      starts: [...earlier, ...current].flatMap(({ worker }) => worker.starts),
       book: { accepted, outcomes, unsure, redelivered },
       stored,
       breaksOff: () => false,
@@ -239,19 +240,6 @@ async function untilStored(raw: Redis): Promise<void> {
     for (const tag of partitionTags(PARTITIONS))
       for (const list of ['wait', 'active']) jobs += await raw.llen(`${tag}:candidates:${list}`)
     if (jobs === 0) return
-    await sleep(AGAIN_MS)
-  }
-}
-
-/** Until the frontier has been handed every outcome. */
-async function untilRead(raw: Redis): Promise<void> {
-  for (;;) {
-    let unread = 0
-    for (const tag of partitionTags(PARTITIONS)) {
-      const groups = (await raw.xinfo('GROUPS', keysOf(tag).outcomes).catch(() => [])) as unknown[][]
-      for (const group of groups) unread += Number(group[group.indexOf('lag') + 1] ?? 0)
-    }
-    if (unread === 0) return
     await sleep(AGAIN_MS)
   }
 }

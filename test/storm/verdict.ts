@@ -9,7 +9,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
-import { longestNear, type Stall, withoutFreezes } from './stalls.ts'
+import { keptWaiting, longestNear, type OfOne, type Stall, withoutOwn } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -22,6 +22,8 @@ export type StormFacts = {
   stored: Set<string>
   /** when the recording process itself was kept from running: others of this machine were as well */
   stalls: readonly Stall[]
+  /** of each life of a process: from its start until it was ready, or had ended */
+  starts: readonly OfOne[]
   /** sites that break off by themselves: asked again by rule */
   breaksOff: (origin: string) => boolean
 }
@@ -70,9 +72,16 @@ const BACK_SLACK_MS = 5_000
 
 export function judgeStorm(facts: StormFacts): Verdict {
   const { times, slots, evidence, book, stored, breaksOff } = facts
-  const stalls = withoutFreezes(facts.stalls, facts.faults.freezes)
+  const stalls = withoutOwn(facts.stalls, [...facts.faults.freezes, ...facts.starts])
   const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
   const settledMs = ({ start, end }: RequestLine): number => SETTLED_MS + longestNear(stalls, start, end)
+  /** What its site saw of it, and what it was kept waiting, are together as long as its visitor waits, or its lease lasts. */
+  const outlasted = (line: RequestLine): boolean => {
+    const [least, from] = line.cut
+      ? [times.deadlineMs * 0.9, line.start - times.deadlineMs]
+      : [times.leaseMs - ON_ITS_WAY_MS, line.start - times.leaseMs]
+    return line.end - line.start + keptWaiting(stalls, from, line.cut ? line.end : line.end + times.leaseMs) >= least
+  }
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -84,16 +93,20 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const unexplained: Again[] = []
   const perDeath = new Map<number, number>()
   const back: { ms: number; died: boolean }[] = []
-  const hasRoom = (kill: Span): boolean => (perDeath.get(kill.at) ?? 0) < slots
-  for (const again of extras.toSorted((a, b) => a.first.end - b.first.end)) {
-    const cause = causeOf(again.first, faults, settledMs(again.first))
+  const hasRoom = (kill: { at: number }): boolean => (perDeath.get(kill.at) ?? 0) < slots
+  const knownBy = ({ first }: Again): number => first.end + settledMs(first)
+  for (const again of extras.toSorted((a, b) => knownBy(a) - knownBy(b))) {
+    const { first } = again
+    const about = settledMs(first)
+    // On a busy machine several deaths may explain it, or something else: deaths that explain as many as they can already come last.
+    const cause =
+      causeOf(first, { ...faults, kills: faults.kills.filter(hasRoom) }, about) ??
+      (outlasted(first) ? 'freeze' : causeOf(first, faults, about))
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
-    // On a busy machine several deaths may explain it: the earliest that does not explain as many as it can already.
     const kills = faults.kills.filter(({ role }) => role === 'fetcher').map(({ at }) => ({ at, until: at }))
-    const about = settledMs(again.first)
-    const kill = hitBy(again.first, kills.filter(hasRoom), about) ?? hitBy(again.first, kills, about)
+    const kill = hitBy(first, kills.filter(hasRoom), about) ?? hitBy(first, kills, about)
     if (kill !== undefined) perDeath.set(kill.at, (perDeath.get(kill.at) ?? 0) + 1)
     const until = again.second.start
     const disturbed = faults.outages.some(
@@ -119,7 +132,8 @@ export function judgeStorm(facts: StormFacts): Verdict {
     if (violation.offence === 'robots-too-often') {
       // An asker that died before it could tell: an extra request like any other.
       const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)
-      const cause = before && causeOf(before, faults, holdOf(times))
+      const about = holdOf(times) + longestNear(stalls, before?.start ?? 0, before?.end)
+      const cause = before && causeOf(before, faults, about)
       if (cause !== undefined) {
         extra[cause]++
         continue
@@ -167,13 +181,13 @@ export function judgeStorm(facts: StormFacts): Verdict {
       `${lateBack.length} lanes of killed fetchers came back later than ${backWithin} ms: ${lateBack.join(', ')}`,
     )
 
-  const starts = requests.map(({ start }) => start).toSorted((a, b) => a - b)
+  const starts = requests.map(begunBy).toSorted((a, b) => a - b)
   let unjudgedHolds = 0
-  const afterHoldMs = faults.outages.map(({ killedAt, backAt }) => {
+  const afterHoldMs = faults.outages.map(({ killedAt, startedAt, backAt }) => {
     const opens = backAt + holdOf(times)
     const stallMs = longestNear(stalls, killedAt, opens)
     const judgedFrom = killedAt + LAST_WORD_MS + ON_ITS_WAY_MS + stallMs
-    const judgedUntil = opens - 50 - stallMs // the storm may notice later than the fleet that Redis is back
+    const judgedUntil = startedAt + holdOf(times) - 50 - stallMs // the storm may notice later than the fleet that Redis is back
     if (judgedFrom >= judgedUntil) unjudgedHolds++
     const early = starts.filter((start) => start > judgedFrom && start < judgedUntil)
     if (early.length > 0)
@@ -227,15 +241,15 @@ function judgeChange(
   for (const lines of lanes.values()) {
     let before: RequestLine | undefined
     for (const line of lines.toSorted((a, b) => a.start - b.start)) {
-      if (line.start >= begins && line.start < until && before !== undefined && !line.agent.includes(LIAR)) {
+      const start = begunBy(line)
+      if (start >= begins && start < until && before !== undefined && !line.agent.includes(LIAR)) {
         judged++
-        const gapMs = line.start - before.end // below 0: an overlap, which the auditor judges
+        const gapMs = start - before.end // below 0: an overlap, which the auditor judges
         const least = delayMs - (before.cut ? (before.late ?? tolerance.afterCutMs) : tolerance.delayMs)
-        const { origin, start } = line
         if (
           gapMs >= 0 &&
           gapMs < least &&
-          heldOpenByFrozen({ origin, at: start }, requests, faults, times) === undefined
+          heldOpenByFrozen({ origin: line.origin, at: start }, requests, faults, times) === undefined
         )
           short.push({ line, gapMs })
       }
@@ -249,7 +263,10 @@ function judgeChange(
 const asFreezes = (stalls: readonly Stall[], { leaseMs, deadlineMs }: Times): FaultLog['freezes'] =>
   stalls
     .filter(({ at: from, until }) => until - from > (leaseMs - deadlineMs) / 2)
-    .map((stall) => ({ name: 'the machine', role: 'fetcher', whom: 'family', ...stall }))
+    .map(({ at, until }) => ({ name: 'the machine', role: 'fetcher', whom: 'family', at, until }))
+
+/** When the site had heard of it at the latest. */
+const begunBy = ({ start, resolution = 0 }: RequestLine): number => start + resolution
 
 const holdOf = ({ leaseMs, quarantineMs }: Times): number => leaseMs + quarantineMs
 const at = (instant: number): string => new Date(instant).toISOString().slice(11, 23)

@@ -10,11 +10,14 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { clock } from './clock.ts'
+import type { OfOne } from './stalls.ts'
 
 /** The tree that this file belongs to. */
 export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url))
 const CLI = 'packages/cli/src/main.ts'
-const READY_MS = 60_000
+const READY_MS = 300_000
+/** Ends before it was once ready: more are no chance. */
+const MOST_ENDS = 20
 const AGAIN_MS = 300
 const LAST_WORDS = 20
 
@@ -54,6 +57,9 @@ export class Worker {
   #shot = false
   #over = false
   #replaced = false
+  #ends = 0
+  /** of each of its lives: until it was ready, or had ended */
+  readonly starts: OfOne[] = []
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -67,13 +73,23 @@ export class Worker {
     const { role, name, env, onTrouble, onDeath } = this.#options
     this.state = 'starting'
     this.#shot = false
-    const child = fork(join(this.tree, CLI), [role], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true })
+    const starting = { name, at: clock(), until: Number.POSITIVE_INFINITY }
+    this.starts.push(starting)
+    const isOver = (): void => {
+      starting.until = Math.min(starting.until, clock())
+    }
+    const child = fork(join(this.tree, CLI), [role], {
+      env: { ...env, STORM_NAME: name },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    })
     this.#child = child
     everyone.add(this)
     const words: string[] = []
     const ready = new Promise<void>((resolve, reject) => {
       const hear = (text: string): void => {
         if (text.startsWith('{"started":')) {
+          isOver()
           this.port = (JSON.parse(text) as { started: { port: number } }).started.port
           resolve()
         }
@@ -83,6 +99,8 @@ export class Worker {
       for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
       child.once('exit', (code, signal) => {
         this.state = 'dead'
+        this.#ends++
+        isOver()
         const how = signal ?? `exit code ${code}`
         onDeath?.({ name, at: clock(), how, wanted: this.#shot || this.#over })
         reject(new Error(`${name} ended before it was ready (${how}): ${words.join(' | ')}`))
@@ -92,6 +110,21 @@ export class Worker {
     })
     await ready
     if (this.state === 'starting') this.state = 'running'
+  }
+
+  /**
+   * The same for a process that comes back by itself, as when a busy Redis does not answer it in time.
+   * @throws Error with its last words when it ends again and again
+   */
+  async startUntilReady(): Promise<void> {
+    let why: Error | undefined
+    await this.start().catch((error: Error) => {
+      why = error
+    })
+    while (why !== undefined && this.state !== 'running') {
+      if (this.#ends > MOST_ENDS) throw why
+      await sleep(AGAIN_MS)
+    }
   }
 
   async #again(): Promise<void> {
@@ -106,6 +139,12 @@ export class Worker {
     return pid === undefined || this.#child?.exitCode !== null || this.#child.signalCode !== null
       ? []
       : [...childrenOf(pid), pid]
+  }
+
+  /** It is there, and no signal has stopped it. */
+  runsStill(): boolean {
+    const pid = this.pids().at(-1)
+    return pid !== undefined && !/\) [TtZX] /.test(readOrEmpty(`/proc/${pid}/stat`))
   }
 
   /** SIGKILL to all of it at once; it comes back by itself. */
@@ -145,7 +184,7 @@ export class Worker {
     const drainMs = clock() - at
     this.tree = tree
     this.#replaced = false
-    await this.start()
+    await this.startUntilReady()
     return { drainMs, how: signal ?? `exit code ${code}` }
   }
 
@@ -168,13 +207,27 @@ export class Worker {
     this.#over = true
     this.kill()
   }
+
+  /** Resolves when it runs: one that stood still until now has told so by then. */
+  async runs(): Promise<void> {
+    if (this.state === 'running') await fetch(`http://127.0.0.1:${this.port}/livez`).catch(() => undefined)
+  }
+
+  /** After `end`: resolves when its process does nothing any more. */
+  async gone(): Promise<void> {
+    const child = this.#child
+    if (child?.pid !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
 }
 
-export function childrenOf(pid: number): number[] {
+export const childrenOf = (pid: number): number[] =>
+  readOrEmpty(`/proc/${pid}/task/${pid}/children`).trim().split(' ').filter(Boolean).map(Number)
+
+function readOrEmpty(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+    return readFileSync(path, 'utf8')
   } catch {
-    return []
+    return ''
   }
 }
 

@@ -1,5 +1,5 @@
 /** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
-import { another, connectLink, type LinkOptions, linkTo, type RedisLink } from '@decorum/ledger'
+import { another, connectLink, type LinkOptions, linkTo, type RedisLink, within as withinOf } from '@decorum/ledger'
 import { readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -41,12 +41,9 @@ function placesOf(redis: string | RedisLink): string {
 
 /** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer in ${ms / 1_000} s`)), ms)
   try {
-    return await Promise.race([work, late])
+    return await withinOf(ms, work, `no answer in ${ms / 1_000} s`)
   } finally {
-    clearTimeout(timer)
     work.catch(() => undefined) // the loser's complaint is nobody's any more
   }
 }

@@ -38,8 +38,15 @@ function isUtf8(sample: Uint8Array): boolean {
   }
 }
 
+type Decoder = { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string }
+const utf8 = new globalThis.TextDecoder('utf-8')
+
+/** For a text as a whole: a decoder that remembers nothing from one to the next. @throws ContentError as decoderOf does */
+export const wholeDecoderOf = (encoding: string): Pick<Decoder, 'decode'> =>
+  encoding === 'UTF-8' ? utf8 : decoderOf(encoding)
+
 /** @throws ContentError `undecodable` for encodings that browsers refuse because they hide markup (ISO-2022-KR, HZ) */
-export function decoderOf(encoding: string): { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string } {
+export function decoderOf(encoding: string): Decoder {
   // Node's own is faster for the two that nearly all pages have; for others it is not what the standard says
   if (encoding === 'UTF-8') return new globalThis.TextDecoder('utf-8')
   if (encoding === 'replacement')

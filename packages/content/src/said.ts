@@ -4,13 +4,14 @@
  */
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
-import { decoderOf, encodingOf, SAMPLE_BYTES } from './charset.ts'
-import { absolute, type OnTag, TagReader } from './tags.ts'
+import { encodingOf, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
+import { type HeadTag, readTags } from './head-tags.ts'
+import { absolute } from './tags.ts'
 
 /** Decoded bytes of an HTML page that are looked at. */
 export const HEAD_BYTES = 64 * 1024
-/** Read at a time, so that little behind the head is read: the tokenizer takes most of the time. */
-const PIECE_BYTES = 256
+/** Decoded at first. */
+const FIRST_BYTES = 1_024
 
 const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
@@ -24,8 +25,13 @@ const IN_HEAD: ReadonlySet<string> = new Set(
 const APART: ReadonlySet<string> = new Set(['noscript', 'template'])
 
 type Fields = readonly (readonly [string, string])[]
-const valuesOf = (headers: Fields, name: string): string[] =>
-  headers.filter(([given]) => given.toLowerCase() === name).map(([, value]) => value)
+/** Runs for each page several times: a name of another length is not compared. */
+function valuesOf(headers: Fields, name: string): string[] {
+  const values: string[] = []
+  for (const [given, value] of headers)
+    if (given.length === name.length && given.toLowerCase() === name) values.push(value)
+  return values
+}
 
 /** Whether the body of an answer with these headers says more than they do. */
 export const isHtml = (headers: Fields): boolean => HTML.test(valuesOf(headers, 'content-type')[0] ?? '')
@@ -64,22 +70,21 @@ function readHead(
   said: PageSays,
   rules: RobotsMeta[],
 ): void {
-  const encoding = encodingOf(sampleOf(start), type)
+  const encoding = encodingOf(prefixOf(start, SAMPLE_BYTES), type)
   said.charset = encoding.toLowerCase()
   if (encoding === 'replacement') return // hides markup; no browser reads it
   let base: string | undefined
-  let isOver = false
   let apart = 0
-  const onName = (element: string, isOpening: boolean): void => {
-    if (APART.has(element)) apart = Math.max(0, apart + (isOpening ? 1 : -1))
-    else if (isOpening && apart === 0 && !IN_HEAD.has(element)) {
-      isOver = true // what comes now is what readers see
-      tags.stop()
-    }
+  const isInHead = ({ name, isClosing }: HeadTag): boolean => {
+    if (APART.has(name)) apart = Math.max(0, apart + (isClosing ? -1 : 1))
+    return isClosing || apart > 0 || IN_HEAD.has(name) // behind any other element stands what readers see
   }
-  const onTag: OnTag = (element, attributes) => {
+  readHeadTags(start, encoding, (tag) => {
+    if (!isInHead(tag)) return false
+    if (tag.isClosing || !WANTED.has(tag.name)) return true
+    const attributes = tag.attributes()
     const of = (name: string): string => attributes.get(name)?.trim() ?? ''
-    switch (element) {
+    switch (tag.name) {
       case 'html': {
         const language = languageIn([of('lang')])
         if (language !== undefined) said.language = language
@@ -99,23 +104,25 @@ function readHead(
         break
       }
     }
-  }
-  const tags = new TagReader(WANTED, onTag, onName)
-  const decoder = decoderOf(encoding)
-  let room = HEAD_BYTES
-  for (const chunk of start) {
-    const end = Math.min(chunk.length, room)
-    for (let at = 0; at < end && !isOver; at += PIECE_BYTES)
-      tags.write(decoder.decode(chunk.subarray(at, Math.min(end, at + PIECE_BYTES)), { stream: true }))
-    room -= end
-    if (isOver || room === 0) return
+    return true
+  })
+}
+
+/** Most heads are short, so little is decoded at first, and then four times as much as before. */
+function readHeadTags(start: readonly Uint8Array[], encoding: string, onTag: (tag: HeadTag) => boolean): void {
+  const decoder = wholeDecoderOf(encoding)
+  for (let [at, bytes] = [0, FIRST_BYTES]; at >= 0; bytes *= 4) {
+    const most = Math.min(bytes, HEAD_BYTES)
+    const piece = prefixOf(start, most)
+    at = readTags(decoder.decode(piece), at, onTag)
+    if (piece.length < most || most === HEAD_BYTES) return
   }
 }
 
-function sampleOf(start: readonly Uint8Array[]): Uint8Array {
+function prefixOf(start: readonly Uint8Array[], bytes: number): Uint8Array {
   const [first] = start
-  const isEnough = first !== undefined && (start.length === 1 || first.length >= SAMPLE_BYTES)
-  return (isEnough ? first : Buffer.concat(start)).subarray(0, SAMPLE_BYTES)
+  const isEnough = first !== undefined && (start.length === 1 || first.length >= bytes)
+  return (isEnough ? first : Buffer.concat(start)).subarray(0, bytes)
 }
 
 const isMeant = (agent: string, names: readonly string[]): boolean =>
@@ -143,7 +150,7 @@ function canonicalIn(links: readonly string[], url: string): string | undefined 
 function pageUrl(href: string, base: string): string | undefined {
   const url = absolute(href, base)
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
-  url.hash = ''
+  if (url.href.includes('#')) url.hash = '' // setting it costs as much as reading the address
   return url.href
 }
 

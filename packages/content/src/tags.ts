@@ -11,14 +11,11 @@ const MAX_ATTRIBUTE_CHARS = 16
 export const MAX_VALUE_CHARS = 8_192
 
 /** @param attributes  by name in lower case; the first of each name */
-export type OnTag = (element: string, attributes: ReadonlyMap<string, string>) => void
-/** Told the name of every element, in lower case, as soon as it is read: '' when it is longer than any that can be wanted. */
-export type OnName = (element: string, isOpening: boolean) => void
+type OnTag = (element: string, attributes: ReadonlyMap<string, string>) => void
 
 export class TagReader {
   readonly #wanted: ReadonlySet<string>
   readonly #onTag: OnTag
-  readonly #onName: OnName | undefined
   readonly #tokenizer: Tokenizer
   /** text that has not been dealt with yet, and where it begins in the whole */
   #window = ''
@@ -30,10 +27,9 @@ export class TagReader {
   #attributes = new Map<string, string>()
 
   /** @param wanted  names of elements, in lower case */
-  constructor(wanted: ReadonlySet<string>, onTag: OnTag, onName?: OnName) {
+  constructor(wanted: ReadonlySet<string>, onTag: OnTag) {
     this.#wanted = wanted
     this.#onTag = onTag
-    this.#onName = onName
     this.#tokenizer = new Tokenizer({ decodeEntities: false, xmlMode: false }, this.#callbacks())
   }
 
@@ -45,11 +41,6 @@ export class TagReader {
 
   end(): void {
     this.#tokenizer.end()
-  }
-
-  /** Nothing behind the tag that is being told is read any more. */
-  stop(): void {
-    this.#tokenizer.pause()
   }
 
   #callbacks(): ConstructorParameters<typeof Tokenizer>[1] {
@@ -65,7 +56,6 @@ export class TagReader {
     return {
       onopentagname: (start, end) => {
         const name = elementName(start, end)
-        this.#onName?.(name, true)
         this.#element = this.#wanted.has(name) ? name : ''
         this.#attributes.clear()
       },
@@ -91,10 +81,7 @@ export class TagReader {
       },
       onopentagend: () => this.#tagEnds(),
       onselfclosingtag: () => this.#tagEnds(),
-      onclosetag: (start, end) => {
-        this.#onName?.(elementName(start, end), false)
-        this.#dealtWith = end
-      },
+      onclosetag: past,
       oncomment: past,
       oncdata: past,
       ondeclaration: past,

@@ -5,6 +5,7 @@ import { LedgerUnfitError } from './errors.ts'
 import { ANNOUNCED, EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './layout.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { carryGroups } from './outcomes.ts'
+import { within } from './within.ts'
 
 const OLDEST = 7
 /** Most partitions there may be (DECORUM_PARTITIONS). */
@@ -63,12 +64,6 @@ export async function checkOneServer(redis: RedisLink): Promise<void> {
 async function coverage(redis: Redis): Promise<string | undefined> {
   const answer = await redis.config('GET', 'cluster-require-full-coverage').catch(() => [])
   return (answer as string[])[1]
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 /** The partitions' tags as they are stored; empty lists before a fleet has first started. */

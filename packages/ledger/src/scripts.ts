@@ -7,6 +7,7 @@ import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
 import type { OnCall } from './settings.ts'
+import { within } from './within.ts'
 
 export type Reply = {
   /** the ledger's time, ms */
@@ -133,19 +134,13 @@ function otherLayout(layout: string): string {
  * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger is another version's
  */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs)
-  })
   try {
-    return await Promise.race([work, late])
+    return await within(deadlineMs, work)
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
     if (code === 'LAYOUT') throw new LedgerUnfitError(otherLayout(count))
     throw new LedgerUnavailableError(what, error)
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,8 +1,9 @@
 /** The HTTP server of a role process for `/livez`, `/readyz` and `/metrics`. It listens on loopback unless HOST says otherwise. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { listenError } from './listen-error.ts'
+import { http } from './node-http.ts'
 
 type HealthServerOptions = {
   port: number
@@ -24,7 +25,7 @@ export async function openHealthServer({
   ready,
   also = () => false,
 }: HealthServerOptions): Promise<HealthServer> {
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     if (also(request, response)) return
     const answer = (status: number, text: string, type = 'text/plain'): void => {
       response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)

@@ -10,8 +10,8 @@ const TAIL_BYTES = 1_024
 /** ms since 1970 UTC on a clock that never steps: what every record of this process is written by. */
 export const now = (): number => performance.timeOrigin + performance.now()
 
-/** The last two instants at which the event loop ran. */
-const pulse = { last: now(), before: now() }
+/** The last three instants at which the event loop ran. */
+const pulse = { last: now(), before: now(), earlier: now() }
 const PULSE_MS = 5
 
 /**
@@ -20,9 +20,18 @@ const PULSE_MS = 5
  */
 export function startPulse(): NodeJS.Timeout {
   return setInterval(() => {
+    pulse.earlier = pulse.before
     pulse.before = pulse.last
     pulse.last = now()
   }, PULSE_MS)
+}
+
+/** A request that may have come so much earlier than it was heard was heard late, ms. */
+const HEARD_LATE_MS = 25
+
+/** Since when a request that is heard now may have waited: its connection was accepted first. Undefined when that is not long. */
+export function waitingSince(): number | undefined {
+  return now() - pulse.earlier > HEARD_LATE_MS ? pulse.earlier : undefined
 }
 
 const fillers = new Map<number, Buffer>()
@@ -40,6 +49,8 @@ export type Heard = {
   /** of the site, where it has several names */
   address?: string
   start: number
+  /** it was heard late, and may have come from then on */
+  since?: number
   request: IncomingMessage
   response: ServerResponse
 }
@@ -54,7 +65,7 @@ export function serve(
   robots: string | undefined,
   done: (line: RequestLine) => void,
 ): void {
-  const { request, response } = heard
+  const { request, response, start, since } = heard
   const status = answer.status ?? 200
   const timers: NodeJS.Timeout[] = []
   let finished = false
@@ -68,11 +79,12 @@ export function serve(
       agent: request.headers['user-agent'] ?? '',
       method: request.method ?? '',
       path: request.url ?? '',
-      start: heard.start,
+      // Whoever has gone came before the site stood still, or while it did.
+      ...(cut && since !== undefined ? { start: since, resolution: start - since } : { start }),
       end, // right before the last byte is written: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
       ...(heard.address === undefined ? {} : { address: heard.address }),
-      ...(cut ? { cut, late: end - pulse.before } : {}),
+      ...(cut ? { cut, late: end - (since ?? pulse.before) } : {}),
       ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
       ...(answer.location === undefined ? {} : { location: answer.location }),
       ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),
@@ -93,7 +105,7 @@ export function serve(
   }
 
   if (answer.instead === 'never') return
-  later(answer.delayMs, () => {
+  const begin = (): void => {
     if (answer.instead === 'reset') return void request.socket.resetAndDestroy()
     const body = answer.bytes === undefined ? Buffer.from(answer.body ?? '') : filler(answer.bytes)
     const headers: Record<string, string | number> = {
@@ -115,5 +127,15 @@ export function serve(
         if (!error) last(body.subarray(-TAIL_BYTES))
       })
     } else last(body)
-  })
+  }
+  const answerIt = (): void => (finished ? undefined : later(answer.delayMs, begin))
+  if (since === undefined) answerIt()
+  else afterTurns(TURNS_OF_A_GOODBYE, answerIt)
+}
+
+/** Turns of the event loop until it is noticed that somebody has gone: the end is read, the socket is closed, and it is told. */
+const TURNS_OF_A_GOODBYE = 4
+function afterTurns(count: number, act: () => void): void {
+  if (count === 0) act()
+  else setImmediate(afterTurns, count - 1, act)
 }

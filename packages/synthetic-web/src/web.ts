@@ -3,11 +3,14 @@
  * Runs in the calling process; web-process.ts runs it in one of its own, so that a busy fleet does not delay its record.
  */
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { now, serve, startPulse } from './answer.ts'
+import { now, serve, startPulse, waitingSince } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { openRecorder } from './recorder.ts'
+
+/** For why it is not imported: @decorum/runtime/node-http. */
+const { createServer: createHttpServer } = process.getBuiltinModule('node:http')
 
 export type WebOptions = {
   sites: Site[]
@@ -81,18 +84,31 @@ export async function startWeb(
       : page
   }
 
+  /** site and visitor → when it was last answered to the end: what it sends then comes later */
+  const answered = new Map<string, number>()
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
     const start = now()
+    const lane = `${site.name} ${request.headers['user-agent'] ?? ''}`
+    const waiting = waitingSince()
+    const since = waiting === undefined ? undefined : Math.max(waiting, answered.get(lane) ?? 0)
     const path = request.url ?? ''
     const answer = answerFor(site, path)
     // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
     if (site.announce) announce({ kind: 'began', site: site.name, path, at: start })
     serve(
-      { origin: origins[site.name] ?? '', ...(address === undefined ? {} : { address }), start, request, response },
+      {
+        origin: origins[site.name] ?? '',
+        ...(address === undefined ? {} : { address }),
+        start,
+        ...(since === undefined ? {} : { since }),
+        request,
+        response,
+      },
       answer,
       rules ? recorder.robots(answer.body ?? '') : undefined,
       (line) => {
+        if (!line.cut) answered.set(lane, line.end)
         recorder.request(line)
         if (site.announce) {
           const { status, end, cut } = line

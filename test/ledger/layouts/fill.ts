@@ -35,7 +35,7 @@ const state = {
 /** Back-off is lengthened by chance, and lives are by the real clock. All else is the same each time. */
 export async function fill(redis: string): Promise<Ledger> {
   let now = START
-  const ledger = await openLedger({ redis, ...LENGTHS, nowMs: () => now })
+  const ledger = await openLedger({ redis, ...LENGTHS, nowMs: () => now, callDeadlineMs: 300_000 })
   now += 2_000
   const reserve = async (at: LaneRef): Promise<ReservedLane> => {
     const found = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })

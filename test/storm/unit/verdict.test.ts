@@ -6,7 +6,8 @@ import type { Outcome } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 import type { FaultLog } from '../faults.ts'
 import { SCALED } from '../manners.ts'
-import type { Stall } from '../stalls.ts'
+import type { Outage } from '../redis-fire.ts'
+import type { OfOne, Stall } from '../stalls.ts'
 import { judgeStorm, type StormFacts } from '../verdict.ts'
 
 const T = 1_790_000_000_000
@@ -38,21 +39,39 @@ const outcome = (id: string, at: number): Outcome => ({
   attempts: 0,
 })
 
+/** Redis accepts connections as soon as it is started again. */
+type Faults = Partial<Omit<FaultLog, 'outages'>> & { outages?: Omit<Outage, 'startedAt'>[] }
 type Scene = {
   requests?: RequestLine[]
-  faults?: Partial<FaultLog>
+  faults?: Faults
   /** the second: when it was asked for, where that was not at once */
   accepted?: [string, number, number?][]
   outcomes?: [string, number[]][]
   stored?: string[]
-  stalls?: Stall[]
+  stalls?: (Omit<Stall, 'who'> & { who?: string })[]
+  starts?: OfOne[]
 }
-function judge({ requests = [], faults = {}, accepted = [], outcomes = [], stored = [], stalls = [] }: Scene) {
+function judge({
+  requests = [],
+  faults = {},
+  accepted = [],
+  outcomes = [],
+  stored = [],
+  stalls = [],
+  starts = [],
+}: Scene) {
   const facts: StormFacts = {
     times: SCALED,
     slots: 1,
     evidence: { requests: [robots, ...requests], bodies: new Map() },
-    faults: { kills: [], freezes: [], outages: [], hurts: [], configs: [], ...faults },
+    faults: {
+      kills: [],
+      freezes: [],
+      hurts: [],
+      configs: [],
+      ...faults,
+      outages: (faults.outages ?? []).map((one) => ({ startedAt: one.backAt, ...one })),
+    },
     book: {
       accepted: new Map(accepted.map(([id, at, from = at]) => [id, { from: T + from, at: T + at }])),
       outcomes: new Map(outcomes.map(([id, ats]) => [id, ats.map((at) => ({ outcome: outcome(id, at), at: T + at }))])),
@@ -61,7 +80,8 @@ function judge({ requests = [], faults = {}, accepted = [], outcomes = [], store
     },
     stored: new Set(stored),
     breaksOff: () => false,
-    stalls,
+    starts,
+    stalls: stalls.map((stall) => ({ who: 'the sites', ...stall })),
   }
   return judgeStorm(facts)
 }
@@ -74,7 +94,7 @@ test('while the configuration has a longer delay, a shorter one is broken; befor
     visit(start, start + 10, '/a'),
     visit(start + 10 + SCALED.delayMs, start + 170, '/b'),
   ]
-  const words = (requests: RequestLine[], faults: Partial<FaultLog> = {}) =>
+  const words = (requests: RequestLine[], faults: Faults = {}) =>
     judge({ requests, faults: { configs, ...faults } }).broken
   expect(words(usual(5_000))).toEqual([
     expect.stringMatching(/^too early for the configuration: .*\/b at .*, 150 ms after .* 300 ms were in force$/),
@@ -197,9 +217,59 @@ test('what a stopped process tells of as a stall is no stall of the machine', ()
   const outages = [{ killedAt: T + 4_000, backAt: T + 5_000, lostSince: T + 4_000, lostBytes: 0 }]
   const requests = [visit(6_000, 6_010, '/c'), visit(5_000 + HOLD + 10, 5_000 + HOLD + 20, '/d')]
   const judged = (until: number) =>
-    judge({ requests, faults: { outages, freezes: [freeze] }, stalls: [{ at: T + 460, until: T + until }] })
+    judge({
+      requests,
+      faults: { outages, freezes: [freeze] },
+      stalls: [{ at: T + 460, until: T + until, who: freeze.name }],
+    })
   expect(judged(3_040)).toMatchObject({ broken: [expect.stringContaining('on hold')], unjudgedHolds: 0 })
   expect(judged(5_000), 'woken late').toMatchObject({ broken: [], unjudgedHolds: 1 })
+})
+
+test('a process that loads its modules is late, and no other is', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a')]
+  const stalls = [{ at: T + 205, until: T + 1_905, who: 'fetcher-1' }]
+  const judged = (name: string, until: number) =>
+    judge({ requests, stalls, starts: [{ name, at: T + 100, until: T + until }] })
+  expect(judged('fetcher-1', 1_850).broken).toEqual([expect.stringContaining('extra request')])
+  expect(judged('fetcher-2', 1_850), 'of another one').toMatchObject({ broken: [], extra: { freeze: 1 } })
+  expect(judged('fetcher-1', 1_000), 'it was ready before').toMatchObject({ broken: [], extra: { freeze: 1 } })
+})
+
+test('a stall that began and ended with the freeze of another process is one all the same', () => {
+  const requests = [visit(3_050, 3_060, '/a', { status: 0, cut: true }), visit(5_000, 5_010, '/a')]
+  const freezes = [
+    { name: 'gateway-1', role: 'gateway' as const, whom: 'family' as const, at: T + 500, until: T + 3_000 },
+  ]
+  const judged = (who: string) =>
+    judge({ requests, faults: { freezes }, stalls: [{ at: T + 460, until: T + 3_045, who }] })
+  expect(judged('the sites')).toMatchObject({ broken: [], extra: { freeze: 1 } })
+  expect(judged('gateway-1').broken).toEqual([expect.stringContaining('extra request')])
+})
+
+test('many short stalls explain what a long one does: a visitor that has given up, a lease that is over', () => {
+  const stutter = (who: string, from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ at: T + from + n * 360, until: T + from + n * 360 + 350, who }))
+  const unheard = [visit(3_050, 3_060, '/a', { status: 0, cut: true }), visit(5_000, 5_010, '/a')]
+  const told = [visit(3_050, 3_060, '/a'), visit(7_000, 7_010, '/a')]
+  const broken = (requests: RequestLine[], stalls: Stall[]) => judge({ requests, stalls }).broken
+  expect(broken(unheard, [...stutter('fetcher-1', 2_000, 2), ...stutter('the sites', 2_300, 2)])).toEqual([])
+  expect(broken(unheard, stutter('fetcher-1', 2_000, 2)), 'not long enough').toHaveLength(1)
+  expect(
+    broken(unheard, [...stutter('fetcher-1', 2_000, 2), ...stutter('fetcher-2', 2_300, 2)]),
+    'of two',
+  ).toHaveLength(1)
+  expect(broken(told, [...stutter('fetcher-1', 2_700, 3), ...stutter('Redis', 3_000, 3)])).toEqual([])
+  expect(broken(told, stutter('fetcher-1', 2_700, 3)), 'not long enough').toHaveLength(1)
+})
+
+test('the hold begins when Redis accepts connections, which the storm may hear of later', () => {
+  const outage = { killedAt: T + 1_000, startedAt: T + 1_800, backAt: T + 2_000, lostSince: T + 1_000, lostBytes: 0 }
+  const early = (at: number) =>
+    judge({ faults: { outages: [outage] }, requests: [visit(at, at + 10, '/a'), visit(at + 400, at + 410, '/b')] })
+      .broken
+  expect(early(1_810 + HOLD)).toEqual([])
+  expect(early(1_700 + HOLD)).toEqual([expect.stringContaining('on hold')])
 })
 
 test('one death of a fetcher with one slot does not explain two extra requests', () => {
@@ -209,6 +279,16 @@ test('one death of a fetcher with one slot does not explain two extra requests',
   ])
   expect(judge({ requests, faults: { kills: [kill(405), kill(505)] } }), 'two deaths do').toMatchObject({
     broken: [],
+    mostPerDeath: 1,
+  })
+})
+
+test('what one death does not explain any more, something else near it may', () => {
+  const requests = [visit(200, 210, '/a'), visit(3_000, 3_010, '/a'), visit(400, 410, '/b'), visit(3_200, 3_210, '/b')]
+  const stalls = [{ at: T + 420, until: T + 1_420 }]
+  expect(judge({ requests, faults: { kills: [kill(405)] }, stalls })).toMatchObject({
+    broken: [],
+    extra: { kill: 1, freeze: 1 },
     mostPerDeath: 1,
   })
 })

@@ -1,8 +1,9 @@
 /** A site that also writes down the headers of requests, and gives answers that sites of @decorum/synthetic-web cannot give. */
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { http } from '@decorum/runtime/node-http'
 
 export type HeardHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
 export type HeaderSite = { origin: string; heard: HeardHeaders[]; close(): void }
@@ -15,7 +16,7 @@ const ADDRESS = '127.41.0.1'
 
 export async function openHeaderSite(): Promise<HeaderSite> {
   const heard: HeardHeaders[] = []
-  const server = createServer((request, response) => {
+  const server = http.createServer((request, response) => {
     const { method = '', url: path = '', headers } = request
     heard.push({ method, path, headers })
     switch (path) {

@@ -8,11 +8,12 @@ import type { AddressGuard } from '@decorum/admission'
 import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
-import { Client, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
 import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
 import type { Address, Lookup } from './lookup.ts'
 import type { EgressError } from './tunnel.ts'
+import { Client } from './undici.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
 export type Way = {

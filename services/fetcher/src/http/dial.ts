@@ -8,11 +8,12 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { AddressGuard } from '@decorum/admission'
 import type { Egress, ForwardProxy } from '@decorum/config'
 import { SECOND } from '@decorum/protocol'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { FRAMES_COUNTED_EVERY_MS, SEND_WINDOW_MS } from '../limits.ts'
 import type { Phase, Protocol } from './answer.ts'
 import type { Address, Lookup } from './lookup.ts'
 import { EgressError, openTunnel } from './tunnel.ts'
+import { makeConnector } from './undici.ts'
 
 /** What is known of one socket. Instants are of `performance.now()`. */
 export type Connection = {
@@ -70,7 +71,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
   const { guard, lookup, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
   const judged = guardedLookup(guard, lookup, egress, hasContact)
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
-    buildConnector({
+    makeConnector({
       ...tls,
       rejectUnauthorized: true, // also when the environment says otherwise
       allowH2, // undici's Agent does not pass its own allowH2 on to a connector (measured)

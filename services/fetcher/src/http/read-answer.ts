@@ -4,10 +4,10 @@ import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/
 import type { SiteLoad } from '@decorum/ledger'
 import { type FailureReason, meaningOf, single } from '@decorum/protocol'
 import { parseRetryAfter } from '@decorum/robots'
-import { errors } from 'undici'
 import type { Answer, Phase } from './answer.ts'
 import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
+import { errors } from './undici.ts'
 
 /** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
 export type Failure =

@@ -2,10 +2,10 @@
  * A way through a proxy: CONNECT to an address that has been judged, so that the proxy looks up no name and reaches what the guard
  * has seen. All that is sent to the site goes through the tunnel; the proxy's login goes to the proxy alone.
  */
-import { request as overTcp } from 'node:http'
 import { request as overTls } from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 import type { ForwardProxy } from '@decorum/config'
+import { http } from '@decorum/runtime/node-http'
 import { PROXY_WITHIN_MS } from '../limits.ts'
 
 /**
@@ -38,7 +38,7 @@ export function openTunnel(
   const isTls = protocol === 'https:'
   const target = `${isIPv6(to.address) ? `[${to.address}]` : to.address}:${to.port}`
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-  const asking = (isTls ? overTls : overTcp)({
+  const asking = (isTls ? overTls : http.request)({
     method: 'CONNECT',
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isTls ? 443 : 80) : Number(port),

@@ -4,10 +4,10 @@
  * stored as they came over the wire, with their content coding and without the transfer coding.
  */
 import { createHash } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import { hostname } from 'node:os'
 import type { Agents } from '@decorum/config'
 import { type ArchiveRef, base32 } from '@decorum/protocol'
+import { http } from '@decorum/runtime/node-http'
 import type { Answer } from '../http/answer.ts'
 import { isCoded, isPlain } from '../http/decoded-length.ts'
 import { openTurns } from '../http/turns.ts'
@@ -136,7 +136,7 @@ function packingOf({ headers }: Answer): Packing {
  * and gives the header fields as bytes. HTTP/2 has no reason phrase; readers of archives expect one.
  */
 function responseHead({ status, statusText, headers, protocol }: Answer): Buffer {
-  const phrase = protocol === 'h2' ? (STATUS_CODES[status] ?? '') : statusText
+  const phrase = protocol === 'h2' ? (http.STATUS_CODES[status] ?? '') : statusText
   let fields = ''
   for (const [name, value] of headers) {
     const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'

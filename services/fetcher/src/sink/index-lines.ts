@@ -1,6 +1,6 @@
 /** The index of a WARC file, CDXJ: one line for each page, from what is known while it is written, or from the record itself. */
 import type { ArchiveRef } from '@decorum/protocol'
-import { getSurt } from 'warcio'
+import { getSurt } from 'warcio/utils' // its index loads pako and hash-wasm, too
 import type { Headers } from '../http/answer.ts'
 import type { Member } from './members.ts'
 
