@@ -5,6 +5,7 @@ import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, type Candidate, hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -23,7 +24,7 @@ async function frontier(partitions?: number): Promise<Frontier> {
 
 /** What the first process of a fleet does. */
 const register = async (partitions: number): Promise<void> =>
-  (await openLedger({ redis: redis.url, partitions })).close()
+  (await openLedger({ redis: redis.url, partitions, ...PATIENT })).close()
 /** What `decorum partitions` does at its end. */
 const registerAnother = (partitions: number): Promise<unknown> =>
   client

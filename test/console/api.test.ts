@@ -95,8 +95,12 @@ describe('the operator’s hand', () => {
   test('pause shuts the lanes until its end or until resume; both are written down with who and why', async () => {
     const origin = 'http://pause.example'
     await fleet.park(origin, ['a'])
+    const before = await view(origin)
     const paused = await act(origin, { action: 'pause', forMs: 60_000, reason: 'they wrote', by: 'ann' })
-    expect(paused.paused).toEqual({ until: expect.closeTo(paused.now + 60_000, -3), reason: 'they wrote' })
+    expect(paused.paused).toEqual({ until: expect.any(Number), reason: 'they wrote' })
+    const askedAt = (paused.paused?.until ?? 0) - 60_000
+    expect(askedAt).toBeGreaterThanOrEqual(before.now)
+    expect(askedAt).toBeLessThanOrEqual(paused.now)
     expect(paused.lanes[0]?.why).toMatchObject({ state: 'paused', until: paused.paused?.until })
     const resumed = await act(origin, { action: 'resume' })
     expect(resumed.paused).toBeUndefined()
@@ -283,7 +287,7 @@ describe('/openapi.json', () => {
     )
     for (const { method, url } of Object.values(routes)) {
       const at = fleet.base + url.replace(':origin', 'x')
-      const answer = await fetch(at, { method, signal: AbortSignal.timeout(2_000) })
+      const answer = await fetch(at, { method })
       const word = answer.status === 404 ? ((await answer.json()) as { error: string }).error : ''
       expect([method, url, word]).not.toEqual([method, url, 'not-found'])
     }

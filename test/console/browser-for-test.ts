@@ -34,6 +34,7 @@ export async function browserForTest(
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: chromiumPath ?? '',
     headless: true,
+    timeout: 0, // what hangs is ended by the limit of its test, here and below
     baseURL: `http://127.0.0.1:${port}`,
     javaScriptEnabled,
     ...(login === undefined ? {} : { httpCredentials: login }),
@@ -47,6 +48,7 @@ export async function browserForTest(
       ...(names ? ['--host-resolver-rules=MAP *.test 127.0.0.1'] : []),
     ],
   })
+  browser.setDefaultTimeout(0)
   const complaints: string[] = []
   browser.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())

@@ -5,6 +5,7 @@ import { routes } from '@decorum/console/inside'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import type { RunningService } from '@decorum/runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 import { type BrowserForTest, browserForTest, chromiumPath } from './browser-for-test.ts'
 
@@ -16,7 +17,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
 
   beforeAll(async () => {
     service = await main({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
-    ledger = await openLedger({ redis: redis.url, partitions: 1 })
+    ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
     chrome = await browserForTest(service.port)
   })
   afterAll(async () => {

@@ -26,6 +26,7 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
   const connection = { url: redis.url }
   const queues = ledger.tags.map((tag) => new Queue(CANDIDATES, { connection, ...queueOptions(tag) }))
+  await Promise.all(queues.map((queue) => queue.getJobCounts())) // each has written what it writes when it is opened
   const built = await buildServer({
     config,
     ledger,
@@ -204,13 +205,13 @@ describe('every route × method × who asks × spelling × name of the host', ()
     const before = await stored()
     expect(await wrongly(list)).toEqual([])
     expect(await stored()).toEqual(before)
-  }, 120_000)
+  })
 
   test('what may pass is not refused', async () => {
     const list = cases().filter(({ passes }) => passes === true)
     expect(list.length).toBeGreaterThan(3_000)
     expect(await wrongly(list)).toEqual([])
-  }, 120_000)
+  })
 
   test('with a password: nothing but health, the page for owners of sites and the page to sign in is answered without it, by whatever method and spelling', async () => {
     const answered: string[] = []
@@ -230,7 +231,7 @@ describe('every route × method × who asks × spelling × name of the host', ()
       ...both(['/logout']).map((path) => `login POST ${path}`),
     ]
     expect(new Set(answered)).toEqual(new Set(may))
-  }, 240_000)
+  })
 })
 
 test('a route that does not declare its access stops the start', async () => {

@@ -9,6 +9,7 @@ import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import type { RunningService } from '@decorum/runtime'
 import { expect } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 
 export const AGENTS = JSON.stringify([
   { name: 'Bot-Web', fallbacks: ['bot'], userAgent: 'Bot-Web/1.0 (+https://example.com/bot)' },
@@ -44,7 +45,7 @@ export async function fleetForTest(
     LOG_LEVEL: 'silent',
     ...env,
   })
-  const ledger = await openLedger({ redis: redisUrl, partitions })
+  const ledger = await openLedger({ redis: redisUrl, partitions, ...PATIENT })
   for (const partition of ledger.tags.keys()) await endOfHold(ledger, partition)
   const base = `http://127.0.0.1:${service.port}`
   const read = async (answer: Response) => ({ status: answer.status, body: await answer.json() })

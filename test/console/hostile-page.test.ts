@@ -94,30 +94,26 @@ describe.skipIf(chromiumPath === undefined)('a hostile page in chromium', async 
     ['a name of its own that was bent to loopback', 'bent.test', 'bent.test', () => open],
   ]
 
-  test.each(consoles)(
-    'takes, adds and stops nothing: the console at %s',
-    async (_, evil, name, which) => {
-      const port = portOf(which())
-      const at = `http://${name}:${port}`
-      if (which() === guarded) await signIn(at)
-      const before = await state()
-      answered.length = 0
-      const page = await hostilePage(evil)
-      const read = await page.evaluate<string[]>(`tryEverything(${JSON.stringify(at)})`)
-      for (const path of ['/v1/outcomes', '/v1/%6futcomes', '/%76%31/outcome%73']) {
-        await page.evaluate(`open(${JSON.stringify(`${at}${path}?group=taken-navigation&follow=false`)}) && 1`)
-      }
-      const here = () => answered.filter((one) => one.port === port && one.url.includes('taken-'))
-      const missing = () => KINDS.filter((kind) => !here().some(({ url }) => url.includes(`taken-${kind}`)))
-      await expect.poll(missing).toEqual([])
-      await expect.poll(() => here().length).toBeGreaterThan((KINDS.length - 7) * SPELLINGS)
-      expect(here().filter(({ status }) => status !== 403 && status !== 401)).toEqual([])
-      expect(read, 'no answer came into the hands of the page').toEqual([])
-      expect(await state()).toEqual(before)
-      await Promise.all(chrome.browser.pages().map((one) => one.close()))
-    },
-    60_000,
-  )
+  test.each(consoles)('takes, adds and stops nothing: the console at %s', async (_, evil, name, which) => {
+    const port = portOf(which())
+    const at = `http://${name}:${port}`
+    if (which() === guarded) await signIn(at)
+    const before = await state()
+    answered.length = 0
+    const page = await hostilePage(evil)
+    const read = await page.evaluate<string[]>(`tryEverything(${JSON.stringify(at)})`)
+    for (const path of ['/v1/outcomes', '/v1/%6futcomes', '/%76%31/outcome%73']) {
+      await page.evaluate(`open(${JSON.stringify(`${at}${path}?group=taken-navigation&follow=false`)}) && 1`)
+    }
+    const here = () => answered.filter((one) => one.port === port && one.url.includes('taken-'))
+    const missing = () => KINDS.filter((kind) => !here().some(({ url }) => url.includes(`taken-${kind}`)))
+    await expect.poll(missing).toEqual([])
+    await expect.poll(() => here().length).toBeGreaterThan((KINDS.length - 7) * SPELLINGS)
+    expect(here().filter(({ status }) => status !== 403 && status !== 401)).toEqual([])
+    expect(read, 'no answer came into the hands of the page').toEqual([])
+    expect(await state()).toEqual(before)
+    await Promise.all(chrome.browser.pages().map((one) => one.close()))
+  })
 
   test('a page of the console’s own origin reads what it asks for', async () => {
     const page = await chrome.browser.newPage()

@@ -9,6 +9,7 @@ import { CANDIDATES, partitionTags } from '@decorum/protocol'
 import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -210,7 +211,7 @@ describe('requests that never end', () => {
 
 describe('views', () => {
   test('partitions and an origin, as the ledger sees them', async () => {
-    const ledger = await openLedger({ redis: redis.url, partitions: 2 })
+    const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT })
     onTestFinished(() => ledger.close())
     const { origin } = new URL('http://báo.example')
     const partition = ledger.partitionOf(origin)

@@ -5,12 +5,13 @@ import { keysOf, openLedger } from '@decorum/ledger'
 import { MINUTE } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 import { newFolder } from './support/kept.ts'
 
 const server = await redisForTest()
 const redis = new Redis(server.url)
-const ledger = await openLedger({ redis: server.url, partitions: 1 })
+const ledger = await openLedger({ redis: server.url, partitions: 1, ...PATIENT })
 afterAll(async () => {
   redis.disconnect()
   await ledger.close()

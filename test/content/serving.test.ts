@@ -18,8 +18,10 @@ import { newFolder } from './support/kept.ts'
 const PAGE = '<title>kept</title><a href="/next" rel=nofollow>next</a>'
 const redis = await redisForTest()
 const [archive, other] = [await newFolder(), await newFolder()]
+/** An address of its own: whoever takes that port before the fetcher does, takes it at another one. */
+const HOST = '127.95.0.1'
 const port = await freePort()
-const base = `http://127.0.0.1:${port}`
+const base = `http://${HOST}:${port}`
 const TOKEN = 'the-token-of-the-fleet'
 const common = {
   REDIS_URL: redis.url,
@@ -29,7 +31,7 @@ const common = {
   LOG_LEVEL: 'silent',
   FETCH_PROCESSES: '0',
 }
-const remote = { ...common, ARCHIVE_DIR: archive, PORT: String(port), CONTENT_URL: base, CONTENT_TOKEN: TOKEN }
+const remote = { ...common, ARCHIVE_DIR: archive, HOST, PORT: String(port), CONTENT_URL: base, CONTENT_TOKEN: TOKEN }
 
 let services: { port: number; stop(): Promise<void> }[]
 let consoleUrl: string

@@ -9,6 +9,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -23,7 +24,7 @@ afterAll(async () => {
 })
 
 /** Hosts of partition 0 and of partition 1. */
-const ledger = await openLedger({ redis: redis.url, partitions: 2 })
+const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT })
 afterAll(() => ledger.close())
 const originIn = (partition: number): string => {
   for (let n = 0; ; n++) if (ledger.partitionOf(`http://h${n}.example`) === partition) return `http://h${n}.example`
@@ -59,8 +60,8 @@ test('a gateway that stops while its ledger refuses to park gives the job to the
   expect(await job.getState()).toBe('delayed')
 
   await raw.del(`${TAGS[0]}:lanes`)
+  await job.promote() // while no gateway takes it by itself
   await gateway()
-  await job.promote()
   await expect.poll(() => waiting(0, HERE), { interval: 20 }).toBe(1)
 })
 

@@ -28,7 +28,7 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
     await fetcher.ledger.park(0, items)
   }
   const killed = await startGateway()
-  await expect.poll(() => orders.length).toBe(20) // twice the slots, and nobody begins them
+  await expect.poll(() => orders.length).toBe(20) // twice the slots, and nobody begins them: their reservations are long
   killed.kill()
   await expect.poll(() => killed.pid).toBeUndefined()
 
@@ -48,6 +48,8 @@ async function startGateway(): Promise<RoleProcess> {
     REDIS_URL: redis.url,
     DECORUM_CONTACT: 'https://bot.example/',
     LOG_LEVEL: 'silent',
+    LEASE_MS: '600000',
+    RESERVE_MS: '600000',
     PORT: '0',
   }
   const gateway = new RoleProcess({ role: 'gateway', name: 'gateway', env, onEvent: () => undefined })

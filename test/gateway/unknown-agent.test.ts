@@ -1,5 +1,5 @@
 /** Agents that not every process knows: of a deploy under way, or taken out of the settings. */
-import { readDocument } from '@decorum/config'
+import { readDocument, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { connectForConfig, readCurrent, write } from '@decorum/fleet-config'
 import { main as gatewayMain } from '@decorum/gateway'
@@ -7,12 +7,13 @@ import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'
+import { PATIENT } from '../support/patient.ts'
 import { redisForTest } from '../support/redis.ts'
 import { watchOutcomes } from './support/outcomes.ts'
 
 const redis = await redisForTest()
 const outcomes = watchOutcomes(redis.url, partitionTags(1))
-const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1 })
+const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
 afterAll(async () => {
   outcomes.close()
   await ledger.close()
@@ -43,7 +44,7 @@ async function start(main: typeof gatewayMain, ...names: string[]) {
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= service.stop())
   onTestFinished(stop)
-  return { stop }
+  return { port: service.port, stop }
 }
 const waitingUrl = (agent: string, origin: string, id: string, lifeMs = 3_600_000): ParkItem => ({
   lane: { agent, origin },
@@ -62,17 +63,26 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   await configure('old-bot', 'new-bot')
   await start(gatewayMain, 'old-bot', 'new-bot')
   const lanes = Array.from({ length: 40 }, (_, n) => `http://127.60.0.${n + 1}:9`)
+  const parkedAt = performance.now()
   await ledger.park(0, [...lanes.map((origin, n) => waitingUrl('new-bot', origin, `new-${n}`))])
-  const givenBack = async () =>
-    (await ledger.viewLanes(0, { order: 'latest', limit: 200 })).filter(({ lane }) => lane.heldBy === 'unknown-agent')
+  const seen = new Set<string>()
+  const seenGivenBack = async () => {
+    for (const { origin, lane } of await ledger.viewLanes(0, { order: 'latest', limit: 200 }))
+      if (lane.heldBy === 'unknown-agent') seen.add(origin.origin)
+    return seen.size
+  }
   // Every order of theirs has come and gone: 40 lanes through the 8 orders that four slots allow.
-  await expect.poll(async () => (await givenBack()).length, { interval: 50 }).toBe(40)
+  await expect.poll(seenGivenBack, { interval: 50 }).toBe(40)
   await ledger.park(
     0,
     Array.from({ length: 5 }, (_, n) => waitingUrl('old-bot', site.origin, `old-${n}`)),
   )
   await expect.poll(async () => (await ended('old')).length, { interval: 50 }).toBe(5)
-  expect((await givenBack()).length, 'meanwhile none of them has been tried again and again').toBe(40)
+  const metrics = await (await fetch(`http://127.0.0.1:${old.port}/metrics`)).text()
+  const timesGivenBack = Number(/_refused_total\{why="unknown-agent"\} (\d+)/.exec(metrics)?.[1])
+  expect(timesGivenBack).toBeGreaterThanOrEqual(40)
+  const turns = 1 + Math.floor((performance.now() - parkedAt) / UNKNOWN_AGENT_WAIT_MS)
+  expect(timesGivenBack, 'none of them has been tried again and again').toBeLessThanOrEqual(40 * turns)
   expect(await ended('new')).toEqual([])
 
   await start(fetcherMain, 'old-bot', 'new-bot')

@@ -3,6 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { failureOf } from '@decorum/fetcher/testing'
 import { describe, expect, test } from 'vitest'
+import { whenDeadlinePasses } from '../support/clock.ts'
 import { DATA, END_STREAM, frame, h2Frames, headers, RST_STREAM } from '../support/h2-frames.ts'
 import { type H2Origin, h2Origin } from '../support/h2-origin.ts'
 import { page, pageOrder } from '../support/orders.ts'
@@ -132,9 +133,18 @@ describe('one request at a time', () => {
       response.writeHead(200, { 'content-type': 'image/png' })
       response.write('begun')
     })
-    expect(why(await ask(own, site.origin, { path: '/silent', deadlineMs: 300 }))).toBe('timeout')
+    const silent = { path: '/silent', deadlineMs: 300 }
+    const isAsked = () => site.asked.length === 1
+    expect(why(await whenDeadlinePasses(300, isAsked, () => ask(own, site.origin, silent)))).toBe('timeout')
     await expect.poll(() => site.open).toBe(0)
-    expect(await ask(own, site.origin, { path: '/drip', deadlineMs: 300 })).toMatchObject({
+    let hasHead = false
+    const keepBody = () => {
+      hasHead = true
+      return true
+    }
+    const drip = { path: '/drip', deadlineMs: 300, keepBody }
+    const begun = () => hasHead
+    expect(await whenDeadlinePasses(300, begun, () => ask(own, site.origin, drip))).toMatchObject({
       truncated: 'time',
       protocol: 'h2',
     })
@@ -299,7 +309,9 @@ describe('limits', () => {
     ['behind a flood of frames', 'protocol', (to) => flood(to.on('drain', () => flood(to)))],
   ])('an answer %s is no answer', async (_, expected, answer) => {
     const site = await h2Frames(answer)
-    const result = await ask(fresh(), site.origin, { deadlineMs: 2_000 })
+    const asking = () => ask(fresh(), site.origin, { deadlineMs: 120_000 })
+    const isAsked = () => site.requests === 1
+    const result = await (expected === 'timeout' ? whenDeadlinePasses(120_000, isAsked, asking) : asking())
     expect([result.kind, why(result)]).toEqual(['unanswered', expected])
     await expect.poll(() => site.open).toBe(0)
     expect(site.requests).toBe(1)
@@ -308,7 +320,9 @@ describe('limits', () => {
   test('silence over HTTP/2 ends at the deadline, and says nothing against HTTP/2', async () => {
     const own = fresh()
     const site = await h2Origin((request, response) => void (request.url === '/' ? undefined : response.end('x')))
-    expect(why(await ask(own, site.origin, { deadlineMs: 300 }))).toBe('timeout')
+    const isAsked = () => site.asked.length === 1
+    const silent = await whenDeadlinePasses(300, isAsked, () => ask(own, site.origin, { deadlineMs: 300 }))
+    expect(why(silent)).toBe('timeout')
     expect(await ask(own, site.origin, { path: '/x' })).toMatchObject({ protocol: 'h2' })
   })
 })

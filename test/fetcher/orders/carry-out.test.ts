@@ -1,8 +1,10 @@
 /** One order from its slot to its end, against a ledger that answers as the test says. */
+import type { Socket } from 'node:net'
 import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { START_AHEAD_MS } from '@decorum/fetcher/testing'
-import { LedgerUnavailableError } from '@decorum/ledger'
+import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
+import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
 import { refusals, rig, slowLookUp, unavailable } from '../support/order-rig.ts'
 import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
@@ -48,21 +50,23 @@ test('an agent with an adaptive delay: a slow exchange owes a multiple of its ti
   const entry = { name: 'slow', userAgent: 'slow (+https://a.example)', adaptiveDelay: { factor: 5, capMs: 60_000 } }
   const agents = agentsOf({ agents: JSON.stringify([entry]) })
   const SLOW_MS = 120
-  const slow = (octets: Buffer) => rawOrigin((socket) => void setTimeout(() => socket.write(octets), SLOW_MS))
-  const page = await slow(answerOf(200, {}, 'at last'))
-  const hung = await rawOrigin((socket) => void setTimeout(() => socket.resetAndDestroy(), SLOW_MS))
-  const rules = await slow(answerOf(200, {}, 'User-agent: *\nDisallow: /no'))
-  const { run, settled, recorded } = rig({}, { agents })
   const order = (origin: string) => pageOrder(origin, '/', { agent: 'slow', delayMs: 100 })
-  await run(order(page.origin))
-  await run(order(hung.origin))
-  await run({ ...order(rules.origin), path: '/robots.txt', kind: 'robots' })
-  const owed = [...settled, ...recorded].map(({ delayMs }) => delayMs)
-  expect(owed).toHaveLength(3)
-  for (const delayMs of owed) {
-    expect(delayMs).toBeGreaterThanOrEqual((SLOW_MS - 1) * 5)
-    expect(delayMs).toBeLessThanOrEqual(10_000)
-  }
+  const page = await rawOrigin(answerOf(200, {}, 'soon').toString('latin1'))
+  await onStoppedClock(async (pass) => {
+    const slow = (end: (socket: Socket) => unknown) =>
+      rawOrigin((socket) => {
+        pass(SLOW_MS)
+        end(socket)
+      })
+    const late = await slow((socket) => socket.write(answerOf(200, {}, 'at last')))
+    const hung = await slow((socket) => socket.resetAndDestroy())
+    const rules = await slow((socket) => socket.write(answerOf(200, {}, 'User-agent: *\nDisallow: /no')))
+    const { run, settled, recorded } = rig({}, { agents })
+    await run(order(late.origin))
+    await run(order(hung.origin))
+    await run({ ...order(rules.origin), path: '/robots.txt', kind: 'robots' })
+    expect([...settled, ...recorded].map(({ delayMs }) => delayMs)).toEqual(Array(3).fill(SLOW_MS * 5))
+  })
   const { lookup, undo } = slowLookUp(60_000) // longer than the lease
   onTestFinished(undo)
   const tired = rig({}, { agents, connections: testConnections({ lookup }) })
@@ -155,14 +159,20 @@ test('a completion that the ledger does not answer is repeated, with the longer 
 
 test('telling ends with the lease', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const { run, stats } = rig(
-    { permits: [{ kind: 'granted', leaseMs: 900 }], complete: unavailable },
-    { leaseMs: 900, fetchDeadlineMs: 500 },
-  )
-  const start = performance.now()
-  await run(pageOrder(site.origin))
-  expect(performance.now() - start).toBeGreaterThan(850)
-  expect(stats.unheard).toBeGreaterThan(1)
+  await onStoppedClock(async (pass) => {
+    const told: number[] = []
+    const complete = () => {
+      told.push(performance.now() - start)
+      setImmediate(pass, 250) // when it waits for the next time
+      return unavailable()
+    }
+    const start = performance.now()
+    const permits: StartAnswer[] = [{ kind: 'granted', leaseMs: 900 }]
+    const { run, stats } = rig({ permits, complete }, { leaseMs: 900, fetchDeadlineMs: 500 })
+    await run(pageOrder(site.origin))
+    expect(told).toEqual([0, 250, 500, 750, 1_000])
+    expect(stats.unheard).toBe(5)
+  })
 })
 
 test('a stale answer at the first telling is counted: the lease had ended without us', async () => {
@@ -176,9 +186,13 @@ test('an exchange never outlives its lease', async () => {
   const site = await rawOrigin(() => {})
   const { run, settled } = rig(
     { permits: [{ kind: 'granted', leaseMs: 800 }] },
-    { leaseMs: 800, fetchDeadlineMs: 600_000 }, // beyond the time that a test may take: only the lease can end it
+    { leaseMs: 800, fetchDeadlineMs: 600_000 },
   )
-  await run(pageOrder(site.origin))
+  await whenDeadlinePasses(
+    800,
+    () => site.asked.length === 1,
+    () => run(pageOrder(site.origin)),
+  )
   expect(settled[0]).toMatchObject({ load: { kind: 'no-answer' } })
 })
 

@@ -4,6 +4,7 @@ import { openLedger, type ReservedLane } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
+import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { robots } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
@@ -12,7 +13,7 @@ import { polite, testConnections } from '../support/tools.ts'
 const redis = await redisForTest()
 const connections = testConnections()
 let clock = 1_800_000_000_000
-const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock })
+const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock, ...PATIENT })
 clock += 1_000 // the first hold of an empty ledger
 afterAll(() => ledger.close())
 

@@ -10,7 +10,7 @@ import { main } from '@decorum/fetcher'
 import { readConfig, superviseFetching } from '@decorum/fetcher/testing'
 import { openLedger } from '@decorum/ledger'
 import { pino } from 'pino'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { childrenOf } from '../../storm/worker.ts'
 import { redisForTest } from '../../support/redis.ts'
 
@@ -35,7 +35,7 @@ async function family(over: Record<string, string> = {}) {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const env = { ...settings, ...over }
   const fetching = await superviseFetching(readConfig(env), env, log)
-  afterAll(() => fetching.stop())
+  onTestFinished(() => fetching.stop()) // so that no process of it is started again during another test
   return { fetching, lines, said: () => lines.map(({ msg }) => msg) }
 }
 /** A dead process that nobody has buried yet is dead. */
@@ -57,7 +57,7 @@ test('children share the slots; figures are sums; a frozen one is killed after f
   const { fetching, lines, said } = await family()
   expect(fetching.isReady()).toBe(true)
   await expect.poll(slots).toEqual([50, 51])
-  expect(await fetching.registry.metrics()).toContain('\ndecorum_fetcher_slots 101\n')
+  await expect.poll(() => fetching.registry.metrics()).toContain('\ndecorum_fetcher_slots 101\n') // of both
   const [first = 0, second = 0] = fetching.pids()
 
   process.kill(first, 'SIGSTOP')

@@ -11,6 +11,7 @@ import { type Candidate, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { producer, watchOutcomes } from '../../gateway/support/outcomes.ts'
+import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { type Asked, answerOf, rawOrigin } from '../support/raw-origin.ts'
 
@@ -37,7 +38,7 @@ const stop = async () => {
   for (const service of services) await service.stop()
 }
 const raw = new Redis(redis.url)
-const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+const ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
 const outcomes = watchOutcomes(redis.url, tags)
 const queue = producer(redis.url, tags[0] as string)
 beforeAll(start)
@@ -152,7 +153,7 @@ test('a delay by hand is owed between a robots.txt and its redirect, and to all 
     [],
   )
   await enqueue({ id: 'by-hand', url: `${first.origin}/1` })
-  await expect.poll(() => first.heard.length).toBe(2)
+  await expect.poll(() => first.heard.length).toBeGreaterThan(1)
   await enqueue({ id: 'other-port', url: `${second.origin}/1` })
   await ends('by-hand', 'fetched')
   await ends('other-port', 'fetched')

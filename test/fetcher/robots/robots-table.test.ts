@@ -9,6 +9,7 @@ import { partitionTags } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { producer, watchOutcomes } from '../../gateway/support/outcomes.ts'
+import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { type Answering, answerOf, type RawOrigin, rawOrigin } from '../support/raw-origin.ts'
 
@@ -92,7 +93,7 @@ const tags = partitionTags(1)
 
 beforeAll(async () => {
   services = [await gatewayMain(settings), await fetcherMain(settings)]
-  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
   outcomes = watchOutcomes(redis.url, tags)
   const queue = producer(redis.url, tags[0] as string)
   const candidates: object[] = []

@@ -5,12 +5,13 @@ import type { Agent } from '@decorum/config'
 import { visitRobots } from '@decorum/fetcher/visit-robots'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { polite } from '../support/tools.ts'
 
 const redis = await redisForTest()
-const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000 })
+const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000, ...PATIENT })
 // the first hold of an empty ledger
 beforeAll(async () => {
   while ((await ledger.viewPartition(0)).holdUntil !== undefined) await sleep(20)

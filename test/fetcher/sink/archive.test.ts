@@ -296,39 +296,35 @@ describe('a sink whose time is over', () => {
     ['warc', 400_000],
     ['folder', 2_000],
     ['folder', 400_000],
-  ])(
-    '%s writes nothing of a page of %i octets that was let go before its turn came',
-    async (which, size) => {
-      const dir = await folder()
-      const own = await openSink(which, { folder: dir, agents: agentsOf() })
-      const site = await rawOrigin(answerOf(200, {}, Buffer.alloc(size, 'abc ')).toString('latin1'))
-      const turn = Promise.withResolvers<void>()
-      let late: Promise<unknown> = Promise.resolve()
-      const behindOthers: Sink = {
-        ...own,
-        async store(page, signal) {
-          await turn.promise
-          late = own.store(page, signal)
-          return late as ReturnType<Sink['store']>
-        },
-      }
-      const errors: unknown[] = []
-      const { outcome } = await page(connections, pageOrder(site.origin), {
-        sink: behindOthers,
-        stats: { sinkFailed: (error) => errors.push(error) },
-      })
-      expect(outcome).toMatchObject({ kind: 'fetched', bytes: size })
-      expect(outcome).not.toHaveProperty('archive')
-      expect(errors).toMatchObject([{ message: expect.stringContaining('within 5000 ms') }])
-      turn.resolve()
-      await turn.promise
-      await expect(late).rejects.toThrow()
-      await own.close()
-      if (which === 'warc') expect(await recordsOf(dir)).toEqual({ responses: 0, indexed: 0 })
-      else expect(await filesIn(dir)).toEqual([])
-    },
-    30_000,
-  )
+  ])('%s writes nothing of a page of %i octets that was let go before its turn came', async (which, size) => {
+    const dir = await folder()
+    const own = await openSink(which, { folder: dir, agents: agentsOf() })
+    const site = await rawOrigin(answerOf(200, {}, Buffer.alloc(size, 'abc ')).toString('latin1'))
+    const turn = Promise.withResolvers<void>()
+    let late: Promise<unknown> = Promise.resolve()
+    const behindOthers: Sink = {
+      ...own,
+      async store(page, signal) {
+        await turn.promise
+        late = own.store(page, signal)
+        return late as ReturnType<Sink['store']>
+      },
+    }
+    const errors: unknown[] = []
+    const { outcome } = await page(connections, pageOrder(site.origin), {
+      sink: behindOthers,
+      stats: { sinkFailed: (error) => errors.push(error) },
+    })
+    expect(outcome).toMatchObject({ kind: 'fetched', bytes: size })
+    expect(outcome).not.toHaveProperty('archive')
+    expect(errors).toMatchObject([{ message: expect.stringContaining('within 5000 ms') }])
+    turn.resolve()
+    await turn.promise
+    await expect(late).rejects.toThrow()
+    await own.close()
+    if (which === 'warc') expect(await recordsOf(dir)).toEqual({ responses: 0, indexed: 0 })
+    else expect(await filesIn(dir)).toEqual([])
+  })
 
   test.each(['warc', 'folder'])(
     '%s: of many large pages at once, those that are given up leave the queue at once and no trace; the others are whole',

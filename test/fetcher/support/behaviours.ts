@@ -11,7 +11,8 @@ export const LONG_DEADLINE = 120_000
 
 export type Expected =
   | { kind: 'fetched'; status: number; truncated?: 'length' | 'time' | 'disconnect'; bytes?: number }
-  | { kind: 'failed'; reason: string }
+  /** `late`: the reason that a process gives which was not there when it happened */
+  | { kind: 'failed'; reason: string; late?: string }
   | { kind: 'redirected'; status: number }
 
 export type Behaviour = {
@@ -129,7 +130,7 @@ export const BEHAVIOURS: Record<string, Behaviour> = {
   // connection
   'hangs up on the request': { say: (s) => void s.end(), expect: failed('reset') },
   'resets on the request': { say: (s) => void s.resetAndDestroy(), expect: failed('reset') },
-  'resets soon after connecting': { greet: (s) => void setTimeout(() => s.resetAndDestroy(), 50), expect: failed('reset') },
+  'resets soon after connecting': { greet: (s) => void setTimeout(() => s.resetAndDestroy(), 50), expect: { kind: 'failed', reason: 'reset', late: 'connect' } },
   'hangs up on connecting': { greet: (s) => void s.end(), expect: failed('reset') },
   'resets after the head': { say: (s) => void s.write(`${OK}Content-Length: 10\r\n\r\n`, () => setTimeout(() => s.resetAndDestroy(), 50)), expect: fetched(200, { truncated: 'disconnect', bytes: 0 }) },
   'resets in mid-body': { say: (s) => void s.write(`${OK}Content-Length: 10\r\n\r\nabc`, () => setTimeout(() => s.resetAndDestroy(), 50)), expect: fetched(200, { truncated: 'disconnect', bytes: 3 }) },

@@ -1,12 +1,12 @@
-/** One exchange whose look-up waits for the parent's word, so that the parent may freeze this process meanwhile. */
+/** One exchange whose look-up waits for the parent's word, if there is a second argument, so that the parent may freeze this process meanwhile. */
 import { addressGuard } from '@decorum/admission'
 import { exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 
-const [port = ''] = process.argv.slice(2)
+const [port = '', waits = ''] = process.argv.slice(2)
 const agent = agentsOf().default
-const go = new Promise((resolve) => process.once('message', resolve))
+const go = waits === '' ? undefined : new Promise((resolve) => process.once('message', resolve))
 const connections = openConnections({
   guard: addressGuard(['127.0.0.0/8']),
   lookup: async () => {

@@ -18,7 +18,7 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { NOW } from './orders.ts'
 import { agentsOf, testConnections } from './tools.ts'
 
@@ -82,7 +82,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
     honourNoarchive: false,
-    fetchDeadlineMs: 5_000,
+    fetchDeadlineMs: 30_000,
     leaseMs: 45_000,
     isStopping: () => false,
     ...over,
@@ -105,16 +105,19 @@ export const refusals = async (stats: ReturnType<typeof openStats>) =>
     .filter((line) => !line.startsWith('#'))
 export const unavailable = () => Promise.reject(new LedgerUnavailableError('complete', new Error('gone')))
 
-/** A look-up during which both clocks of this process seem to move on, as in a slow one. */
+/** A look-up that takes so long by both clocks of this process, which stand still otherwise. */
 export function slowLookUp(ms: number): { lookup: Lookup; undo(): void } {
-  const real = Date.now
+  const clocks = [Date, performance].map((clock) => {
+    const from = clock.now()
+    return { clock: vi.spyOn(clock, 'now').mockReturnValue(from), from }
+  })
   return {
     async lookup() {
-      Date.now = () => real() + ms
+      for (const { clock, from } of clocks) clock.mockReturnValue(from + ms)
       return [{ address: '127.0.0.1', family: 4 }]
     },
     undo() {
-      Date.now = real
+      for (const { clock } of clocks) clock.mockRestore()
     },
   }
 }

@@ -20,7 +20,8 @@ import { agentsOf, polite, type testConnections } from './tools.ts'
 /** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
 
-export function leaseOf(deadlineMs = 5_000): Lease {
+/** @param deadlineMs  default: none that a busy machine reaches */
+export function leaseOf(deadlineMs = 120_000): Lease {
   const start = performance.now()
   const age = () => performance.now() - start
   return {

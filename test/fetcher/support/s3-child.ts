@@ -40,7 +40,8 @@ async function keepOn({ folder, settings, life }: Given): Promise<never> {
       { kind: 'page', url, agent: 'decorum', requestHead: 'GET / HTTP/1.1\r\n\r\n', answer, id: `${life}-${n}` },
       new AbortController().signal,
     )
-    process.send?.({ url, ref: kept?.ref })
+    // Told before the next one is kept, also to a parent that stands still and reads nothing
+    await new Promise((told) => process.send?.({ url, ref: kept?.ref }, undefined, {}, told))
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

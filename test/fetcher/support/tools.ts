@@ -51,7 +51,7 @@ export function ask(
     origin,
     path: '/',
     headers: ['user-agent', agent.userAgent],
-    deadlineMs: 5_000,
+    deadlineMs: 120_000,
     maxBytes: 1_000_000,
     lastCheck: () => undefined,
     confirm: () => undefined,

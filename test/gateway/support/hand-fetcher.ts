@@ -4,10 +4,11 @@ import { ORDERS, type Order, type Outcome, ordersIn, queueOptions } from '@decor
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
+import { PATIENT } from '../../support/patient.ts'
 
 export type HandFetcher = {
   ledger: Ledger
-  /** the next order, once its lane is open; rejects after 10 s */
+  /** the next order, once its lane is open */
   next(): Promise<Order>
   /** from now on every order is told at once, and `next` hears of none */
   each(listener: (order: Order) => void): void
@@ -24,7 +25,7 @@ export type HandFetcher = {
 }
 
 export async function handFetcher(url: string, partitions: number, slots = 100): Promise<HandFetcher> {
-  const ledger = await openLedger({ redis: url, partitions })
+  const ledger = await openLedger({ redis: url, partitions, ...PATIENT })
   await ledger.announce({ role: 'fetcher', id: 'by-hand', slots }, 600_000)
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   const waiting: Order[] = []
@@ -59,13 +60,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
     next() {
       const order = waiting.shift()
       if (order !== undefined) return Promise.resolve(order)
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('no order came within 90 s')), 90_000)
-        askers.push((one) => {
-          clearTimeout(timer)
-          resolve(one)
-        })
-      })
+      return new Promise((resolve) => askers.push(resolve))
     },
     each(all) {
       listener = all
