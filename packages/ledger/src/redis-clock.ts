@@ -6,7 +6,7 @@
 
 /** How fast two clocks may drift apart: an offset loses this share of the time since it was seen (NTP slews by 0.05 %). */
 const DRIFT = 0.001
-/** No reply is this late (calls have a deadline): the clock itself was set back. */
+/** A reply that was written after the call, and is so far behind what was known when it was made, says that Redis's clock was set back. */
 const SET_BACK_MS = 5_000
 /**
  * A process that has known the ledger for less than this does not vouch for its time: after something odd, the ledger relies on
@@ -35,7 +35,7 @@ export function redisClock(monotonic: () => number = () => performance.now()): R
       firstAt ??= now
       const kept = offset - (now - at) * DRIFT
       const sample = redisMs - now
-      offset = sample > kept || kept - sample > SET_BACK_MS ? sample : kept
+      offset = sample > kept || kept - (redisMs - askedAt) > SET_BACK_MS ? sample : kept
       const least = most + (now - at) * DRIFT
       // beyond what this process would have vouched for: others have seen that time pass
       most = sample > least ? redisMs - askedAt : Math.min(least, redisMs - askedAt)

@@ -14,7 +14,16 @@ test('the quickest reply counts, a late one does not set the clock back', () => 
   expect(clock.now()).toBeLessThanOrEqual(1_000_100)
 })
 
-test('a clock that was set back by more than any reply can be late is followed', () => {
+test('a reply that this process read half a minute late, because it stood still, does not set the clock back', () => {
+  let monotonic = 0
+  const clock = redisClock(() => monotonic)
+  clock.seen(1_000_000, 0)
+  monotonic = 30_100
+  clock.seen(1_000_105, 100)
+  expect(clock.now()).toBeGreaterThan(1_030_000)
+})
+
+test('a clock that was set back by more than a few seconds is followed', () => {
   let monotonic = 0
   const clock = redisClock(() => monotonic)
   clock.seen(1_000_000, 0)
@@ -26,7 +35,7 @@ test('a clock that was set back by more than any reply can be late is followed',
 test('whatever the delays, and with clocks that part by up to 0.05 %, it is never ahead and behind by no more than the best delay and the drift', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.record({ pass: fc.integer({ min: 0, max: 60_000 }), delay: fc.integer({ min: 0, max: 2_000 }) }), {
+      fc.array(fc.record({ pass: fc.integer({ min: 0, max: 60_000 }), delay: fc.integer({ min: 0, max: 30_000 }) }), {
         minLength: 1,
       }),
       fc.double({ min: -0.0005, max: 0.0005, noNaN: true }),
