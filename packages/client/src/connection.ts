@@ -40,10 +40,5 @@ function placesOf(redis: string | RedisLink): string {
 }
 
 /** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  try {
-    return await withinOf(ms, work, `no answer in ${ms / 1_000} s`)
-  } finally {
-    work.catch(() => undefined) // the loser's complaint is nobody's any more
-  }
-}
+export const within = <T>(ms: number, work: Promise<T>): Promise<T> =>
+  withinOf(ms, work, `no answer in ${ms / 1_000} s`)

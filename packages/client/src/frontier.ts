@@ -148,14 +148,13 @@ function frontierOn(
     }
   }
 
-  /** Readers that find the group missing later make it again from the start. */
+  /**
+   * Decides where a group of `from: 'now'` begins, once for all partitions: which of them it has read before is seen only
+   * together. Readers that find it missing later make it again from the start.
+   */
   async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
-    return (await untilDone(wait, ended, () => begin(streams, group, from).then(() => true))) === true
-  }
-
-  /** Where a group begins is decided once for all partitions: which of them it has read before is seen only together. */
-  function begin(streams: string[], group: string, from: 'start' | 'now'): Promise<void> {
-    return within(CALL_MS, makeGroup(redis, streams, group, from))
+    const make = (): Promise<true> => within(CALL_MS, makeGroup(redis, streams, group, from)).then(() => true)
+    return (await untilDone(wait, ended, make)) === true
   }
 
   async function* readPart(
@@ -247,8 +246,8 @@ function frontierOn(
     async createGroup(options) {
       checkGroupOptions(options)
       const { group, crawl = own, from = 'start' } = options
-      const begun = partitions.look().then(() => begin(partitions.streamsOf(crawl), group, from))
-      await asked(`the group '${group}' could not be made`, begun)
+      const made = partitions.look().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
+      await asked(`the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {
       checkGroup('removeGroup', group)

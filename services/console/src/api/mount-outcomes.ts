@@ -44,7 +44,9 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
           return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
         }
-        await frontier.createGroup(who) // whoever hears of the stream may rely on what is stored from then on
+        // Whoever hears of the stream may rely on what is stored from then on; made from the start, a group can be made later.
+        const { from, ...whoReads } = who
+        if (from === 'now') await frontier.createGroup(who)
         if (place.gone.aborted) return new Refusal(503, place.why(), 'this stream was ended before it began')
         reply.hijack()
         reply.raw.writeHead(200, {
@@ -52,7 +54,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
           'content-type': 'text/event-stream; charset=utf-8',
           'x-accel-buffering': 'no', // nginx would gather events
         })
-        const wish = { ...who, follow, ack, max: max ?? STREAMED }
+        const wish = { ...whoReads, follow, ack, max: max ?? STREAMED }
         await streamOutcomes(frontier, wish, reply.raw, place, config.heartbeatMs)
         return await reply
       } finally {

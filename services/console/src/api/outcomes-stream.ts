@@ -7,7 +7,6 @@ export type StreamWish = {
   crawl: string
   group: string
   consumer: string
-  from: 'start' | 'now'
   follow: boolean
   /** most outcomes that are not acknowledged */
   max: number
