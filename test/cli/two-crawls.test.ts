@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, onTestFinished, test } from 'vitest'
-import { PATIENT } from '../journey/fleet.ts'
+import { LONG_LEASES } from '../journey/fleet.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -15,7 +15,7 @@ const AGENTS = JSON.stringify([
 ])
 /** A lease that is lost comes back within seconds. */
 const SHORT = { FETCH_DEADLINE_MS: '1500', LEASE_MS: '2500' }
-const TIMES = { ...PATIENT, QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
+const TIMES = { ...LONG_LEASES, QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
 
 type Ground = { web: RecordedWeb; env: Record<string, string>; list(name: string, pages: number): Promise<Crawl> }
 type Crawl = { dir: string; file: string; urls: string[]; outcomes(): Promise<string[]> }

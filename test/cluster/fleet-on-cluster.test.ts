@@ -3,7 +3,7 @@ import { linkTo } from '@decorum/ledger'
 import { CANDIDATES, hostOf, JOB_NAMES, partitionOf, partitionTags, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectPolite, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
 import { startCluster } from '../support/cluster.ts'
 
 const PARTITIONS = 6
@@ -24,7 +24,7 @@ beforeAll(async () => {
       pages: { delayMs: 20 },
     })),
     // A lane that a dead gateway took, and a job that it had in work, are free again within seconds.
-    env: { ...PATIENT, DECORUM_PARTITIONS: String(PARTITIONS), RESERVE_MS: '1500', INTAKE_LOCK_MS: '1500' },
+    env: { ...LONG_LEASES, DECORUM_PARTITIONS: String(PARTITIONS), RESERVE_MS: '1500', INTAKE_LOCK_MS: '1500' },
   })
 })
 afterAll(async () => {

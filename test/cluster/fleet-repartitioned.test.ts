@@ -2,7 +2,7 @@
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, test } from 'vitest'
 import { decorum } from '../cli/decorum.ts'
-import { expectPolite, fleetEnv, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, fleetEnv, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
 import { startCluster } from '../support/cluster.ts'
 
 const SITES = 16
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 test('two partitions become six and then three under a frontier that goes on: nothing lost, nothing twice, no delay short', async () => {
   const settings = (partitions: number) => ({
-    ...PATIENT,
+    ...LONG_LEASES,
     DECORUM_PARTITIONS: String(partitions),
     RESERVE_MS: '1000',
   })
@@ -41,7 +41,7 @@ test('two partitions become six and then three under a frontier that goes on: no
   expect(await fleet.stop(LIMIT_MS), 'drained').toBe(true)
 
   const change = async (to: number) => {
-    const env = { ...fleetEnv(cluster.url, PATIENT), REDIS_URL: cluster.url }
+    const env = { ...fleetEnv(cluster.url, LONG_LEASES), REDIS_URL: cluster.url }
     let ran = await decorum(['partitions', String(to), '--json'], { env })
     // The last word of a process may be lost on a busy machine; then it is taken to be alive for 5 s.
     while (ran.stderr.includes('or have within 5 s')) ran = await decorum(['partitions', String(to), '--json'], { env })

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { expectPolite, type Journey, PATIENT, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
+import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest({ appendonly: true })
@@ -13,7 +13,7 @@ test('a fetcher killed during a robots fetch: no other request to the origin mea
     redisUrl: redis.url,
     gateways: 1,
     fetchers: 2,
-    env: PATIENT, // the fetch must not end by itself before the kill
+    env: LONG_LEASES, // the fetch must not end by itself before the kill
     sites: [
       { name: 'asked', robots: [{ instead: 'never' }, { body: 'User-agent: *\nDisallow: /page-1' }], announce: true },
     ],
@@ -34,5 +34,5 @@ test('a fetcher killed during a robots fetch: no other request to the origin mea
   const [, second] = requests.filter(({ path }) => path === '/robots.txt')
   // Its lease began after `before`, and may have begun long before the site heard the first request.
   const apart = second!.start + (second!.resolution ?? 0) - before
-  expect(apart).toBeGreaterThanOrEqual(Number(PATIENT.LEASE_MS) + TIMES.quarantineMs - CLOCKS_MS)
+  expect(apart).toBeGreaterThanOrEqual(Number(LONG_LEASES.LEASE_MS) + TIMES.quarantineMs - CLOCKS_MS)
 })

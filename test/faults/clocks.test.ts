@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { expectPolite, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -20,7 +20,7 @@ test.each([HOUR, -HOUR])('a fleet whose clocks are off by %i ms keeps every prom
       robots: [{ status: 503, retryAfter: '1' }, { body: 'User-agent: *\nDisallow: /no\nCrawl-delay: 0.3' }],
       pages: { cycle: [{}, {}, { status: 429, retryAfter: '1' }] },
     })),
-    env: { ...PATIENT, SKEW_MS: String(off), NODE_OPTIONS: `--import ${SKEW}` },
+    env: { ...LONG_LEASES, SKEW_MS: String(off), NODE_OPTIONS: `--import ${SKEW}` },
   })
   const { web, frontier, outcomes } = journey
   const candidates = pagesOf(web, 6)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { expectPolite, type Journey, PATIENT, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
+import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney, TIMES } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest({ appendonly: true })
@@ -13,7 +13,7 @@ test('a fetcher killed in mid-request: its URL is fetched again, once, after lea
     redisUrl: redis.url,
     gateways: 1,
     // As the product comes: the killed supervisor takes its fetching process with it. The request must not end by itself before the kill.
-    env: { ...PATIENT, FETCH_PROCESSES: '1' },
+    env: { ...LONG_LEASES, FETCH_PROCESSES: '1' },
     fetchers: 1, // so that the one to be killed is the one that holds the request; it is started again by its parent
     sites: [
       { name: 'held', robots: { body: '' }, paths: { '/page-2': [{ instead: 'never' }, {}] }, announce: true },
@@ -41,7 +41,7 @@ test('a fetcher killed in mid-request: its URL is fetched again, once, after lea
   // The lease began after the delay that follows the page before, and ends by itself; the site may have heard the request long after that.
   const before = requests.findLast(({ origin, start }) => origin === web.origins.held && start < first!.start)
   const apart = second!.start + (second!.resolution ?? 0) - before!.end - TIMES.delayMs
-  expect(apart).toBeGreaterThanOrEqual(Number(PATIENT.LEASE_MS) + TIMES.quarantineMs - ROUNDED_MS)
+  expect(apart).toBeGreaterThanOrEqual(Number(LONG_LEASES.LEASE_MS) + TIMES.quarantineMs - ROUNDED_MS)
   // Every other page came once.
   expect(report.requests).toBe(candidates.length + 2 + 1)
 })

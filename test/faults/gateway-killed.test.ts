@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { expectPolite, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest({ appendonly: true })
@@ -11,7 +11,7 @@ test('gateways killed in mid-crawl, one after the other: nothing lost, nothing f
     redisUrl: redis.url,
     gateways: 2,
     fetchers: 1,
-    env: PATIENT,
+    env: LONG_LEASES,
     sites: Array.from({ length: 8 }, (_, n) => ({
       name: `site-${n}`,
       robots: { body: 'User-agent: *\nDisallow: /no' },

@@ -1,6 +1,6 @@
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterEach, expect, test } from 'vitest'
-import { expectPolite, fleetEnv, type Journey, PATIENT, pagesOf, startJourney } from '../journey/fleet.ts'
+import { expectPolite, fleetEnv, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
 import { redisForTest } from '../support/redis.ts'
 
 /** Only what hangs is killed. */
@@ -18,7 +18,7 @@ test('a fleet replaced in mid-crawl by SIGTERM: requests in flight end, nothing 
     redisUrl: redis.url,
     gateways: 1,
     fetchers: 1,
-    env: PATIENT,
+    env: LONG_LEASES,
     sites: Array.from({ length: 8 }, (_, n) => ({ name: `site-${n}`, robots: { body: '' }, pages: { delayMs: 120 } })),
   })
   const { web, frontier, outcomes } = journey
@@ -27,7 +27,7 @@ test('a fleet replaced in mid-crawl by SIGTERM: requests in flight end, nothing 
   let old: Fleet = journey.fleet
   for (const count of [20, 60]) {
     await journey.outcomesOf(count)
-    const next = await startFleet({ env: fleetEnv(redis.url, PATIENT), gateways: 1, fetchers: 1 })
+    const next = await startFleet({ env: fleetEnv(redis.url, LONG_LEASES), gateways: 1, fetchers: 1 })
     fleets.push(next)
     expect(await old.stop(LIMIT_MS), 'the old ones drained').toBe(true)
     old = next

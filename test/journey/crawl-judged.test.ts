@@ -8,7 +8,7 @@ import type { Report } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { recordedWeb } from '../support/origins/index.ts'
-import { fleetEnv, PATIENT } from './fleet.ts'
+import { fleetEnv, LONG_LEASES } from './fleet.ts'
 
 const CLI = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
 const run = promisify(execFile)
@@ -26,7 +26,11 @@ test('`decorum crawl` of a list over thirty sites, judged by `decorum audit` on 
     const origins = Object.values(web.origins)
     const pages = ['a', 'b', 'c', 'private/d', 'e'].flatMap((page) => origins.map((origin) => `${origin}/${page}`))
     await writeFile(join(folder, 'urls.txt'), `# a comment\n\n${pages.join('\n')}\nnot a URL\n`)
-    const { REDIS_URL: _none, ...env } = fleetEnv('', { ...PATIENT, DEFAULT_DELAY_MS: '100', XDG_DATA_HOME: folder })
+    const { REDIS_URL: _none, ...env } = fleetEnv('', {
+      ...LONG_LEASES,
+      DEFAULT_DELAY_MS: '100',
+      XDG_DATA_HOME: folder,
+    })
     const options = { env, maxBuffer: 1e8, timeout: 300_000 }
     await run(
       process.execPath,

@@ -22,7 +22,7 @@ export const TIMES = {
  * Where no test waits for a lease or a deadline to end, and where something has to be done before one ends: on a busy machine a short one
  * ends while a process is kept from running.
  */
-export const PATIENT = { FETCH_DEADLINE_MS: '10000', LEASE_MS: '12000' }
+export const LONG_LEASES = { FETCH_DEADLINE_MS: '10000', LEASE_MS: '12000' }
 
 export type Journey = {
   web: RecordedWeb

@@ -12,7 +12,7 @@ import type { Outcome } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { acceptsAt, programOf } from '../support/programs.ts'
 import { redisForTest } from '../support/redis.ts'
-import { fleetEnv, PATIENT, TIMES } from './fleet.ts'
+import { fleetEnv, LONG_LEASES, TIMES } from './fleet.ts'
 
 const redis = await redisForTest()
 const folder = await mkdtemp(join(tmpdir(), 'decorum-other-'))
@@ -110,7 +110,7 @@ for (const [name, program, start] of programs) {
     `a site served by ${name}: robots.txt obeyed, silence kept, by its own access log`,
     async () => {
       const { origin, logs } = await start(program ?? '')
-      const fleet = await startFleet({ env: fleetEnv(redis.url, PATIENT), gateways: 1, fetchers: 2 })
+      const fleet = await startFleet({ env: fleetEnv(redis.url, LONG_LEASES), gateways: 1, fetchers: 2 })
       const frontier = await openFrontier({ redis: redis.url })
       try {
         const paths = [...PAGES.map((page) => `/${page}`), '/moved', '/absent.html']

@@ -12,6 +12,7 @@ import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
 import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
+import { PATIENT } from '../support/patient.ts'
 import type { TestRedis } from '../support/redis.ts'
 
 /** Lengths that tests count with, ms. */
@@ -21,8 +22,7 @@ export const RESERVE = 30_000
 /** How long an empty Redis grants nothing: FIRST_HOLD_MS in lua/lib/epoch.lua. */
 export const FIRST_HOLD = 1_000
 
-/** A busy machine may keep Redis from running for seconds: what hangs for good is ended by the runner. */
-export const PATIENT = { callDeadlineMs: 300_000 }
+export { PATIENT }
 
 export const ORIGIN = 'http://site.test'
 export const AGENT = 'bot'

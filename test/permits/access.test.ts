@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { openLedger } from '@decorum/ledger'
 import { expect, test } from 'vitest'
-import { PATIENT, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
+import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
-const shared = sharedPermitFleet({ env: PATIENT })
+const shared = sharedPermitFleet({ env: LONG_LEASES })
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
@@ -23,7 +23,7 @@ test('tokens: who may ask, for which agents and crawls; a permit of another toke
       { name: 'one', token: 'a-token-of-one-1234', crawls: ['daily'] },
       { name: 'two', token: 'a-token-of-two-1234', maxWaiting: 1 },
     ]),
-    ...PATIENT,
+    ...LONG_LEASES,
   }
   const { web, ask, complete, url: base } = await permitFleet([{ name: 'tokens', robots: { body: '' } }], { env })
   const url = `${web.origins.tokens}/1`

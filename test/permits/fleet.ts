@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, type Report } from '@decorum/audit'
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, onTestFinished } from 'vitest'
-import { fleetEnv, PATIENT, TIMES } from '../journey/fleet.ts'
+import { fleetEnv, LONG_LEASES, TIMES } from '../journey/fleet.ts'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
@@ -198,4 +198,4 @@ function before(web: RecordedWeb, { fleet, redis }: Running): PermitFleet {
   return self
 }
 
-export { PATIENT, TIMES, UA }
+export { LONG_LEASES, TIMES, UA }

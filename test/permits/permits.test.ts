@@ -1,8 +1,8 @@
 import { EVERYTHING, openLedger } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
-import { PATIENT, sharedPermitFleet, TIMES, UA } from './fleet.ts'
+import { LONG_LEASES, sharedPermitFleet, TIMES, UA } from './fleet.ts'
 
-const shared = sharedPermitFleet({ env: PATIENT })
+const shared = sharedPermitFleet({ env: LONG_LEASES })
 
 test('an unknown origin: a fetcher asks for robots.txt while the permit waits, then it is granted', async () => {
   const { web, ask, complete, expectPolite } = await shared([

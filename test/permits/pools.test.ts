@@ -8,13 +8,13 @@ import { openContent, openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
-import { PATIENT, TIMES } from './fleet.ts'
+import { LONG_LEASES, TIMES } from './fleet.ts'
 import { AGENTS, poolFleet, sharedPoolFleet } from './pool.ts'
 
 const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent: 'poolbot', ...more })
 
 describe('before one fleet', () => {
-  const shared = sharedPoolFleet({ permits: 2, env: PATIENT })
+  const shared = sharedPoolFleet({ permits: 2, env: LONG_LEASES })
 
   test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
     const fleet = await shared([
@@ -250,7 +250,7 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const noPools = JSON.stringify(AGENTS.map(({ pool: _, ...agent }) => agent))
   const fleet = await poolFleet([{ name: 'shared', robots: { body: 'User-agent: *\nDisallow: /no\n' } }], {
-    env: { ...PATIENT, DECORUM_AGENTS: noPools, ARCHIVE_DIR: folder },
+    env: { ...LONG_LEASES, DECORUM_AGENTS: noPools, ARCHIVE_DIR: folder },
   })
   const { shared } = fleet.web.origins
   expect(await fleet.call('POST', '/v1/pools/renderers/orders?waitMs=0')).toMatchObject({ status: 404 })
@@ -289,7 +289,7 @@ test('what a worker gives back is ordered again and counts no attempt; a quota, 
     { name: 'crawl', token: 'a-token-of-crawl-123', crawls: ['daily'] },
   ]
   const fleet = await poolFleet([{ name: 'back', robots: { body: '' } }], {
-    env: { ...PATIENT, DECORUM_PERMIT_TOKENS: JSON.stringify(tokens) },
+    env: { ...LONG_LEASES, DECORUM_PERMIT_TOKENS: JSON.stringify(tokens) },
   })
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
   const all = bearer('a-token-of-all-12345')
@@ -325,7 +325,7 @@ test('pages of a pool go to the store of the fleet; while it takes none and the 
   const folder = await mkdtemp(join(tmpdir(), 'decorum-pool-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const env = {
-    ...PATIENT,
+    ...LONG_LEASES,
     PAGE_SINK: 's3',
     S3_ENDPOINT: access.endpoint,
     S3_BUCKET: access.bucket,

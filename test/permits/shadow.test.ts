@@ -9,7 +9,7 @@ import { decorum as crawleeOptions } from '../../integrations/crawlee/decorum.js
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/undici/decorum.js'
 import type { Site } from '../support/origins/index.ts'
-import { PATIENT, type PermitFleet, sharedPermitFleet } from './fleet.ts'
+import { LONG_LEASES, type PermitFleet, sharedPermitFleet } from './fleet.ts'
 
 const run = promisify(execFile)
 const folder = (name: string): string => fileURLToPath(new URL(`../../integrations/${name}`, import.meta.url))
@@ -20,7 +20,7 @@ const skipUnless = (python: string, module: string): boolean => {
   if (!isHere) process.stdout.write(`skipped: ${module} is not installed here\n`)
   return !isHere
 }
-const shared = sharedPermitFleet({ env: { ...PATIENT, MAX_DELAY_MS: '4000' } })
+const shared = sharedPermitFleet({ env: { ...LONG_LEASES, MAX_DELAY_MS: '4000' } })
 /** The report counts over all origins: it begins anew. */
 async function before(sites: Site[]): Promise<PermitFleet> {
   const fleet = await shared(sites)

@@ -1,7 +1,7 @@
 /** Traces of permits and of the orders of pools. Those of gateways and fetchers: test/readme/readme.test.ts. */
 import { expect, test } from 'vitest'
 import { attribute, collector, type Told } from '../support/collector.ts'
-import { PATIENT } from './fleet.ts'
+import { LONG_LEASES } from './fleet.ts'
 import { poolFleet } from './pool.ts'
 
 const TRACE = 'a'.repeat(32)
@@ -10,7 +10,7 @@ const traceparent = `00-${TRACE}-${'b'.repeat(16)}-01`
 test('one trace follows a URL of a pool from intake to the outcome that a worker told, and another one a permit', async () => {
   const { url, spans } = await collector()
   const fleet = await poolFleet([{ name: 'site', robots: { body: '' } }], {
-    env: { ...PATIENT, OTEL_EXPORTER_OTLP_ENDPOINT: url },
+    env: { ...LONG_LEASES, OTEL_EXPORTER_OTLP_ENDPOINT: url },
   })
   const { site } = fleet.web.origins
   const page = `${site}/page`

@@ -2,4 +2,4 @@
  * For a ledger that a test calls itself: what comes late, because Redis or this process stood still for some seconds, is an answer
  * all the same.
  */
-export const PATIENT = { callDeadlineMs: 600_000 }
+export const PATIENT = { callDeadlineMs: 300_000 }
