@@ -11,6 +11,7 @@
 ]]
 local leases = {} -- lane → its record, false when there is none, nil when it was not read
 local leasesTouched, secondaryEnded = {}, {}
+local leasesEnded = false -- by this call
 
 local function readLeases(lanes)
   if #lanes == 0 then return end
@@ -31,6 +32,7 @@ local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 local function isSecondary(kind) return kind == KIND.hop or kind == KIND.paceGroup end
 local function endLease(lane, kind)
   putLease(lane, false)
+  leasesEnded = true
   if isSecondary(kind) then secondaryEnded[#secondaryEnded + 1] = lane end
 end
 

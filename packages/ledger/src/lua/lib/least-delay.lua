@@ -45,9 +45,22 @@ local function raisedByPolicy(lane, opens)
   return math.max(opens, math.min(opens, policy.changedAt) + owed), policy.changedAt + owed
 end
 
+-- Whether a delay from before a raise may still run in a lane that is due at an instant.
+local raisesEnd -- when the latest raise does not count any more
+local function mayBeRaised(opens)
+  if policiesText then return true end
+  if not leastDelaysText then return false end
+  if not raisesEnd then
+    leastDelayOf('') -- reads them
+    raisesEnd = 0
+    for _, known in pairs(leastDelays) do raisesEnd = math.max(raisesEnd, known.raisedAt + known.least) end
+  end
+  return opens < raisesEnd
+end
+
 -- When a lane opens that is due at an instant, and when no delay from before a raise can run any more.
 local function raised(lane, opens)
-  if not (leastDelaysText or policiesText) then return opens, 0 end
+  if not mayBeRaised(opens) then return opens, 0 end
   local till, over = raisedByAgent(lane, opens)
   if not policiesText then return till, over end
   local tillByPolicy, overByPolicy = raisedByPolicy(lane, opens)
