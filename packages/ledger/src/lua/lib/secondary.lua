@@ -232,6 +232,5 @@ local function flushSecondary()
   granted()
   call('HSET', KEYS[1], EPOCH.fence, string.format('%d', fence))
   call('ZREM', DUE, unpack(acquired))
-  if leasesEnded then call('ZREM', INFLIGHT, unpack(acquired)) end -- given back earlier in the same call
   call('ZADD', SECONDARY, unpack(acquiredEnds))
 end

@@ -19,12 +19,12 @@ local dueRead = {} -- lane → instant written by this call
 local soonest -- the earliest of these instants: dispatchers are woken when it comes before all others
 local function setDue(lane, instant)
   local n = #dueWrites
-  dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
+  dueWrites[n + 1] = msOfMany(instant); dueWrites[n + 2] = lane
   dueRead[lane] = instant
   if not soonest or instant < soonest then soonest = instant end
 end
 
--- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing, which are returned.
+-- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing.
 local function writeAll(key, lanes, recordOf)
   local writes, dropped, w, d = {}, {}, 0, 0
   for i = 1, #lanes do
@@ -34,7 +34,6 @@ local function writeAll(key, lanes, recordOf)
   end
   if w > 0 then call('HSET', key, unpack(writes)) end
   if d > 0 then call('HDEL', key, unpack(dropped)) end
-  return dropped
 end
 
 -- What lane.lua and lease.lua have gathered; each includes itself here.
