@@ -126,6 +126,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a free lane need not be due', 'a-free-lane-is-due', 'false'],
   ['a free lane does not look at a raise', 'a-raise-is-over-in-a-free-lane', 'false'],
   ['the gates of a free lane are not looked at', 'a-known-origin-may-have-gates', 'false'],
+  ['a free lane may have a closed gate', 'the-gates-of-a-free-lane-are-open', 'false'],
   ['a free lane owes only what its holder knows', 'a-free-lane-owes-the-known-delay', 'false'],
   ['a secondary lease never ends when its holder dies', 'secondary-leases-end', "TAG .. 'nothing'"],
   [
