@@ -11,12 +11,6 @@ local now, shift, holdUntil
 local inDoubt -- an error reply while it is not known what time it is; a verb that writes an instant returns it
 
 local function ms(instant) return string.format('%.3f', instant) end
--- The same for many instants: two whole numbers become text in half the time.
-local function msOfMany(instant)
-  if instant > 9e14 or instant < 0 then return ms(instant) end
-  local rounded = instant + 0.0005
-  return string.format('%d.%03d', rounded, rounded % 1 * 1000)
-end
 
 -- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them. Returns the doubt
 -- that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time which TIME claims and

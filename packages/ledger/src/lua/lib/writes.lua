@@ -19,7 +19,7 @@ local dueRead = {} -- lane → instant written by this call
 local soonest -- the earliest of these instants: dispatchers are woken when it comes before all others
 local function setDue(lane, instant)
   local n = #dueWrites
-  dueWrites[n + 1] = msOfMany(instant); dueWrites[n + 2] = lane
+  dueWrites[n + 1] = instant; dueWrites[n + 2] = lane
   dueRead[lane] = instant
   if not soonest or instant < soonest then soonest = instant end
 end
