@@ -170,6 +170,22 @@ test('emptied lanes alone are no reason to come again at once', async () => {
   })
 })
 
+test('lanes of hosts that are due soon do not hide a lane with work behind them', async () => {
+  const { ledger, clock, visit } = await emptyLedger(redis)
+  await visit('a', 3_000)
+  for (let n = 0; n < 20; n += 1) {
+    const lane = { agent: AGENT, origin: `https://host-${n}.test` }
+    const entry = await ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: 2_990 })
+    if (entry.kind !== 'granted') throw new Error('it is free')
+    const end = { fence: entry.fence, delayMs: 2_990, load: { kind: 'normal' as const }, elapsedMs: 0 }
+    await ledger.complete({ ...lane, ...end, secondary: true })
+  }
+  await ledger.park(0, urls('b'))
+  clock.pass(2_980)
+  const found = await ledger.reserve(0, { ...ask, limit: 1, aheadMs: 100 })
+  expect(found).toMatchObject({ kind: 'reserved', lanes: [{ origin: ORIGIN, waitMs: 20 }] })
+})
+
 test('emptied lanes at the front do not hide a lane with work behind them', async () => {
   const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   for (const name of ['a', 'b']) {

@@ -91,6 +91,8 @@ export const EXTEND_ITEM = item('lane', 'fence')
 export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
 /** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
+/** The beginning of COMPLETION: the end of a secondary lease after which nothing is to be said about the site. */
+export const OVER = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
 /** `json`, `kind` and `id` are an item of LEAVING. */
 export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')

@@ -2,7 +2,7 @@
 export { holdingChange } from './admin/change-lock.ts'
 export { dropPending } from './admin/drop-pending.ts'
 export { moveLane } from './admin/move-lane.ts'
-export { ARGS, COMPLETION, LEAVING, VERBS, type Verb } from './calls.ts'
+export { ARGS, COMPLETION, LEAVING, OVER, VERBS, type Verb } from './calls.ts'
 export { emptySinceMs } from './fit.ts'
 export * from './layout.ts'
 export { trimOutcomes } from './outcomes.ts'

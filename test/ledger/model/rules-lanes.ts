@@ -21,6 +21,7 @@ import {
   streamOf,
   turnsOf,
   urlsIn,
+  waitingIn,
 } from './state.ts'
 
 const { reserveMs, laneLimit } = SETTINGS
@@ -187,7 +188,10 @@ export function reserve(
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
   const waiting = dueLanes(m)
-  const found = waiting.filter(([, { due }]) => due! <= ms(now + ask.aheadMs)).slice(0, limit)
+  const isDue = waiting.filter(([, { due }]) => due! <= now).slice(0, limit)
+  const room = limit - isDue.length
+  const soon = waiting.filter(([, { due }]) => due! > now && due! <= ms(now + ask.aheadMs))
+  const found = [...isDue, ...soon.filter(([, lane]) => waitingIn(lane) > 0).slice(0, room)]
   const lanes: ReservedLane[] = []
   for (const [name, lane] of found) {
     const opens = Math.max(lane.due!, now) // since when it has been open is forgotten

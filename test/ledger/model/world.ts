@@ -12,6 +12,7 @@ import {
   LEAVING,
   LIST,
   listsOf,
+  OVER,
   type Scripts,
   scriptsOf,
   type Verbs,
@@ -169,13 +170,18 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
   return world
 }
 
-/** Finds the jitters among the completions of a call; those of the short form have neither jitter nor further items. */
+/** Finds the jitters among the completions of a call; those of the short forms have neither jitter nor further items. */
 function noteJitters(items: (string | number | Buffer)[], into: number[]): void {
   into.length = 0
   const { ending, load, leaving, size } = COMPLETION.at
   for (let at = 0; at < items.length; at += size) {
     if (items[at + ending] === 'done') {
       into.push(0)
+      continue
+    }
+    if (items[at + ending] === 'over') {
+      into.push(0)
+      at += OVER.at.size - size
       continue
     }
     into.push(Number(String(items[at + load]).split(' ')[1] ?? 0))

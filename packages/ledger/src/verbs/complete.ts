@@ -1,6 +1,6 @@
 /** complete: the exchange of a started lease is over. */
 import { isAssigned } from '@decorum/protocol'
-import { type Arg, COMPLETION, DONE, LEAVING } from '../calls.ts'
+import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -64,6 +64,8 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   }
   if (outcome !== undefined && candidate === undefined && load.kind === 'normal' && isAssigned(outcome.id))
     return DONE.write({ ...common, ending: 'done', json: JSON.stringify(outcome), kind: kindOf(outcome) })
+  if (secondary === true && outcome === undefined && candidate === undefined && load.kind === 'normal')
+    return OVER.write({ ...common, ending: 'over' })
   const items = [
     ...(outcome === undefined ? [] : leaving(outcome)),
     ...(candidate === undefined

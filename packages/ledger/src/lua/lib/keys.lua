@@ -13,7 +13,7 @@
     due          zset   lane → instant from which it may be reserved
     inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later the end of the lease
     secondary    zset   lane → instant at which its secondary lease ends (secondary.lua)
-    queues       hash   lane → who waits for a secondary lease of it (secondary.lua)
+    queues       hash   lane → who waits for a secondary lease of it (queue.lua)
     leases       hash   lane → its lease, packed (lease.lua)
     lanes        hash   lane → what it remembers, and its first URL (lane.lua)
     q:<lane>     list   URLs of priority normal behind the first one

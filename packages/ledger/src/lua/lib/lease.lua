@@ -10,7 +10,7 @@
   start about 15 % and reserve about 10 % of Redis's time).
 ]]
 local leases = {} -- lane → its record, false when there is none, nil when it was not read
-local leasesTouched, secondaryEnded = {}, {}
+local leasesTouched, ownEnded, secondaryEnded = {}, {}, {}
 
 local function readLeases(lanes)
   if #lanes == 0 then return end
@@ -31,7 +31,8 @@ local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 local function isSecondary(kind) return kind == KIND.hop or kind == KIND.paceGroup end
 local function endLease(lane, kind)
   putLease(lane, false)
-  if isSecondary(kind) then secondaryEnded[#secondaryEnded + 1] = lane end
+  local list = isSecondary(kind) and secondaryEnded or ownEnded
+  list[#list + 1] = lane
 end
 
 -- The delay that a lease owes after its request: the delay it was started with, or a longer one demanded since.
@@ -42,8 +43,8 @@ end
 
 local function leaseRecord(lane) return leases[lane] end
 flushes[#flushes + 1] = function()
-  local ended = writeAll(LEASES, leasesTouched, leaseRecord)
-  if #ended > 0 then call('ZREM', INFLIGHT, unpack(ended)) end
+  writeAll(LEASES, leasesTouched, leaseRecord)
+  if #ownEnded > 0 then call('ZREM', INFLIGHT, unpack(ownEnded)) end
   if #secondaryEnded > 0 then call('ZREM', SECONDARY, unpack(secondaryEnded)) end
 end
 

@@ -4,19 +4,22 @@
   it has been raised it also holds for a delay that began before. {tag}:epoch keeps it as LEAST_DELAY in layout.ts.
 ]]
 local leastDelays -- agent → least delay; the least one that may still run from before it was raised; and when that was
+local longestLeast, raisesEnd = 0, 0 -- the longest of them, and when none counts any more as raised
 local function leastDelayOf(agent)
   if not leastDelays then
     leastDelays = {}
     for name, least, from, raisedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
       leastDelays[name] = { least = tonumber(least), from = tonumber(from), raisedAt = tonumber(raisedAt) }
+      longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, raisedAt + least)
     end
   end
   return leastDelays[agent]
 end
 
 -- The least delay that a lane owes after a request of this kind; 0 when the configuration has none. A request of another lane of a pace
--- group owes the delay of the group.
-local function leastOf(lane, kind)
+-- group owes the delay of the group. Where the caller has a delay that is at least as long anyway, it need not be known exactly.
+local function leastOf(lane, kind, owed)
+  if owed and leastDelays and owed >= longestLeast and not policiesText then return 0 end
   local known = leastDelaysText and --[[rule:a-pace-group-has-a-delay-of-its-own]] kind ~= KIND.paceGroup --[[end]] and leastDelayOf(agentOf(lane))
   local least = known and known.least or 0
   return policiesText and math.max(least, leastByPolicy(lane)) or least
@@ -45,9 +48,17 @@ local function raisedByPolicy(lane, opens)
   return math.max(opens, math.min(opens, policy.changedAt) + owed), policy.changedAt + owed
 end
 
+-- Whether a delay from before a raise may still run in a lane that is due at an instant.
+local function mayBeRaised(opens)
+  if policiesText then return true end
+  if not leastDelaysText then return false end
+  if not leastDelays then leastDelayOf('') end -- reads them
+  return opens < raisesEnd
+end
+
 -- When a lane opens that is due at an instant, and when no delay from before a raise can run any more.
 local function raised(lane, opens)
-  if not (leastDelaysText or policiesText) then return opens, 0 end
+  if not mayBeRaised(opens) then return opens, 0 end
   local till, over = raisedByAgent(lane, opens)
   if not policiesText then return till, over end
   local tillByPolicy, overByPolicy = raisedByPolicy(lane, opens)

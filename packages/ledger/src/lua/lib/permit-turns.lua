@@ -5,7 +5,7 @@
 
   {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it ends two hours after
                    its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (secondary.lua) stays first come, first served for all that name no crawl. Those that do, and the lane's own URLs,
+  The line of a lane (queue.lua) stays first come, first served for all that name no crawl. Those that do, and the lane's own URLs,
   share their places among each other in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000

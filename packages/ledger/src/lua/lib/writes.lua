@@ -24,7 +24,7 @@ local function setDue(lane, instant)
   if not soonest or instant < soonest then soonest = instant end
 end
 
--- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing, which are returned.
+-- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing.
 local function writeAll(key, lanes, recordOf)
   local writes, dropped, w, d = {}, {}, 0, 0
   for i = 1, #lanes do
@@ -34,7 +34,6 @@ local function writeAll(key, lanes, recordOf)
   end
   if w > 0 then call('HSET', key, unpack(writes)) end
   if d > 0 then call('HDEL', key, unpack(dropped)) end
-  return dropped
 end
 
 -- What lane.lua and lease.lua have gathered; each includes itself here.

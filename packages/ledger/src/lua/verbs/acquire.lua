@@ -23,6 +23,7 @@ local function answer(...)
   flushSecondary()
   return reply(...)
 end
+readLeases(lanes)
 readForSecondary(lanes)
 if lane ~= '' then
   local knownDelay, overrideDelay, overrideUntil, blockedUntil, fetchFence, fetchUntil, backOffUntil, pausedUntil = unpack(

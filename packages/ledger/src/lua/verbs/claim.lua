@@ -6,6 +6,7 @@
   Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight.
 ]]
 local lane, ahead = ARGV[ARG.lane], tonumber(ARGV[ARG.aheadMs])
+readLeases({ lane })
 readForSecondary({ lane })
 local version, fetchFence, fetchUntil, backOffUntil, pausedUntil = unpack(call('HMGET', originKey(originOf(lane)), FIELD.version,
   FIELD.fetchFence, FIELD.fetchUntil, FIELD.backOffUntil, FIELD.pausedUntil))

@@ -3,8 +3,9 @@
 --- @include "lib/back-off"
 --[[
   complete: the exchange of a started lease is over: outcome, head and next due time of the lane in one step.
-  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION, with DONE in place of its last two parts where `ending` is 'done':
+  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over' OVER:
           done    what most completions are: load normal, one outcome, and its id is not stored
+          over    what most ends of secondary leases are: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
           again   the URL stays at the head, and its attempt is counted
           delayMs is the delay owed, elapsedMs how much of it has passed since the last byte
@@ -14,15 +15,21 @@
 ]]
 if --[[rule:complete-waits-for-the-clock]] inDoubt --[[end]] then return inDoubt end
 
-local function itemsOf(i) return ARGV[i + COMPLETION.ending] == 'done' and 0 or tonumber(ARGV[i + COMPLETION.leaving]) end
-local lanes, starts = {}, {}
-local i = ARG.items
+local function itemsOf(i) return tonumber(ARGV[i + COMPLETION.leaving]) end
+local lanes, withUrls, starts = {}, {}, {}
+local i, n = ARG.items, 0
 while i <= #ARGV do
-  lanes[#lanes + 1], starts[#starts + 1] = ARGV[i + COMPLETION.lane], i
-  i = i + COMPLETION.size + itemsOf(i) * LEAVING.size
+  local lane, ending = ARGV[i + COMPLETION.lane], ARGV[i + COMPLETION.ending]
+  n = n + 1
+  lanes[n], starts[n] = lane, i
+  if ending == 'over' then i = i + OVER.size
+  else
+    withUrls[#withUrls + 1] = lane
+    i = i + COMPLETION.size + (ending == 'done' and 0 or itemsOf(i) * LEAVING.size)
+  end
 end
 readLeases(lanes)
-readLanes(lanes)
+readLanes(withUrls) -- of the others nearly always nothing is needed
 
 -- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their turn.
 local function schedule(lane, startedAt, ended, owed, turnsAhead)
@@ -45,7 +52,7 @@ local function completeOne(lane, i)
   if ending == 'done' then
     writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind], list)
     dropFirst(lane, list, 1)
-  else
+  elseif ending ~= 'over' then
     load = ARGV[i + COMPLETION.load]
     local first = i + COMPLETION.size
     local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
@@ -54,9 +61,9 @@ local function completeOne(lane, i)
   local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
   endLease(lane, kind)
   if ending == 'again' then countAttempt(lane, list)
-  elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then changeMemory(lane)[MEMORY.heldBy] = '' end
-  local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]],
-    --[[rule:the-least-delay-is-owed]] leastOf(lane, kind) --[[end]])
+  elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end
+  local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]])
+  owed = math.max(owed, --[[rule:the-least-delay-is-owed]] leastOf(lane, kind, owed) --[[end]])
   if policiesText then owed = owedWithConsent(lane, owed) end
   schedule(lane, startedAt, ended, owed, turnsAhead)
   if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)

@@ -23,6 +23,7 @@ for i = ARG.items, #ARGV, GRANT_ITEM.size do
   local paceLane = ARGV[i + GRANT_ITEM.paceLane]
   if paceLane ~= '' then lanes[#lanes + 1] = paceLane end
 end
+readLeases(lanes)
 readForSecondary(lanes)
 
 -- Why the lane cannot be leased now: its gate, and what it is leased for.

@@ -41,7 +41,9 @@ for i = 1, #found do
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
     later[#later + 1] = lease[LEASE.ends]; later[#later + 1] = lane -- it is looked at once more, when it ends
   else
-    endLease(lane, i > own and KIND.paceGroup or lease and lease[LEASE.kind])
+    local kind = lease and lease[LEASE.kind]
+    endLease(lane, i > own and KIND.paceGroup or kind)
+    if i <= own and isSecondary(kind) then ownEnded[#ownEnded + 1] = lane end -- it was found there
     if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude
     elseif isStarted(lease) then
       startedCount = startedCount + 1

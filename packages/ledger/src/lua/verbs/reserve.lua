@@ -12,6 +12,7 @@
   Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is dropped here.
           A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and `more` says so.
 ]]
+local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, with those without URLs
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
 if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
 local everything = everythingStopped()
@@ -24,18 +25,39 @@ if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
 local namedLane, namedList = ARGV[ARG.lane], ARGV[ARG.list]
 local isNamed = namedLane ~= ''
-local lanes, dueLater = {}, {} -- dueLater: place in lanes → instant at which it is due, of those that are not due yet
+local lanes, dueLater = {}, {} -- dueLater: place in lanes → instant at which it is due, as text, of those that are not due yet
+local isFull = false -- others may be due
 if isNamed then
   local due = call('ZSCORE', DUE, namedLane)
-  if due then lanes[1], dueLater[1] = namedLane, math.max(tonumber(due), now) end
+  if due then lanes[1], dueLater[1] = namedLane, tonumber(due) > now and due or nil end
+  readLanes(lanes)
+  isFull = #lanes == limit
 else
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
-  local later = limit > #lanes and aheadMs > 0
-    and call('ZRANGE', DUE, '(' .. ms(now), ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, limit - #lanes, 'WITHSCORES') or {}
-  for i = 1, #later, 2 do
+  readLanes(lanes)
+  -- Of those that are not due yet, the ones without a record stay as they are: most are pace lanes, one for each lane with URLs.
+  local most, later, seen = limit - #lanes, {}, 0
+  local page = aheadMs > 0 and 2 * most or 0
+  local from, till = '(' .. ms(now), ms(now + aheadMs)
+  while most > 0 and page > 0 and seen < MOST_LOOKED_AT_AHEAD do
+    local soon = call('ZRANGE', DUE, from, till, 'BYSCORE', 'LIMIT', seen, page)
+    readLanes(soon)
+    for i = 1, #soon do
+      local lane = soon[i]
+      if most > 0 and (firsts[lane] or memories[lane]) then
+        later[#later + 1] = lane
+        if hasWork(lane) then most = most - 1 end
+      end
+    end
+    seen = seen + #soon
+    page = #soon == page and 2 * page or 0
+  end
+  isFull = most == 0
+  local instants = #later > 0 and call('ZMSCORE', DUE, unpack(later)) or {}
+  for i = 1, #later do
     lanes[#lanes + 1] = later[i]
-    dueLater[#lanes] = tonumber(later[i + 1])
+    dueLater[#lanes] = instants[i]
   end
 end
 local function nothingDue()
@@ -44,7 +66,7 @@ local function nothingDue()
 end
 if #lanes == 0 then return nothingDue() end
 
-local out = reply('reserved', #lanes == limit and '1' or '0')
+local out = reply('reserved', isFull and '1' or '0')
 local latestFence = math.max(lastFence(), --[[rule:fences-rise-after-a-loss]] math.floor(now * 1000) --[[end]])
 local gone, reserved, bytes = {}, {}, 0
 local ends = ms(now + tonumber(ARGV[ARG.reserveMs]))
@@ -62,13 +84,11 @@ local function urlsOf(list, lane)
   return urls
 end
 
-readLanes(lanes)
 local nowText = ms(now)
 for i = 1, #lanes do
   if bytes > MOST_BYTES then out[REPLY.more] = '1' break end
-  local lane, due = lanes[i], dueLater[i]
-  local notBefore = due and ms(due) or nowText
-  if not due then due = now end
+  local lane, notBefore, due = lanes[i], dueLater[i], now
+  if notBefore then due = tonumber(notBefore) else notBefore = nowText end
   local attempts, list, ownDue, heldBy = '', LIST.normal, '', ''
   local others, crawlsHeldUntil = '', 0
   if memories[lane] then

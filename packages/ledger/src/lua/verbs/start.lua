@@ -13,14 +13,13 @@
 ]]
 local leaseMs, ahead = tonumber(ARGV[ARG.leaseMs]), tonumber(ARGV[ARG.aheadMs])
 -- A lease does not end before its reservation would have: reap finds it in inflight by that, and looks at it again.
-local lanes, origins, paceLanes = {}, {}, {}
+local lanes, origins, paceLanes, allLanes = {}, {}, {}, {}
 for i = ARG.items, #ARGV, START_ITEM.size do
-  lanes[#lanes + 1] = ARGV[i + START_ITEM.lane]
-  local paceLane = ARGV[i + START_ITEM.paceLane]
-  if paceLane ~= '' then paceLanes[#paceLanes + 1] = paceLane end
-  origins[#origins + 1] = originOf(ARGV[i + START_ITEM.lane])
+  local n, lane, paceLane = #lanes + 1, ARGV[i + START_ITEM.lane], ARGV[i + START_ITEM.paceLane]
+  lanes[n], origins[n], allLanes[#allLanes + 1] = lane, originOf(lane), lane
+  if paceLane ~= '' then paceLanes[#paceLanes + 1], allLanes[#allLanes + 1] = paceLane, paceLane end
 end
-readLeases(lanes)
+readLeases(allLanes)
 readForSecondary(paceLanes)
 local changes, found = {}, call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
 for i = 1, #origins do changes[origins[i]] = found[i] end
@@ -33,8 +32,8 @@ local function hasNotChanged(origin, fence)
   return isAfter(fence, OLDEST) and (--[[rule:a-change-since-the-reservation-counts]] not changed or isAfter(fence, changed) --[[end]])
 end
 local paceFence, paceOpens, paceDelay
-local function isPaceClosed(paceLane, delay, lane)
-  paceFence, paceOpens, paceDelay = acquire({ paceLane }, KIND.paceGroup, delay, leaseMs, ahead, lane)
+local function isPaceClosed(paceLane, delay, lane, delayText)
+  paceFence, paceOpens, paceDelay = acquire({ paceLane }, KIND.paceGroup, delay, leaseMs, ahead, lane, delayText)
   return --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]]
 end
 local answer = {}
@@ -95,7 +94,8 @@ local function startOne(lane, origin, i)
     local _, over = raised(lane, opens)
     endLease(lane); giveBack(lane, opens, over, GATE.paceGroup)
     return 'paced'
-  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane) then
+  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane,
+    least <= delay and ARGV[i + START_ITEM.delayMs]) then
     endLease(lane); giveBack(lane, opens, paceOpens, GATE.paceGroup)
     return 'paced'
   end

@@ -1,0 +1,100 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--[[
+  queue: who waits for a secondary lease of a lane. A request that finds the lane closed, or others waiting for it, is put into the lane's
+  queue and told when to come again: first come, first served. The lane's own URLs have a place in that queue like everybody else.
+
+  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was told; then those that wait, in
+                      order: when each was told to come, and the lane it belongs to. The hash ends two hours after its last change.
+]]
+local LONGEST_WAIT_MS = 3600000 -- a request that would wait longer asks again: URLs end by their own expiry, not by a queue
+local LEAST_STEP_MS = 50
+local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
+local MOST_WAITING = 32 -- more are told a time and get no place
+local isByTurn -- whether the line that is looked at has been put in the order of turns (permit-turns.lua)
+local dueSeen, queueRead = {}, {} -- lane → when it is due, its queue, as text; filled by readForSecondary
+local function dueOf(lane) return tonumber(dueRead[lane] or dueSeen[lane]) end
+
+local function placeIn(queue, name)
+  for i = 1, #queue do if queue[i].name == name then return i end end
+end
+
+-- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in turn.
+local function queueOf(lane, asker, ownWaits, step)
+  local queue, last, text = {}, 0, queueRead[lane]
+  if not text then return queue, last end
+  local grace = math.max(step, LEAST_GRACE_MS)
+  last = tonumber(string.match(text, '^[^|]*'))
+  for at, name in string.gmatch(text, '|(%S+) ([^|]*)') do
+    at = tonumber(at)
+    local waits = true
+    if name == lane then
+      waits = ownWaits
+      at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, they come when that has ended
+    end
+    if waits and (--[[rule:a-missed-place-is-lost]] name == asker or at + grace >= now --[[end]]) then
+      queue[#queue + 1] = { name = name, at = at }
+    end
+  end
+  return queue, last
+end
+local function keepQueue(lane, queue, last)
+  if #queue == 0 and last <= now then
+    if queueRead[lane] then call('HDEL', QUEUES, lane) end
+    queueRead[lane] = false
+    return
+  end
+  local text = {}
+  for i = 1, #queue do
+    last = math.max(last, queue[i].at)
+    text[i + 1] = ms(queue[i].at) .. ' ' .. queue[i].name
+  end
+  text[1] = ms(last)
+  queueRead[lane] = table.concat(text, '|')
+  call('HSET', QUEUES, lane, queueRead[lane])
+  call('PEXPIRE', QUEUES, 2 * LONGEST_WAIT_MS)
+end
+
+-- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to come again.
+local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
+  local place = placeIn(queue, asker)
+  if not place and asker ~= '' and #queue < MOST_WAITING then
+    place = #queue + 1
+    queue[place] = { name = asker }
+  end
+  local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
+  at = math.min(at, now + LONGEST_WAIT_MS)
+  -- Whoever is behind its own URLs comes while the delay of their request runs: later, the next of them would be reserved already.
+  if isByTurn and place and (placeIn(queue, lane) or place) < place then at = at - step / 2 end
+  if place then queue[place].at = at end
+  --[[rule:own-urls-have-a-place]] if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end --[[end]]
+  local own = placeIn(queue, lane)
+  if own then
+    local lease = leaseOf(lane)
+    queue[own].at = opens + (own - 1) * step
+    if not lease then
+      local memory = changeMemory(lane)
+      memory[MEMORY.ownDue], memory[MEMORY.heldBy] = queue[own].at > ownDue and ms(ownDue) or '', GATE.paceGroup
+      setDue(lane, math.max(queue[own].at, ownDue))
+    elseif isSecondary(lease[LEASE.kind]) then
+      lease[LEASE.turnsAhead] = own - 1
+      setLease(lane, lease)
+    end
+  end
+  keepQueue(lane, queue, math.max(last, at))
+  return at
+end
+
+-- One place is enough: the request leaves the queues of the other lanes that it might have had.
+local function leaveOtherQueues(lanes, lane, asker, step)
+  if asker == '' then return end
+  for k = 1, #lanes do
+    local other = lanes[k]
+    if other ~= lane and queueRead[other] and string.find(queueRead[other], ' ' .. asker, 1, true) then
+      local rest, latest = queueOf(other, asker, true, step)
+      local place = placeIn(rest, asker)
+      if place then table.remove(rest, place) end
+      keepQueue(other, rest, latest)
+    end
+  end
+end
