@@ -1,7 +1,7 @@
 /** Crawler identities: the names we give, whose groups of a robots.txt we obey, and the bounds of our delays. */
 import { PoolName } from '@decorum/protocol'
+import { z } from '@decorum/protocol/zod'
 import { type ProfileName, policies } from '@decorum/robots'
-import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { readingSettings, warnOnStderr } from './read-settings.ts'
 import { wrongValues } from './wrong-value.ts'
@@ -13,7 +13,7 @@ import { wrongValues } from './wrong-value.ts'
 export const UNKNOWN_AGENT_WAIT_MS = 10_000
 
 /** The policy profiles, as @decorum/robots has them. */
-export const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
+const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
 /** Printable ASCII: servers differ in how they read other bytes of a header value. */

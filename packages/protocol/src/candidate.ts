@@ -1,7 +1,7 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
-import { z } from 'zod'
-import { CRAWL_NAME, CrawlName } from './crawl.ts'
+import { CrawlName } from './crawl.ts'
+import { CRAWL_NAME } from './crawl-name.ts'
 import { hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { nearestName } from './nearest-name.ts'
@@ -12,6 +12,7 @@ import type { InvalidReason } from './reasons.ts'
 import { REQUEST_FIELDS } from './request-fields.ts'
 import { MAX_SHAPE_BYTES, shapeOf } from './request-shape.ts'
 import { LAST_INSTANT } from './time.ts'
+import { z } from './zod.js'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000

@@ -2,6 +2,7 @@
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Traces } from '@decorum/runtime'
+import type { Registry } from '@decorum/runtime/prom-client'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -10,7 +11,6 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import { holderOf } from './access.ts'
 import type { Asked } from './ask.ts'
 import type { Token } from './config.ts'
