@@ -1,1 +1,2 @@
+// oxlint-disable-next-line no-restricted-imports -- a declaration loads nothing
 export { z } from 'zod'
