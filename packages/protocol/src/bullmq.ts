@@ -7,12 +7,18 @@ import { createRequire } from 'node:module'
 import type * as BullMQ from 'bullmq'
 
 const require = createRequire(import.meta.url)
-const own = (path: string): unknown => require(`bullmq/dist/cjs/classes/${path}.js`)
 
-export const { Queue } = own('queue') as Pick<typeof BullMQ, 'Queue'>
+// Whole names, which the bundler of the client's package can follow
+export const { Queue } = require('bullmq/dist/cjs/classes/queue.js') as Pick<typeof BullMQ, 'Queue'>
 export type Queue = BullMQ.Queue
-export const { Worker } = own('worker') as Pick<typeof BullMQ, 'Worker'>
+export const { Worker } = require('bullmq/dist/cjs/classes/worker.js') as Pick<typeof BullMQ, 'Worker'>
 export type Worker = BullMQ.Worker
-export const { DelayedError } = own('errors/delayed-error') as Pick<typeof BullMQ, 'DelayedError'>
-export const { UnrecoverableError } = own('errors/unrecoverable-error') as Pick<typeof BullMQ, 'UnrecoverableError'>
+export const { DelayedError } = require('bullmq/dist/cjs/classes/errors/delayed-error.js') as Pick<
+  typeof BullMQ,
+  'DelayedError'
+>
+export const { UnrecoverableError } = require('bullmq/dist/cjs/classes/errors/unrecoverable-error.js') as Pick<
+  typeof BullMQ,
+  'UnrecoverableError'
+>
 export type { ConnectionOptions, Job } from 'bullmq'
