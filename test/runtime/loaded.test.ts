@@ -29,8 +29,6 @@ const EVERYWHERE = [
   'commander/',
   'tldts/',
   '@opentelemetry/',
-  'zod/index.js',
-  'zod/v4/locales/index.cjs',
   'prom-client/index.js',
   'ajv/',
   'htmlparser2/',

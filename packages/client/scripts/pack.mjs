@@ -55,10 +55,6 @@ async function bundle() {
  * (docs/decisions/0010-compiled-code-is-kept.md). Without that line the bundler knows its `require`, and all is in the one file.
  */
 function takeRequired({ onLoad }) {
-  onLoad({ filter: /[\\/]packages[\\/]protocol[\\/]src[\\/]zod\.js$/ }, () => ({
-    contents: "export { z } from 'zod'",
-    resolveDir: repo,
-  }))
   onLoad({ filter: /[\\/]packages[\\/][\w-]+[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
     const text = readFileSync(path, 'utf8')
     return { contents: text.replace(/^const require = createRequire\(import\.meta\.url\)$/m, ''), loader: 'ts' }

@@ -1,7 +1,7 @@
 /** Crawler identities: the names we give, whose groups of a robots.txt we obey, and the bounds of our delays. */
 import { PoolName } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
 import { type ProfileName, policies } from '@decorum/robots'
+import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { readingSettings, warnOnStderr } from './read-settings.ts'
 import { wrongValues } from './wrong-value.ts'

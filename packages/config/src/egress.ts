@@ -1,6 +1,6 @@
 /** What EGRESS may say: the way by which the requests of an agent leave this machine. It may hold passwords, so it is never quoted. */
 import { isIP } from 'node:net'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
 

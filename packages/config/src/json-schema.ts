@@ -1,5 +1,5 @@
 /** The settings, agents, egress, pace groups and permit tokens as JSON Schema (2020-12), for editors; docs/schemas holds them as files. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { AgentsFile } from './agents.ts'
 import { EgressFile } from './egress.ts'
 import { PaceGroupsFile } from './pace-groups.ts'

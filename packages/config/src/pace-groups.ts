@@ -1,5 +1,5 @@
 /** What PACE_GROUPS may say: which lanes share a delay or a limit of requests in flight. @decorum/politeness applies it. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
 

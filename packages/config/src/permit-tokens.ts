@@ -1,5 +1,5 @@
 /** What DECORUM_PERMIT_TOKENS may say: who may ask for permits, for which agents and crawls. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
 

@@ -1,5 +1,5 @@
 /** Environment → values, once per process; what is wrong is said in one message for the person who set it. */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { misspelt, translateFormerNames } from './names.ts'
 import { wrongValues } from './wrong-value.ts'
 

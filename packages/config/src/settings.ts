@@ -2,7 +2,7 @@
  * All settings of all roles in one table. From it come what each role reads, docs/settings.md, the lists in `--help` and the
  * JSON Schema of the settings. A new setting is one entry here.
  */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { fetching } from './table/fetching.ts'
 import { limits } from './table/limits.ts'
 import { politeness } from './table/politeness.ts'

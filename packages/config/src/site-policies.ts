@@ -3,7 +3,7 @@
  * everything below a name. @decorum/politeness says which policy counts for a host, and the ledger applies it.
  */
 import { readUrl, registrableDomain } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
 

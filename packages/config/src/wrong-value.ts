@@ -1,6 +1,6 @@
 /** The sentence about a wrong value: which one it is, what is right, and what was given. */
 import { nearestName } from '@decorum/protocol'
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 
 /** Names of values that may hold a password; these are never repeated. */
 const SECRET = /PASSWORD|SECRET|TOKEN|_URL$/

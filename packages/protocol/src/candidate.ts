@@ -1,5 +1,6 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 import { CrawlName } from './crawl.ts'
 import { CRAWL_NAME } from './crawl-name.ts'
 import { hopsOf } from './hop-id.ts'
@@ -12,7 +13,6 @@ import type { InvalidReason } from './reasons.ts'
 import { REQUEST_FIELDS } from './request-fields.ts'
 import { MAX_SHAPE_BYTES, shapeOf } from './request-shape.ts'
 import { LAST_INSTANT } from './time.ts'
-import { z } from './zod.js'
 
 /** Most candidates in one job. */
 export const MAX_BATCH = 1_000

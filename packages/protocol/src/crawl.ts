@@ -1,6 +1,7 @@
 /** The name of a crawl, and the stream that its outcomes are written to. */
+
+import { z } from 'zod'
 import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from './crawl-name.ts'
-import { z } from './zod.js'
 
 export const CrawlName = z.string(CRAWL_NAME).regex(CRAWL_NAME_FORM, CRAWL_NAME)
 

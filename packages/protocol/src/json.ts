@@ -1,5 +1,5 @@
 /** What crosses a border as JSON and has to come out as it went in. */
-import { z } from './zod.js'
+import { z } from 'zod'
 
 export const NOT_WELL_FORMED = 'text with half of a surrogate pair: only well-formed Unicode is kept'
 

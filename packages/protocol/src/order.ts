@@ -1,10 +1,10 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 
+import { z } from 'zod'
 import { CrawlName } from './crawl.ts'
 import { DEFAULT_CRAWL } from './crawl-name.ts'
 import { isRecord, jsonObject } from './json.ts'
 import { OrderedShape } from './request-fields.ts'
-import { z } from './zod.js'
 
 /** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ORDERS_PER_JOB = 20

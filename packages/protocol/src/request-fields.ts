@@ -1,5 +1,6 @@
 /** The fields of a request's shape as a candidate and an order are read (request-shape.ts). */
 
+import { z } from 'zod'
 import {
   HEADER_VALUE,
   MAX_ACCEPTED_TYPES,
@@ -8,7 +9,6 @@ import {
   type RequestShape,
   wrongHeaders,
 } from './request-shape.ts'
-import { z } from './zod.js'
 
 const VALIDATOR = 'the value of the header as the site sent it is needed, at most 512 printable characters'
 const validator = z.string(VALIDATOR).max(512, VALIDATOR).regex(HEADER_VALUE, VALIDATOR)

@@ -1,5 +1,5 @@
 /** Asking: a permit for the first of some URLs that may go, at once or in its turn. */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
 import { attempt, type Granted, giveBack } from './attempt.ts'
 import type { Token } from './config.ts'

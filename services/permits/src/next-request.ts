@@ -2,7 +2,7 @@
  * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and nobody wants an end.
  */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
 import { type Desk, exactly, SEND_WITHIN_MS } from './desk.ts'

@@ -1,5 +1,5 @@
 /** The API described: OpenAPI 3.1, which speaks JSON Schema 2020-12, from the schemas that requests are read by. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import * as schema from './schemas.ts'
 
 type Json = Record<string, unknown>

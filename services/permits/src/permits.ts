@@ -2,7 +2,7 @@
  * What the HTTP side does, without HTTP. ask.ts grants, held.ts completes and extends, verdict.ts says what robots.txt says, pools.ts
  * hands out the orders of pools; desk.ts is what they share.
  */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { type Asked, Asking } from './ask.ts'
 import type { Token } from './config.ts'
 import { Desk, type DeskOptions } from './desk.ts'

@@ -1,5 +1,5 @@
 /** What a request carries, read by the schema that also describes it. */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { Problem } from './problem.ts'
 
 /** @throws Problem that names the first thing wrong */

@@ -1,6 +1,6 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { CrawlName } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 
 const url = z.string().min(1).max(8_192)
 const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')

@@ -1,7 +1,7 @@
 /** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { mayBe } from './access.ts'
 import { admit } from './admission.ts'
 import type { PermitsConfig, Token } from './config.ts'

@@ -1,5 +1,5 @@
 /** What robots.txt says of a URL, without a permit; where nobody knows it, a fetcher is told to ask. */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'

@@ -8,7 +8,7 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
 import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 
 const Note = z.object({

@@ -1,5 +1,5 @@
 /** The settings that a fleet shares, as values: what the document in Redis holds, and the text that a variable would have. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { agentEntries } from '../agents.ts'
 import { entriesOf } from '../allow-lists.ts'
 import { readPaceGroups } from '../pace-groups.ts'

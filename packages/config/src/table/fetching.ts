@@ -1,5 +1,5 @@
 /** How one fetcher works, and what becomes of its pages. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { dnsServers } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 

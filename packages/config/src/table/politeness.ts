@@ -1,5 +1,5 @@
 /** Who visits, where, and how long a lane rests: what every process of a fleet must agree on. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { addressRange, entriesOf, portNumber } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 

@@ -1,6 +1,6 @@
 /** Addresses, ports, log level and other things that one process has to itself. */
 import { readRedisAddress } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 
 export const processes = {

@@ -1,5 +1,5 @@
 /** What is known of one setting, and the kinds of value that settings have. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 
 /** Who reads it: the four kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
 export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'command'] as const

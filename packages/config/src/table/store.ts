@@ -1,5 +1,5 @@
 /** The S3-compatible store that pages go to with PAGE_SINK=s3: one for the fleet, because references name no other. */
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 
 function storeAddress(text: string): void {

@@ -1,6 +1,6 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
 import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })

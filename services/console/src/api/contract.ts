@@ -2,7 +2,7 @@
  * Every operation of the API: path, access, and the schemas of what is asked and answered. The server mounts exactly these
  * (mount.ts), and @fastify/swagger prints /openapi.json and /reference from them (openapi.ts).
  */
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import type { Access } from '../access/route-access.ts'
 import * as answers from './answers.ts'
 import { CancelledAnswer, CandidateAnswer, OutcomeEvent, OutcomesAnswer } from './outcome-event.ts'

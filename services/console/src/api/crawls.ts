@@ -1,7 +1,7 @@
 /** Crawls as the API asks for them. */
 import { CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-import type { z } from '@decorum/protocol/zod'
+import type { z } from 'zod'
 import type { CrawlBody } from './questions.ts'
 import { Refusal } from './route.ts'
 

@@ -2,17 +2,11 @@
  * /openapi.json and its rendered page /reference, printed by @fastify/swagger from the routes of the scope that it is
  * registered in. The page comes from this server alone: nothing is loaded from elsewhere.
  */
-import { createRequire } from 'node:module'
 import { type FastifyDynamicSwaggerOptions, fastifySwagger } from '@fastify/swagger'
 import { fastifySwaggerUi } from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import type * as TypeProvider from 'fastify-type-provider-zod'
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { PAGE_POLICY } from '../access/guard.ts'
-
-/** As CommonJS, like the zod of @decorum/protocol/zod: its ES module would load a second zod. */
-const { createJsonSchemaTransform, createJsonSchemaTransformObject } = createRequire(import.meta.url)(
-  'fastify-type-provider-zod',
-) as typeof TypeProvider
 
 type Json = Record<string, unknown>
 

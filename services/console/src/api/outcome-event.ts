@@ -1,6 +1,6 @@
 /** An outcome as OpenAPI describes it: `data:` of an event `outcome` (docs/spec/design.md §5). */
 import { FAILURE_REASONS, GATES, INVALID_REASONS, type Outcome, REFUSED_REASONS } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
 import { instant, meta, Why } from './answers.ts'
 

@@ -13,7 +13,7 @@ import {
   printableUrl,
   readUrl,
 } from '@decorum/protocol'
-import { z } from '@decorum/protocol/zod'
+import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 import { domainOf } from './list-origins.ts'
 import { complain } from './route.ts'

@@ -1,7 +1,7 @@
 /** What is asked of the API, read by the same schemas that describe it; and why something was not done. */
 
-import { z } from '@decorum/protocol/zod'
 import type { FastifyInstance, FastifyReply, FastifySchemaCompiler } from 'fastify'
+import { z } from 'zod'
 
 /** Why nothing was done: `error` for programs, `message` for people. */
 export type Problem = { error: string; message: string; line?: number }

@@ -1,2 +1,0 @@
-// oxlint-disable-next-line no-restricted-imports -- a declaration loads nothing
-export { z } from 'zod'
