@@ -1,5 +1,4 @@
 /** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is shown without a stack. */
-import { SettingsError } from '@decorum/config'
 
 export const DONE = 0
 export const FAILED = 1
@@ -50,7 +49,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (!(error instanceof Error)) return { code: FAILED, text: String(error) }
   if (error instanceof RoleStartError) return { code: error.exitCode === USAGE ? USAGE : FAILED, text: error.message }
-  if (error instanceof UsageError || error instanceof SettingsError) return { code: USAGE, text: error.message }
+  if (error instanceof UsageError || error.name === 'SettingsError') return { code: USAGE, text: error.message }
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }
   if (SPOKEN.has(error.name)) return { code: FAILED, text: error.message }

@@ -2,9 +2,11 @@
  * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, restarted when they
  * crash, stopped in order. A child whose parent disappears ends by itself (commands/role.ts).
  */
-import { type PortWish, type Role, type RoleEvent, RoleProcess } from './role-process.ts'
+import { type PortWish, type RoleEvent, RoleProcess } from './role-process.ts'
+import type { Role } from './roles.ts'
 
-export type { PortWish, Role, RoleEvent, RoleLine } from './role-process.ts'
+export type { PortWish, RoleEvent, RoleLine } from './role-process.ts'
+export type { Role } from './roles.ts'
 
 export type FleetOptions = {
   /** REDIS_URL and every other setting; PORT is set per child (0, but for the console). May follow: the processes load meanwhile */

@@ -7,12 +7,10 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
 import { join } from 'node:path'
 import { cacheFolder } from '@decorum/local-redis/cache-folder'
+import { isRole } from './roles.ts'
 
 /** A handle that is left open at the end (a keep-alive socket) keeps the process alive for at most this long. */
 const LINGER_MS = 2_000
-
-/** Files of these commands are readable by their user alone; a single role keeps the umask that its operator set. */
-const ROLES = new Set(['gateway', 'fetcher', 'console', 'permits'])
 
 // The packed command says which Node it needs; this repository brings its own.
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -21,7 +19,8 @@ if (Number.parseInt(process.versions.node, 10) < wanted) {
   process.stderr.write(`decorum: Node ${wanted} or newer is needed; this is Node ${process.versions.node}\n`)
   process.exit(2)
 }
-if (!ROLES.has(process.argv[2] ?? '')) process.umask(0o077)
+// Files of these commands are readable by their user alone; a single role keeps the umask that its operator set.
+if (!isRole(process.argv[2])) process.umask(0o077)
 for (const stream of [process.stdout, process.stderr]) {
   // `decorum outcomes | head`: the reader has closed the pipe
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

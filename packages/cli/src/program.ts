@@ -2,11 +2,17 @@
  * Every command with its options. The code of a command is imported when the command is run, so `--help` stays fast.
  * Every action ends in an exit code; main.ts turns errors into one.
  */
-import { PROFILES, settingsHelp } from '@decorum/config'
-import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
+import { createRequire } from 'node:module'
+import type * as Config from '@decorum/config'
+import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
+import { policies } from '@decorum/robots/policies'
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { ExitCode } from './exit.ts'
+import { ROLES } from './roles.ts'
 import { tell, warn } from './terminal.ts'
+
+const require = createRequire(import.meta.url)
+const PROFILES = Object.keys(policies)
 
 /** @param done  told the exit code of the command that ran */
 export function buildProgram(done: (code: ExitCode) => void): Command {
@@ -311,23 +317,27 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     )
     .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
-  for (const role of ['gateway', 'fetcher', 'console', 'permits'] as const) {
-    command(role, ROLES[role])
+  for (const role of ROLES) {
+    command(role, WHAT_ROLES_ARE[role])
       .addHelpText(
         'after',
-        () => `\n${settingsHelp(role)}\n\nIt logs JSON, and lines for people where standard output is a terminal.`,
+        () => `\n${settingsOf(role)}\n\nIt logs JSON, and lines for people where standard output is a terminal.`,
       )
       .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
   }
   return program
 }
 
-const ROLES = {
+const WHAT_ROLES_ARE = {
   gateway: 'one gateway process: candidates in, robots gate, orders out (for containers)',
   fetcher: 'one fetcher process: orders in, one polite request each (for containers)',
   console: 'one console process: health, metrics, queue board, origins (for containers)',
   permits: 'one permits process: leases for crawlers that fetch by themselves, over HTTP (for containers)',
 }
+
+/** All settings are loaded for the help of a role alone, and by `require`, since help is put together in one go. */
+const settingsOf = (role: (typeof ROLES)[number]): string =>
+  (require('@decorum/config') as typeof Config).settingsHelp(role)
 
 const AFTER_HELP = `
 Settings come from the environment; the first ones to know:
@@ -356,9 +366,8 @@ const orNone =
     text === 'none' ? 'none' : read(text)
 
 function crawlName(text: string): string {
-  const read = CrawlName.safeParse(text)
-  if (read.success) return read.data
-  throw new InvalidArgumentError(`${read.error.issues[0]?.message}.`)
+  if (CRAWL_NAME_FORM.test(text)) return text
+  throw new InvalidArgumentError(`${CRAWL_NAME}.`)
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

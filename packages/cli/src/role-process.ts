@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { forkEarly, forkEnv, withSmallHeap } from '@decorum/runtime/early-process'
 import { messageOf, RoleStartError } from './exit.ts'
-
-export type Role = 'gateway' | 'fetcher' | 'console' | 'permits'
+import type { Role } from './roles.ts'
 
 /** The line by which a role process tells its parent that it is ready, whatever its log level. */
 export type StartedLine = { started: { port: number } }

@@ -3,7 +3,7 @@
  * breaks are kept, everything else that is no printable character is shown as an escape. A test sees to it that no other
  * file of this package writes there.
  */
-import { printable, printableJson } from '@decorum/protocol'
+import { printable, printableJson } from '@decorum/protocol/printable'
 
 export type Terminal = NodeJS.WriteStream
 

@@ -38,6 +38,7 @@ async function bundle() {
     legalComments: 'none', // THIRD-PARTY has them all
     logLevel: 'warning',
     metafile: true,
+    plugins: [{ name: 'with what is required', setup: takeRequired }],
     inject: [join(root, 'scripts/older-node.mjs')],
     define: { 'Promise.withResolvers': 'withResolvers', 'Map.groupBy': 'groupBy', 'URL.parse': 'parseUrl' },
     // CommonJS packages inside ask for Node's own modules this way
@@ -47,6 +48,17 @@ async function bundle() {
   })
   const [output] = Object.values(metafile.outputs)
   writeFileSync(join(stage, 'THIRD-PARTY'), licences(Object.keys(output.inputs)))
+}
+
+/**
+ * Inside the repository some libraries are taken by a `require` of our own, in part or late, so that a process loads no more than it needs
+ * (docs/decisions/0010-compiled-code-is-kept.md). Without that line the bundler knows its `require`, and all is in the one file.
+ */
+function takeRequired({ onLoad }) {
+  onLoad({ filter: /[\\/]packages[\\/][\w-]+[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+    const text = readFileSync(path, 'utf8')
+    return { contents: text.replace(/^const require = createRequire\(import\.meta\.url\)$/m, ''), loader: 'ts' }
+  })
 }
 
 /** Name, version and licence text of every package that is inside. */

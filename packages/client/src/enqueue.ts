@@ -14,8 +14,8 @@ import {
   queueOptions,
   readUrl,
 } from '@decorum/protocol'
+import { Queue } from '@decorum/protocol/bullmq'
 import type { Span } from '@opentelemetry/api'
-import { Queue } from 'bullmq'
 import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import type { Partitions } from './partitions.ts'

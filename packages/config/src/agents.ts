@@ -13,7 +13,7 @@ import { wrongValues } from './wrong-value.ts'
 export const UNKNOWN_AGENT_WAIT_MS = 10_000
 
 /** The policy profiles, as @decorum/robots has them. */
-export const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
+const PROFILES = Object.keys(policies) as [ProfileName, ...ProfileName[]]
 
 const token = z.string().regex(/^[A-Za-z_-]{1,64}$/, 'a product token is made of letters, _ and - (RFC 9309 §2.2.1)')
 /** Printable ASCII: servers differ in how they read other bytes of a header value. */

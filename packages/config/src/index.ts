@@ -11,7 +11,6 @@ export {
   agentsOf,
   contactIn,
   loadAgents,
-  PROFILES,
   takeOverDelays,
   UNKNOWN_AGENT_WAIT_MS,
 } from './agents.ts'

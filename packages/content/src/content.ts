@@ -1,14 +1,26 @@
 /** What one kept page says. Its record is read when it is asked for. */
 import { Readable } from 'node:stream'
-import { decoderOf, encodingOf, SAMPLE_BYTES } from './charset.ts'
 import { codingsOf, decoded, decodedAtOnce } from './decode.ts'
-import { type Link, LinkReader } from './links.ts'
+import type { Link } from './links.ts'
 import type { PageRecord } from './record.ts'
 
 export type ContentHead = { url: string; status: number; headers: readonly (readonly [string, string])[] }
 
 /** Decoded bytes of one page at most, unless `maxBytes` says otherwise. The fetcher counts a decoded length up to the same. */
 export const MAX_BYTES = 64 * 1024 * 1024
+
+/**
+ * Encodings and links: loaded when the first page is read, because most processes that hand out content read none, and it takes 60 ms of CPU
+ * and 20 MB (docs/decisions/0010-compiled-code-is-kept.md).
+ */
+let reading: Promise<typeof import('./charset.ts') & typeof import('./links.ts')> | undefined
+const forReading = (): NonNullable<typeof reading> => {
+  reading ??= Promise.all([import('./charset.ts'), import('./links.ts')]).then(([charset, links]) => ({
+    ...charset,
+    ...links,
+  }))
+  return reading
+}
 
 export class Content {
   readonly url: string
@@ -47,6 +59,7 @@ export class Content {
   /** The body as text: encoding by byte order mark, header, meta. @throws ContentError */
   async text(): Promise<string> {
     const bytes = await this.bytes()
+    const { decoderOf, encodingOf, SAMPLE_BYTES } = await forReading()
     return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), this.headers.get('content-type'))).decode(bytes)
   }
 
@@ -70,6 +83,7 @@ export class Content {
     const type = this.headers.get('content-type')
     if (type !== null && !HTML.test(type)) return []
     const record = await this.#record()
+    const { decoderOf, encodingOf, LinkReader, SAMPLE_BYTES } = await forReading()
     const reader = new LinkReader(
       this.url,
       this.#fields.filter(([name]) => name.toLowerCase() === 'x-robots-tag').map(([, value]) => value),

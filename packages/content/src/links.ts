@@ -1,6 +1,7 @@
 /** Links of an HTML page: absolute, each once, in the order of the page. */
 import { parseRobotsMeta } from '@decorum/robots/meta'
-import { absolute, TagReader } from './tags.ts'
+import { absolute } from './absolute.ts'
+import { TagReader } from './tags.ts'
 
 export type Link = {
   /** http or https, without fragment */

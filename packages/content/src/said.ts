@@ -4,9 +4,9 @@
  */
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
+import { absolute } from './absolute.ts'
 import { encodingOf, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
-import { absolute } from './tags.ts'
 
 /** Decoded bytes of an HTML page that are looked at. */
 export const HEAD_BYTES = 64 * 1024

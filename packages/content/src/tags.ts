@@ -4,11 +4,11 @@
  */
 import { decodeHTMLAttribute } from 'entities/decode'
 import { Tokenizer } from 'htmlparser2'
+import { MAX_VALUE_CHARS } from './absolute.ts'
 
-/** Longest name of an element and of an attribute that can be wanted, and longest value that is read, characters. */
+/** Longest name of an element and of an attribute that can be wanted, characters. */
 const MAX_ELEMENT_CHARS = 8
 const MAX_ATTRIBUTE_CHARS = 16
-export const MAX_VALUE_CHARS = 8_192
 
 /** @param attributes  by name in lower case; the first of each name */
 type OnTag = (element: string, attributes: ReadonlyMap<string, string>) => void
@@ -96,14 +96,5 @@ export class TagReader {
     const element = this.#element
     this.#element = ''
     if (element !== '') this.#onTag(element, this.#attributes)
-  }
-}
-
-export function absolute(href: string, base: string): URL | undefined {
-  if (href.length > MAX_VALUE_CHARS) return undefined
-  try {
-    return new URL(href, base) // Node 20 has no URL.parse
-  } catch {
-    return undefined
   }
 }

@@ -1,7 +1,8 @@
 /** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { CRAWL_NAME, CrawlName } from './crawl.ts'
+import { CrawlName } from './crawl.ts'
+import { CRAWL_NAME } from './crawl-name.ts'
 import { hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { nearestName } from './nearest-name.ts'

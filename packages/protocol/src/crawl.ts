@@ -1,11 +1,9 @@
 /** The name of a crawl, and the stream that its outcomes are written to. */
+
 import { z } from 'zod'
+import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from './crawl-name.ts'
 
-/** Of a candidate that names none. */
-export const DEFAULT_CRAWL = 'default'
-
-export const CRAWL_NAME = 'a crawl is named with 1 to 64 lower-case letters, digits and hyphens'
-export const CrawlName = z.string(CRAWL_NAME).regex(/^[a-z0-9-]{1,64}$/, CRAWL_NAME)
+export const CrawlName = z.string(CRAWL_NAME).regex(CRAWL_NAME_FORM, CRAWL_NAME)
 
 /** What workers ask for orders by: the pool that an agent or a crawl names. */
 export const POOL_NAME = 'a pool is named with 1 to 64 lower-case letters, digits and hyphens'

@@ -20,7 +20,8 @@ export {
   readCandidate,
   wrongEnvelope,
 } from './candidate.ts'
-export { CrawlName, crawlField, DEFAULT_CRAWL, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
+export { CrawlName, crawlField, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
+export { DEFAULT_CRAWL } from './crawl-name.ts'
 export { hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {

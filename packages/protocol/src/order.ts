@@ -1,6 +1,8 @@
 /** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
+
 import { z } from 'zod'
-import { CrawlName, DEFAULT_CRAWL } from './crawl.ts'
+import { CrawlName } from './crawl.ts'
+import { DEFAULT_CRAWL } from './crawl-name.ts'
 import { isRecord, jsonObject } from './json.ts'
 import { OrderedShape } from './request-fields.ts'
 

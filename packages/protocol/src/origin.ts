@@ -2,8 +2,8 @@
  * A URL as this project keeps it: the WHATWG form, http(s) only, without fragment, cut into origin and path.
  * One reading for all (lanes, rules, requests), so that no two parts can disagree on whose URL it is.
  */
-import { getDomain } from 'tldts'
-
+import { createRequire } from 'node:module'
+import type * as Tldts from 'tldts'
 import { printable } from './printable.ts'
 
 /** Longest path + query that is requested, in bytes: what common servers accept as a request line. */
@@ -68,9 +68,15 @@ export function hostOf(origin: string): string {
   return colon < 0 ? authority : authority.slice(0, colon)
 }
 
+const require = createRequire(import.meta.url)
+/** Loaded with its first use: the public suffix list takes 12 MB and 20 ms, and most processes never need it. */
+let tldts: typeof Tldts | undefined
+
 /** example.co.uk, and foo.github.io: the public suffix list with its private part; undefined of an address, and of a name without one. */
-export const registrableDomain = (host: string): string | undefined =>
-  getDomain(host, { allowPrivateDomains: true }) ?? undefined
+export const registrableDomain = (host: string): string | undefined => {
+  tldts ??= require('tldts') as typeof Tldts
+  return tldts.getDomain(host, { allowPrivateDomains: true }) ?? undefined
+}
 
 /** Longest spelling of `/robots.txt` that is looked at: each byte encoded. */
 const MAX_ROBOTS_CHARS = '/robots.txt'.length * 3

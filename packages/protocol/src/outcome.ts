@@ -1,6 +1,6 @@
 /** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
 
-import { DEFAULT_CRAWL } from './crawl.ts'
+import { DEFAULT_CRAWL } from './crawl-name.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 
 export type RuleRef = { rule: string; line: number; group: string[] }

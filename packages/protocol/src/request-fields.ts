@@ -1,4 +1,5 @@
 /** The fields of a request's shape as a candidate and an order are read (request-shape.ts). */
+
 import { z } from 'zod'
 import {
   HEADER_VALUE,

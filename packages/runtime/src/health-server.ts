@@ -1,9 +1,9 @@
 /** The HTTP server of a role process for `/livez`, `/readyz` and `/metrics`. It listens on loopback unless HOST says otherwise. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Registry } from 'prom-client'
 import { listenError } from './listen-error.ts'
 import { http } from './node-http.ts'
+import type { Registry } from './prom-client.ts'
 
 type HealthServerOptions = {
   port: number

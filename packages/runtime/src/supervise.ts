@@ -3,10 +3,10 @@
  * requests: it is killed long before its leases end, and the kernel closes its sockets.
  */
 import type { Logger } from 'pino'
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import type { EarlyProcess, Env } from './early-process.ts'
 import { SILENCE_MS } from './heartbeat.ts'
 import { counterOf, gaugeOf } from './metrics.ts'
+import { aggregate, collectDefaultMetrics, Registry } from './prom-client.ts'
 import type { Role } from './supervised.ts'
 import { SupervisedProcess } from './supervised-process.ts'
 
@@ -89,7 +89,7 @@ function registryOf(prefix: string, children: readonly SupervisedProcess[]): Reg
     override async metrics(): Promise<string> {
       const answers = await Promise.all(children.map((child) => child.metrics()))
       const known = answers.filter((one) => one !== undefined)
-      const sum = known.length === 0 ? '' : await AggregatorRegistry.aggregate(known).metrics()
+      const sum = known.length === 0 ? '' : await aggregate(known).metrics()
       return `${await own.metrics()}\n${sum}`
     }
   }

@@ -1,8 +1,9 @@
 /** The inside of a supervised process: it beats, answers for its metrics, stops when told, and ends with its supervisor. */
-import type { Registry } from 'prom-client'
+
 import { ownEnvironment } from './early-process.ts'
 import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
 import { giveMemoryBack } from './idle-memory.ts'
+import type { Registry } from './prom-client.ts'
 
 /** The work of one process, whoever started it. */
 export type Role = {

@@ -38,7 +38,7 @@ const STOP_MS = 2_000
 export async function openTraces(service: string, version: string, endpoint: string): Promise<Traces> {
   if (endpoint === '') return NONE
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
-    import('@opentelemetry/api'),
+    import('@opentelemetry/api'), // oxlint-disable-line no-restricted-imports -- only where traces are switched on
     import('@opentelemetry/sdk-trace'),
     import('@opentelemetry/exporter-trace-otlp-http'),
     import('@opentelemetry/resources'),

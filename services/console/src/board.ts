@@ -3,7 +3,7 @@
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
-import type { Queue } from 'bullmq'
+import type { Queue } from '@decorum/protocol/bullmq'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_POLICY } from './access/guard.ts'
 import { type Html, html } from './pages/html.ts'

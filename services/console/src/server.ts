@@ -1,8 +1,9 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { printableUrl } from '@decorum/protocol'
+import { noJsonSchema } from '@decorum/runtime/no-json-schema'
+import { Registry } from '@decorum/runtime/prom-client'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
-import { Registry } from 'prom-client'
 import { requestGuard } from './access/guard.ts'
 import { countGuesses, type Guesses } from './access/guesses.ts'
 import { collectRoutes, type KnownRoute } from './access/route-access.ts'
@@ -41,6 +42,7 @@ export async function buildServer(
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
+    schemaController: noJsonSchema,
     pluginTimeout: 0, // a slow machine takes its time
     bodyLimit: USUAL_BODY_MAX_BYTES,
     // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.

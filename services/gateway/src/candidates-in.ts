@@ -13,8 +13,8 @@ import {
   queueOptions,
   tagName,
 } from '@decorum/protocol'
+import { DelayedError, type Job, Worker } from '@decorum/protocol/bullmq'
 import { crashPoint, retry, type Traces } from '@decorum/runtime'
-import { DelayedError, type Job, Worker } from 'bullmq'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'

@@ -14,8 +14,8 @@ import {
   type ReserveResult,
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
+import type { Queue } from '@decorum/protocol/bullmq'
 import { crashPoint, type Traces } from '@decorum/runtime'
-import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'

@@ -12,6 +12,7 @@ import {
 } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
+import { Queue } from '@decorum/protocol/bullmq'
 import {
   closeWithin,
   endIfUnfit,
@@ -21,7 +22,6 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Queue } from 'bullmq'
 import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'

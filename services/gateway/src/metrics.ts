@@ -1,7 +1,7 @@
 /** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
 import { VERSION } from '@decorum/fleet-config'
 import { ledgerMetrics, processMetrics } from '@decorum/runtime'
-import { Counter, Registry } from 'prom-client'
+import { Counter, Registry } from '@decorum/runtime/prom-client'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 

@@ -8,7 +8,6 @@ import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, SEND_WITHIN_MS, tooLate } from './desk.ts'
 import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
-import { endOfOrder } from './order-end.ts'
 import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
@@ -62,6 +61,8 @@ export class Holding {
   ) {
     const { ledger, config } = this.#desk
     const said = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
+    // Loaded with the first answer of a pool: what reads pages takes 60 ms of CPU and 18 MB, and most fleets have no pool
+    const { endOfOrder } = await import('./order-end.ts')
     const agent = config.agents.find(permit.agent)
     // It stays at the head of its lane until this lease ends; the fence tells whether it is still ours.
     const parked = await ledger.headOf(permit, priority, crawl)

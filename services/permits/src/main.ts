@@ -21,7 +21,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Counter, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from '@decorum/runtime/prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { type OpenPages, openPages } from './pages.ts'

@@ -1,7 +1,7 @@
 /** The robots fetch that permits wait for: an order to the fleet's fetchers, under a claimed lane. */
 import { type GrantGate, type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
-import { type ConnectionOptions, Queue } from 'bullmq'
+import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 
 export type AskedRobots =
   /** ask for the lane again after this */

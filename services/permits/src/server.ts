@@ -2,6 +2,8 @@
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Traces } from '@decorum/runtime'
+import { noJsonSchema } from '@decorum/runtime/no-json-schema'
+import type { Registry } from '@decorum/runtime/prom-client'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -10,7 +12,6 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import type { Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import { holderOf } from './access.ts'
 import type { Asked } from './ask.ts'
 import type { Token } from './config.ts'
@@ -60,6 +61,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
+    schemaController: noJsonSchema,
     pluginTimeout: 0, // a slow machine takes its time
     childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
     bodyLimit: BODY_MAX_BYTES,

@@ -3,7 +3,8 @@ import { flushCompileCache } from 'node:module'
 import { ownEnvironment } from '@decorum/runtime/early-process'
 import { giveMemoryBack } from '@decorum/runtime/idle-memory'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
-import type { Role, StartedLine } from '../role-process.ts'
+import type { StartedLine } from '../role-process.ts'
+import type { Role } from '../roles.ts'
 
 /** Time to complete leases and to close; a fetcher also waits for requests in flight. */
 const CLOSE_MS = 10_000

@@ -13,7 +13,7 @@ import {
   readUrl,
   wrongEnvelope,
 } from '@decorum/protocol'
-import type { Queue } from 'bullmq'
+import type { Queue } from '@decorum/protocol/bullmq'
 
 /** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100

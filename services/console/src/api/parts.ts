@@ -1,7 +1,7 @@
 /** What the API works with. */
 import type { Frontier } from '@decorum/client'
 import type { Ledger, RedisLink } from '@decorum/ledger'
-import type { Queue } from 'bullmq'
+import type { Queue } from '@decorum/protocol/bullmq'
 import type { ConsoleConfig } from '../config.ts'
 
 export type ApiParts = {

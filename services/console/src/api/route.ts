@@ -1,4 +1,5 @@
 /** What is asked of the API, read by the same schemas that describe it; and why something was not done. */
+
 import type { FastifyInstance, FastifyReply, FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
 

@@ -6,7 +6,7 @@
 
 import type { Intake, PartitionView, Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from '@decorum/runtime/prom-client'
 import { readersOfOthers } from './crawl-readers.ts'
 import type { Eyes } from './looks.ts'
 

@@ -4,8 +4,8 @@
  * lanes: that is the back-pressure.
  */
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
+import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
 import { closeWithin, crashPoint } from '@decorum/runtime'
-import { type ConnectionOptions, UnrecoverableError, Worker } from 'bullmq'
 import type { Stats } from '../process/stats.ts'
 import type { Slots } from './slots.ts'
 

@@ -1,7 +1,7 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
 import { VERSION } from '@decorum/fleet-config'
 import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
-import { Histogram, Registry } from 'prom-client'
+import { Histogram, Registry } from '@decorum/runtime/prom-client'
 import type { StartRefusal } from '../orders/lease.ts'
 
 /** Why an order sent nothing. */

@@ -1,0 +1,24 @@
+/**
+ * BullMQ's queue, worker and errors, without the rest of it. Its index also loads a store in PostgreSQL, flows, relays and processors in
+ * processes of their own: 30 ms of CPU and 6 MB at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are BullMQ's own,
+ * so its version is pinned, as all are.
+ */
+import { createRequire } from 'node:module'
+import type * as BullMQ from 'bullmq'
+
+const require = createRequire(import.meta.url)
+
+// Whole names, which the bundler of the client's package can follow
+export const { Queue } = require('bullmq/dist/cjs/classes/queue.js') as Pick<typeof BullMQ, 'Queue'>
+export type Queue = BullMQ.Queue
+export const { Worker } = require('bullmq/dist/cjs/classes/worker.js') as Pick<typeof BullMQ, 'Worker'>
+export type Worker = BullMQ.Worker
+export const { DelayedError } = require('bullmq/dist/cjs/classes/errors/delayed-error.js') as Pick<
+  typeof BullMQ,
+  'DelayedError'
+>
+export const { UnrecoverableError } = require('bullmq/dist/cjs/classes/errors/unrecoverable-error.js') as Pick<
+  typeof BullMQ,
+  'UnrecoverableError'
+>
+export type { ConnectionOptions, Job } from 'bullmq'
