@@ -14,6 +14,6 @@ await main(async () => {
   // The checks take the time of the cores that the tests leave: what needs processes waits a lot.
   const checks = runChecks(env, 1)
   const unit = await runSuite('unit', ['unit'], env, { show: true })
-  const processes = await runSuite('processes', ['redis', 'services', 'fetcher', 'faults'], env, { show: true })
+  const processes = await runSuite('processes', ['processes'], env, { show: true })
   return close([...(await checks), unit, processes])
 })

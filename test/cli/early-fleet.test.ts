@@ -49,8 +49,7 @@ test('the processes of a fleet that is not needed end, with those that they have
   const early = earlyFleet({ gateways: 1, fetchers: 1, console: { usual: 7_070 } })
   expect(started).toHaveLength(3)
   const [, fetcher] = started
-  await expect.poll(() => childrenOf(fetcher?.pid ?? 0)).toHaveLength(1)
-  const [fetching = 0] = childrenOf(fetcher?.pid ?? 0)
+  const fetching = await onlyChildOf(fetcher as ChildProcess)
   process.kill(fetching, 'SIGSTOP') // it cannot notice that it is alone
   early.cancel()
   await expect(early.begin(fleetEnv(redis.url), () => {})).rejects.toThrow('the fleet is not needed')
@@ -68,8 +67,7 @@ test('a fetcher that is ended while its fetching process loads ends without a wo
     const { child, result } = startDecorum(['fetcher'], {
       env: fleetEnv(redis.url, { FETCH_PROCESSES: '1', NODE_OPTIONS }) as Record<string, string>,
     })
-    await expect.poll(() => childrenOf(child.pid ?? 0)).toHaveLength(1)
-    return { child, result, fetching: childrenOf(child.pid ?? 0)[0] ?? 0 }
+    return { child, result, fetching: await onlyChildOf(child) }
   }
   const [interrupted, bereft] = await Promise.all([startFetcher(), startFetcher()])
   interrupted.child.kill('SIGINT') // as a terminal does, to both
@@ -81,6 +79,13 @@ test('a fetcher that is ended while its fetching process loads ends without a wo
     stderr: 'decorum: a fetching process ended before it worked (SIGKILL)\n',
   })
 })
+
+/** Never 0: a signal to that would go to the whole process group of the tests. */
+async function onlyChildOf({ pid }: ChildProcess): Promise<number> {
+  let children: number[] = []
+  await expect.poll(() => (children = childrenOf(pid as number))).toHaveLength(1)
+  return children[0] as number
+}
 
 /** A dead process that nobody has buried yet is gone. */
 function readProcessState(pid: number): string {

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, onTestFinished, test } from 'vitest'
 import { LONG_LEASES } from '../journey/fleet.ts'
+import { splitAgainAsked } from '../storm/again-asked.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
 import { decorum, folder, type Running, readOutcomes, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -103,7 +104,7 @@ test('the crawl that started the fleet is killed in the middle: the other one co
   const resumed = await decorum(['crawl', '--resume', '--json'], { cwd: starter.dir, env: here.env })
   expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
   expect(await starter.outcomes()).toEqual(allFetched(starter))
-  expect((await audit(here)).examples).toEqual([])
+  expect(splitAgainAsked(await audit(here)).violations).toEqual([])
 })
 
 test('a crawl beside `up` works on its Redis; what `up` was given stays its own', async () => {

@@ -1,6 +1,7 @@
 /** Every crash point: a process stands still there for longer than its lease, another dies there; no site and no frontier notices. */
 import { CRASH_POINTS, type CrashPoint } from '@decorum/runtime'
 import { expect, test } from 'vitest'
+import { splitAgainAsked } from '../storm/again-asked.ts'
 import { type Deed, type Role, sweep } from '../storm/sweep.ts'
 import { redisForTest } from '../support/redis.ts'
 
@@ -24,9 +25,7 @@ async function judged(role: Role, points: readonly CrashPoint[]): Promise<void> 
   const began = performance.now()
   const result = await sweep({ role, points, seeds, redisUrl: servers[role].url })
   const { runs, accepted, outcomes, report, extra, hurtFetchers, requests, troubles } = result
-  // A robots.txt whose asker died before it could tell is asked for once more: an extra request like any other.
-  const againAsked = report.examples.filter(({ offence }) => offence === 'robots-too-often')
-  const violations = report.examples.filter(({ offence }) => offence !== 'robots-too-often')
+  const { violations, againAsked } = splitAgainAsked(report)
   const passed = (deed: Deed): number => runs.filter((run) => run.deed === deed && run.passed).length
   console.log(
     `${role}: ${passed('freeze')} frozen, ${passed('kill')} killed, seeds ${seeds.join(', ')} (again: DECORUM_SEED=${first}); ` +

@@ -1,5 +1,5 @@
 /**
- * Any octets: generated and damaged files, 40,000 of them in a run, others in each. The seed is printed; ROBOTS_SEED replays it,
+ * Any octets: generated and damaged files, 24,000 of them in a run, others in each. The seed is printed; ROBOTS_SEED replays it,
  * ROBOTS_FILES sets the count (400,000 is the long form).
  */
 import { parseRobots, policies, type RobotsTxt } from '@decorum/robots'
@@ -9,7 +9,7 @@ import { AGENTS, damaged, file, pick, random, url } from './support/files.ts'
 import { Reference } from './support/reference.ts'
 
 const seed = Number(process.env.ROBOTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const files = Number(process.env.ROBOTS_FILES ?? 40_000)
+const files = Number(process.env.ROBOTS_FILES ?? 24_000)
 const profiles = Object.values(policies)
 const agents = [...AGENTS, 'nobody']
 

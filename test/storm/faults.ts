@@ -75,7 +75,8 @@ export async function letLoose(
       await pause(about(rhythm.killMs))
       if (over()) return
       const candidates = running()
-      if (candidates.length === 0) continue
+      // On a busy machine a start takes long: where most are starting, killing the others would leave nothing to be judged.
+      if (candidates.length * 2 < targets.length) continue
       const { worker } = dice.pick(candidates)
       log.kills.push({ name: worker.name, role: worker.role, at: clock() })
       worker.kill()

@@ -67,17 +67,19 @@ export function holdPermits(options: HoldersOptions): { facts: HolderFacts; ende
   return { facts, ended: ended.finally(() => clearInterval(pulsing)) }
 }
 
+const notYet = ({ exchanges }: HolderFacts): Mode[] => MODES.filter((mode) => exchanges[mode] === 0)
+
 /** @returns what such a crowd has not done yet */
-export const deedsMissing = ({ exchanges, inLine }: HolderFacts): string[] => [
-  ...MODES.filter((mode) => exchanges[mode] === 0).map((mode) => `an exchange under a permit: ${mode}`),
-  ...(inLine.granted < LEAST_IN_LINE ? [`${LEAST_IN_LINE} turns in the line for one lane`] : []),
+export const deedsMissing = (facts: HolderFacts): string[] => [
+  ...notYet(facts).map((mode) => `an exchange under a permit: ${mode}`),
+  ...(facts.inLine.granted < LEAST_IN_LINE ? [`${LEAST_IN_LINE} turns in the line for one lane`] : []),
 ]
 
 async function one(options: HoldersOptions, url: string, modes: () => Mode, facts: HolderFacts): Promise<void> {
   const { bases, dice, times } = options
   /** another one each time: any of them can end a permit, and the one that gave it may have died */
   const by = (): string => dice.pick(bases().length === 0 ? [''] : bases())
-  const mode = dice.next() < 0.4 ? 'good' : modes()
+  const mode = dice.next() < 0.4 ? 'good' : (notYet(facts)[0] ?? modes())
   const agent = mode === 'liar' ? { agent: LIAR } : {}
   const { status, body, since: at } = await call(by(), 'POST', '/v1/permits', { url, waitMs: WAIT_MS, ...agent })
   if (status !== 201) {

@@ -17,7 +17,7 @@ export type Candidate = {
   /** whose URL it is, `[a-z0-9-]{1,64}`; ids are unique within a crawl. Default: that of `openFrontier`, or `default` */
   crawl?: string | undefined
   priority?: 'high' | 'normal' | undefined
-  /** ms since 1970 UTC */
+  /** ms since 1970 UTC; kept in whole seconds, rounded up */
   expiresAt?: number | undefined
   /** JSON, at most 4 KiB, comes back with the outcome */
   meta?: Record<string, unknown> | undefined

@@ -139,8 +139,9 @@ async function startWorker(command: string[], url: string): Promise<Worker & { c
       return isRunning()
     },
     signal(signal) {
+      if (child.pid === undefined) return // it never began; 0 would be this process's own group
       try {
-        process.kill(-(child.pid ?? 0), signal)
+        process.kill(-child.pid, signal)
       } catch {} // it has ended
     },
     async endsWithin(ms) {
