@@ -17,7 +17,7 @@ import { newFolder } from './support/kept.ts'
 
 const PAGE = '<title>kept</title><a href="/next" rel=nofollow>next</a>'
 const redis = await redisForTest()
-const [archive, other] = [await newFolder(), await newFolder()]
+const [archive, other] = [await newFolder(afterAll), await newFolder(afterAll)]
 /** An address of its own: whoever takes that port before the fetcher does, takes it at another one. */
 const HOST = '127.95.0.1'
 const port = await freePort()

@@ -5,17 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { requestHead, type Sink } from '@decorum/fetcher/testing'
 import type { ArchiveRef } from '@decorum/protocol'
-import { afterAll } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { rawOrigin } from '../../fetcher/support/raw-origin.ts'
 import { ask, polite, testConnections } from '../../fetcher/support/tools.ts'
 
-const connections = testConnections()
-const folders: string[] = []
-afterAll(() => Promise.all(folders.map((made) => rm(made, { recursive: true, force: true }))))
-
-export async function newFolder(): Promise<string> {
+/** @param after  at which end it is removed: of the test, or `afterAll` where the whole file uses it */
+export async function newFolder(after: (remove: () => Promise<void>) => void = onTestFinished): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), `decorum-content-${randomBytes(3).toString('hex')}-`))
-  folders.push(made)
+  after(() => rm(made, { recursive: true, force: true }))
   return made
 }
 
@@ -27,7 +24,7 @@ export async function keep(
 ): Promise<Required<ArchiveRef> & { url: string }> {
   const site = await rawOrigin(typeof answer === 'string' ? answer : answer.toString('latin1'))
   const headers = ['user-agent', polite.userAgent]
-  const answered = await ask(connections, site.origin, { path: '/dir/page', headers, ...over })
+  const answered = await ask(testConnections(), site.origin, { path: '/dir/page', headers, ...over })
   if (answered.kind !== 'answered') throw new Error(JSON.stringify(answered))
   const url = `${site.origin}/dir/page`
   const head = requestHead(site.origin, '/dir/page', headers, answered.protocol)
