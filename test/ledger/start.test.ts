@@ -92,6 +92,32 @@ test('shut: a pause that came after the taking', async () => {
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
 
+test.each([
+  ['as it comes', {}],
+  ['of priority high', { priority: 'high' as const }],
+  ['of another crawl', { crawl: 'a' }],
+  ['of priority high and another crawl', { crawl: 'a', priority: 'high' as const }],
+])('a gate that was closed after the taking holds no URL beyond its expiry: one %s', async (_, more) => {
+  const { ledger, clock, reserveOne, startPage, dueOf, setOrigin } = await emptyLedger(redis)
+  const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
+  await ledger.park(0, [url('a', { ...more, expiresAt })])
+  const lane = await reserveOne()
+  await setOrigin({ backOffUntil: clock.now + 86_400_000 })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await dueOf()).toBe(expiresAt)
+  clock.now = expiresAt
+  expect(await reserveOne()).toMatchObject({ heldBy: 'back-off', heads: [{ id: 'a' }] })
+})
+
+test('a fetcher that waits for a pace group holds no URL beyond its expiry', async () => {
+  const { ledger, clock, reserveOne, dueOf } = await emptyLedger(redis)
+  const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
+  await ledger.park(0, [url('a', { expiresAt })])
+  const next = { kind: 'defer', until: clock.now + 3_600_000, why: 'pace-group' } as const
+  await ledger.resolve(0, [{ ...(await reserveOne()), dropped: [], next }])
+  expect(await dueOf()).toBe(expiresAt)
+})
+
 test('back-off ends exactly at its instant', async () => {
   const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
   await ledger.park(0, urls('a'))

@@ -107,4 +107,20 @@ describe('robots meta', () => {
     ])
     expect(parseRobotsMeta('')).toEqual([])
   })
+  test('the steps grow as the value does, however many dates there are', () => {
+    const { exec } = RegExp.prototype
+    let steps = 0
+    RegExp.prototype.exec = function (text) {
+      steps += text.length
+      return exec.call(this, text)
+    }
+    const value = 'unavailable_after: Wed, '.repeat(2_000)
+    try {
+      parseRobotsMeta(value)
+    } finally {
+      Object.assign(RegExp.prototype, { exec })
+    }
+    expect(steps / value.length).toBeGreaterThan(1)
+    expect(steps / value.length).toBeLessThan(10)
+  })
 })

@@ -2,14 +2,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** away: all connections are cut, and new ones too */
-export type LinkFault = 'slow' | 'silent' | 'cut' | 'lost-reply' | 'away'
+/** away: all connections are cut, and new ones too. forgotten: those that are open stay so, and nothing ever comes through; new ones are well */
+export type LinkFault = 'slow' | 'silent' | 'cut' | 'lost-reply' | 'away' | 'forgotten'
 
 export type Link = {
   port: number
   /** Is told of each connection, from 1. */
   onConnection?: (count: number) => void
-  /** Begins a fault; `cut` and `lost-reply` happen once, the others last until `heal`. */
+  /** Begins a fault; `cut`, `lost-reply` and `forgotten` happen once, the others last until `heal`. */
   hurt(fault: LinkFault): void
   heal(): void
   close(): Promise<void>
@@ -18,14 +18,14 @@ export type Link = {
 const SLOW_MS = 200
 
 export async function openLink(redisPort: number): Promise<Link> {
-  const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean }>()
+  const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean; isForgotten: boolean }>()
   let state: 'well' | 'slow' | 'silent' | 'away' = 'well'
   let count = 0
   const server = createServer((near) => {
     link.onConnection?.(++count)
     if (state === 'away') return void near.on('error', () => {}).destroy()
     const far = connect({ host: '127.0.0.1', port: redisPort })
-    const pair = { near, far, loseReply: false }
+    const pair = { near, far, loseReply: false, isForgotten: false }
     pairs.add(pair)
     const end = (): void => {
       pairs.delete(pair)
@@ -50,7 +50,7 @@ export async function openLink(redisPort: number): Promise<Link> {
         }
       }
       from.on('data', (octets) => {
-        if (state === 'silent') return
+        if (state === 'silent' || pair.isForgotten) return
         if (from === far && pair.loseReply) return end()
         underWay.push({ octets, due: performance.now() + (state === 'slow' ? SLOW_MS : 0) })
         if (underWay.length === 1) arrive()
@@ -72,6 +72,7 @@ export async function openLink(redisPort: number): Promise<Link> {
     hurt(fault) {
       if (fault === 'cut') cut()
       else if (fault === 'lost-reply') for (const pair of pairs) pair.loseReply = true
+      else if (fault === 'forgotten') for (const pair of pairs) pair.isForgotten = true
       else state = fault
       if (fault === 'away') cut()
     },

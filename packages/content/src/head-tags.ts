@@ -129,9 +129,12 @@ function endOfMarkup(text: string, at: number): number {
   if (!text.startsWith('--', at)) return text.startsWith('-', at) && at + 1 === text.length ? 0 : after(text, '>', at)
   if (text.startsWith('>', at + 2)) return at + 3
   if (text.startsWith('->', at + 2)) return at + 4
-  const plain = after(text, '-->', at + 2)
-  const bang = after(text.slice(0, plain === 0 ? undefined : plain), '--!>', at + 2)
-  return bang > 0 ? bang : plain
+  // One search for both ends: a search for each would go through the whole rest of the text for every comment that ends with the other
+  for (let dashes = text.indexOf('--', at + 2); dashes >= 0; dashes = text.indexOf('--', dashes + 1)) {
+    if (text.startsWith('>', dashes + 2)) return dashes + 3
+    if (text.startsWith('!>', dashes + 2)) return dashes + 4
+  }
+  return 0
 }
 
 /** Behind the text that such an element contains, at its end tag; 0 when that is not there yet. */

@@ -98,7 +98,7 @@ function readHead(
           rules.push(...parseRobotsMeta(of('content')).filter(({ agent }) => agent === '*'))
         break
       case 'link': {
-        const isFirst = said.canonical === undefined && /(^|\s)canonical(\s|$)/i.test(of('rel'))
+        const isFirst = said.canonical === undefined && isCanonical(of('rel'))
         const canonical = isFirst && of('href') !== '' ? pageUrl(of('href'), base ?? url) : undefined
         if (canonical !== undefined) said.canonical = canonical
         break
@@ -143,9 +143,12 @@ function wordsOf(rules: readonly RobotsMeta[]): string[] {
 function canonicalIn(links: readonly string[], url: string): string | undefined {
   for (const link of links)
     for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))
-      if (/;\s*rel\s*=\s*("[^"]*\bcanonical\b[^"]*"|canonical\s*(;|,|$))/i.test(parameters)) return pageUrl(href, url)
+      for (const [, quoted, bare = ''] of parameters.matchAll(/;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi))
+        if (isCanonical(quoted ?? bare)) return pageUrl(href, url)
   return undefined
 }
+
+const isCanonical = (relations: string): boolean => /(^|\s)canonical(\s|$)/i.test(relations)
 
 function pageUrl(href: string, base: string): string | undefined {
   const url = absolute(href, base)

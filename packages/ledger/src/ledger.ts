@@ -84,6 +84,7 @@ import type { LeastDelay } from './verbs/least-delays.ts'
 import { DONE_MARK_MS } from './verbs/park.ts'
 import type { Sample } from './verbs/sample.ts'
 import { type Verbs, verbsOf } from './verbs.ts'
+import { hearWakes, type Wakes } from './wakes.ts'
 import { whyHeld } from './why-held.ts'
 
 export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
@@ -327,7 +328,7 @@ async function compose(
   const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
   const now = (partition = 0): number =>
     of(partition).scripts.now() || Math.max(...partitions.map(({ scripts }) => scripts.now()))
-  let subscriber: RedisLink | undefined
+  let wakes: Wakes | undefined
   const active = partitions.slice(0, tags.length)
   const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
   const stops = stopKeeper(
@@ -527,15 +528,15 @@ async function compose(
     members: async () => membersOf(await rolls()),
     inFlight: () => inFlight,
     async onWake(listener) {
-      subscriber ??= another(redis, { away: 'wait' })
-      subscriber.on('error', () => {})
-      const channels = new Map(partitions.map(({ keys }, index) => [keys.wake, index]))
-      subscriber.on('message', (channel: string) => {
-        const partition = channels.get(channel)
+      const places = new Map(partitions.map(({ keys }, index) => [keys.wake, index]))
+      const ring = (channel: string): void => {
+        const partition = places.get(channel)
         if (partition !== undefined) listener(partition)
-      })
-      // It does not wait for a node that hangs: a wake-up that is missed costs a dispatcher one longest sleep.
-      await timed(subscriber.subscribe(...channels.keys()), 'subscribe').catch(() => {})
+      }
+      wakes?.close()
+      const open = (): RedisLink => another(redis, { away: 'wait' })
+      wakes = hearWakes(open, [...places.keys()], ring, { deadlineMs: callDeadlineMs })
+      await wakes.tried
     },
     now,
     wall,
@@ -566,7 +567,7 @@ async function compose(
     isReady: () => redis.status === 'ready',
     async close() {
       notes?.close()
-      subscriber?.disconnect()
+      wakes?.close()
       if (own) redis.disconnect()
     },
   }

@@ -12,7 +12,16 @@ export type LinkOptions = Pick<RedisOptions, 'lazyConnect' | 'connectTimeout'> &
    */
   away: 'fail' | 'wait'
   retryMs?: number
+  /** tests only: instead of SILENT_MS */
+  silentMs?: number
 }
+
+/**
+ * A connection that owes an answer and has brought nothing for so long is made anew. A network that has forgotten it (a firewall that
+ * was restarted, an address that moved to another host) does not say so: TCP gives up after a quarter of an hour, or after two hours
+ * when the command itself got through. Longer than any command blocks: 5 s for a reader of outcomes, 10 s at most for BullMQ.
+ */
+const SILENT_MS = 15_000
 
 /**
  * Followed for one command: MOVED and ASK (it was not run) or TRYAGAIN (its slot is on the move, it was not run). Three
@@ -63,9 +72,10 @@ export async function connectLink(link: RedisLink, patienceMs: number): Promise<
 export const mastersOf = (link: RedisLink): Redis[] =>
   link.isCluster ? (link as Cluster).nodes('master') : [link as Redis]
 
-function serverOptions({ away, retryMs, ...rest }: LinkOptions) {
+function serverOptions({ away, retryMs, silentMs = SILENT_MS, ...rest }: LinkOptions) {
   return {
     ...rest,
+    socketTimeout: silentMs,
     enableOfflineQueue: away === 'wait',
     autoResendUnfulfilledCommands: away === 'wait',
     maxRetriesPerRequest: away === 'wait' ? null : 0,
@@ -74,7 +84,7 @@ function serverOptions({ away, retryMs, ...rest }: LinkOptions) {
 }
 
 function clusterOptions(
-  { away, retryMs, lazyConnect = false, connectTimeout }: LinkOptions,
+  { away, retryMs, silentMs = SILENT_MS, lazyConnect = false, connectTimeout }: LinkOptions,
   node: NonNullable<ClusterOptions['redisOptions']>,
 ) {
   const wait = away === 'wait'
@@ -89,6 +99,7 @@ function clusterOptions(
     redisOptions: {
       ...node,
       replyMapping: 'legacy' as const, // as it is by default; its type wants it said
+      socketTimeout: silentMs,
       ...(connectTimeout === undefined ? {} : { connectTimeout }),
       autoResendUnfulfilledCommands: wait,
       maxRetriesPerRequest: wait ? null : 0,

@@ -69,11 +69,11 @@ export function parseRobotsMeta(values: string | readonly string[]): RobotsMeta[
 /** Rules are parted by commas; a date holds commas of its own (`Wed, 25 Jun 2031 15:00:00 GMT`). */
 function rulesOf(value: string): string[] {
   const rules: string[] = []
+  let isCut = false
   for (const part of value.split(',').map((piece) => piece.trim())) {
-    const last = rules.at(-1)
-    if (last !== undefined && /unavailable_after *: *[A-Za-z]+$/i.test(last))
-      rules[rules.length - 1] = `${last}, ${part}`
+    if (isCut) rules[rules.length - 1] += `, ${part}`
     else if (part !== '') rules.push(part)
+    isCut = /unavailable_after *: *[A-Za-z]+$/i.test(part) // of the part alone: what was put together can be as long as the value
   }
   return rules
 }

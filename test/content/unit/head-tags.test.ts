@@ -120,3 +120,36 @@ test('nothing behind the tag that was enough is read, and nothing before the who
   expect(readTags('<a><script>if (a < b)', 0, until(''))).toBe(3)
   expect(seen).toEqual(['a'])
 })
+
+test('the steps grow as the text does, whatever is repeated in it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 6 }), (parts) => {
+      const page = parts.join('')
+      const text = page.repeat(Math.ceil(8_192 / page.length))
+      const steps = stepsOf(() => readTags(text, 0, () => true))
+      expect(steps / text.length, JSON.stringify(page)).toBeLessThan(20)
+    }),
+    { numRuns: 2_000, examples: [[['<!--', '--!>']], [['<!--', 'a', '-', '-->']]] },
+  )
+})
+
+/** Characters that were looked at: one by one, or passed over by a search. */
+function stepsOf(work: () => void): number {
+  const { indexOf, charCodeAt } = String.prototype
+  let steps = 0
+  String.prototype.indexOf = function (this: string, what, at = 0) {
+    const found = indexOf.call(this, what, at)
+    steps += (found < 0 ? this.length : found) - at + 1
+    return found
+  }
+  String.prototype.charCodeAt = function (this: string, at) {
+    steps++
+    return charCodeAt.call(this, at)
+  }
+  try {
+    work()
+  } finally {
+    Object.assign(String.prototype, { indexOf, charCodeAt })
+  }
+  return steps
+}

@@ -86,6 +86,18 @@ test.each([
   expect(said(head)?.canonical).toBe(canonical)
 })
 
+test.each<[string, string, boolean]>([
+  ['alone', '<a>;rel=canonical', true],
+  ['with blanks', '<a> ; REL = "Canonical"', true],
+  ['one of several', '<a>; rel="alternate canonical"', true],
+  ['before another parameter', '<a>; rel=canonical; type="text/html"', true],
+  ['part of another word', '<a>; rel="x-canonical"', false],
+  ['a quote that does not end', '<a>; rel="canonical', false],
+  ['another link', '<a>; rel=next, <b>; title=canonical', false],
+])('a canonical URL in a header: %s', (_, link, isOne) => {
+  expect(said('', [['link', link]])?.canonical).toBe(isOne ? 'http://a.test/dir/a' : undefined)
+})
+
 test('the canonical URL of a header counts before that of the page', () => {
   expect(
     said('<link rel=canonical href=page>', [

@@ -182,6 +182,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a running process that has not seen the time is not heard', 'denied-time-is-a-leap', ''],
   ['leases are granted in doubt', 'nothing-is-granted-in-doubt', 'false'],
   ['a delay is written while it is in doubt what time it is', 'complete-waits-for-the-clock', 'false'],
+  ['a gate holds a URL beyond its expiry', 'a-gate-holds-no-url-beyond-its-expiry', 'till'],
   ['an expiry goes by the time of the ledger', 'an-expiry-goes-by-the-clock-of-redis', '0'],
   ['fences begin anew with a Redis that has forgotten them', 'time-goes-on-after-a-loss', ''],
   ['an empty ledger is taken for a new one', 'an-empty-ledger-is-not-new', "known == ''"],

@@ -4,6 +4,7 @@ import { everythingStopped, stoppedUntil } from './rules-stops.ts'
 import {
   type Call,
   crawlOf,
+  expiryOf,
   giveBack,
   idIn,
   isVisit,
@@ -205,7 +206,7 @@ export function reserve(
     const stop = stoppedUntil(m, originOf(name), now)
     const gated = Math.max(origin.closedUntil, origin.pausedUntil)
     const shut = Math.max(gated, stop, heldUntil)
-    const expires = Math.ceil(head.expiresAt / 1_000) * 1_000 + m.shift
+    const expires = expiryOf(m, head)
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
       giveBack(

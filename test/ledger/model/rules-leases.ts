@@ -7,6 +7,7 @@ import {
   crawlOf,
   endTurn,
   giveBack,
+  giveBackTill,
   HOLD_MS,
   idIn,
   isVisit,
@@ -52,16 +53,24 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
     const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
     const shut = Math.max(origin.closedUntil, paused)
     if (held > now) {
-      giveBack(lane, lease.notBefore, held, 'lane-busy')
+      giveBackTill(m, now, lane, lease.list, lease.notBefore, held, 'lane-busy')
       return { kind: 'startup-hold' }
     }
     const stop = stoppedUntil(m, originOf(name), now)
     if (stop > now) {
-      giveBack(lane, lease.notBefore, stop, 'stopped')
+      giveBackTill(m, now, lane, lease.list, lease.notBefore, stop, 'stopped')
       return { kind: 'stopped' }
     }
     if (shut > now) {
-      giveBack(lane, lease.notBefore, shut, paused >= origin.closedUntil ? 'paused' : 'back-off')
+      giveBackTill(
+        m,
+        now,
+        lane,
+        lease.list,
+        lease.notBefore,
+        shut,
+        paused >= origin.closedUntil ? 'paused' : 'back-off',
+      )
       return { kind: 'back-off' }
     }
     if (origin.version !== version) {
@@ -69,19 +78,19 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
       return { kind: 'rules-changed' }
     }
     if (kind !== 'page' && origin.question !== undefined && origin.question.until > now) {
-      giveBack(lane, lease.notBefore, origin.question.until, 'robots-in-flight')
+      giveBackTill(m, now, lane, lease.list, lease.notBefore, origin.question.until, 'robots-in-flight')
       return { kind: 'robots-in-flight' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     if (raised(m, name, lease.notBefore) > now) {
-      giveBack(lane, lease.notBefore, raiseOver(m, name), 'pace-group')
+      giveBackTill(m, now, lane, lease.list, lease.notBefore, raiseOver(m, name), 'pace-group')
       return { kind: 'paced' }
     }
     const least = demanded(origin, now)
     const asked = { kind: 'clock' as const, delayMs: Math.max(delayMs, least), by: name }
     const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
     if (visited !== undefined && 'until' in visited) {
-      giveBack(lane, lease.notBefore, visited.until, 'pace-group')
+      giveBackTill(m, now, lane, lease.list, lease.notBefore, visited.until, 'pace-group')
       return { kind: 'paced' }
     }
     m.planned = false
@@ -312,7 +321,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
     if (waitingIn(lane) > 0) {
       if (lease.before !== undefined)
-        giveBack(lane, lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
+        giveBackTill(m, now, lane, 'q', lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
     return 'completed'
   })
@@ -384,7 +393,7 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
       // answered since the taking: nobody would wake it
       const over = next.why === 'robots-in-flight' && originAt(m, originOf(name)).question === undefined
       if (over) giveBack(lane, lease.notBefore)
-      else giveBack(lane, lease.notBefore, next.until, next.why)
+      else giveBackTill(m, now, lane, lease.list, lease.notBefore, next.until, next.why)
     }
     return 'completed'
   })

@@ -287,6 +287,23 @@ export function giveBack(lane: Lane, clock: number, till = 0, why = ''): void {
   }
 }
 
+/** The same where a gate holds the lane until then: it holds no URL beyond its expiry. @param list  the one whose head is in flight */
+export function giveBackTill(
+  m: Model,
+  now: number,
+  lane: Lane,
+  list: List,
+  clock: number,
+  till: number,
+  why: string,
+): void {
+  const head = till > now ? urlsIn(lane, list)[0] : undefined
+  giveBack(lane, clock, head === undefined ? till : Math.min(till, expiryOf(m, head)), why)
+}
+
+/** On the ledger's time. */
+export const expiryOf = (m: Model, { expiresAt }: Entry): number => Math.ceil(expiresAt / 1_000) * 1_000 + m.shift
+
 /** A call that only looks still tells the epoch and moves the clock. */
 export function see(m: Model, call: Call): void {
   open(m, call)

@@ -83,9 +83,20 @@ end
 
 local function isByPolicy(gate) return gate == GATE.visitingHours or gate == GATE.budget end
 
+-- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: entry.ts.
+local function expiryOf(url)
+  return tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
+end
+local function headOf(lane, list)
+  if list == LIST.normal then return (firstOf(lane)) end
+  return call('LINDEX', TAG .. list .. ':' .. lane, 0)
+end
+
 -- Gives a lane back: it is due at its own time; or later, when a gate holds it until then, and then it remembers its own time for
--- whoever wakes it before.
-local function giveBack(lane, ownDue, till, heldBy)
+-- whoever wakes it before. No gate holds it longer than until the URL at the head of the list expires, whose outcome comes then.
+local function giveBack(lane, ownDue, till, heldBy, list)
+  local head = till and till > now and headOf(lane, list)
+  if head then till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, expiryOf(head)) --[[end]] end
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy

@@ -37,7 +37,7 @@ local function schedule(lane, startedAt, ended, owed, turnsAhead)
   -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
   if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then forgetMemory(lane)
   elseif --[[rule:own-urls-wait-their-turn]] turnsAhead > 0 --[[end]] and hasWork(lane) then
-    giveBack(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup)
+    giveBack(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup, LIST.normal)
   else --[[rule:an-empty-lane-is-still-due]] setDue(lane, opens) --[[end]] end
 end
 

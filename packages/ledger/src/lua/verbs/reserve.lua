@@ -150,11 +150,9 @@ for i = 1, #lanes do
       if --[[rule:reserve-minds-a-stop]] held > closedUntil --[[end]] then closedUntil, gate = held, heldByAll end
     end
     if crawlsHeldUntil > closedUntil then closedUntil, gate = crawlsHeldUntil, GATE.crawlHeld end
-    -- An expiry goes by the clock of Redis, not by the ledger's: entry.ts.
-    local expires = closedUntil > now
-      and tonumber(string.match(urls[1], '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
+    local expires = closedUntil > now and expiryOf(urls[1])
     if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not isBlocked and not isNamed then
-      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, math.min(closedUntil, expires), gate)
+      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, closedUntil, gate, list)
     else
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)

@@ -27,11 +27,11 @@ local function mayResolve(lease, next)
   return --[[rule:the-gateway-resolves-reservations-only]] (next == 'unused') == isStarted(lease) --[[end]]
 end
 
-local function defer(lane, notBefore, till, gate)
+local function defer(lane, notBefore, till, gate, list)
   -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
   if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight --[[end]]
     and call('HEXISTS', originKey(originOf(lane)), FIELD.fetchFence) == 0 then giveBack(lane, notBefore)
-  else giveBack(lane, notBefore, till, gate) end
+  else giveBack(lane, notBefore, till, gate, list) end
 end
 
 local out = reply()
@@ -52,7 +52,7 @@ for n = 1, #lanes do
     elseif next == 'unused' then
       endLease(lane, kind)
       giveBack(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
-    elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate]) end
+    elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate], lease[LEASE.list]) end
   end
 end
 count('stale-complete', stale)

@@ -1,0 +1,58 @@
+/**
+ * Wake-ups, heard on a connection of their own. Whoever only listens is not told when the network has forgotten the connection, so what
+ * it listens to is asked for again and again; where no answer comes, another connection is made.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RedisLink } from './link.ts'
+import { withDeadline } from './scripts.ts'
+
+const LISTEN_AGAIN_MS = 5_000
+const TROUBLE_MS = 500
+
+export type Wakes = {
+  /** resolves when it listens, or when the first try has failed: a node that hangs is not waited for */
+  tried: Promise<void>
+  close(): void
+}
+
+/**
+ * @param open      a new connection that reconnects by itself
+ * @param listener  is called with the channel that was rung
+ */
+export function hearWakes(
+  open: () => RedisLink,
+  channels: readonly string[],
+  listener: (channel: string) => void,
+  { deadlineMs, againMs = LISTEN_AGAIN_MS }: { deadlineMs: number; againMs?: number },
+): Wakes {
+  const closing = new AbortController()
+  const tried = Promise.withResolvers<void>()
+  const opened = (): RedisLink =>
+    open()
+      .on('error', () => {})
+      .on('message', listener)
+  let link = opened()
+  const listen = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const isHeard = await withDeadline(link.subscribe(...channels), deadlineMs, 'subscribe').then(
+        () => true,
+        () => false,
+      )
+      tried.resolve()
+      if (closing.signal.aborted) return
+      if (!isHeard) {
+        link.disconnect()
+        link = opened()
+      }
+      await sleep(isHeard ? againMs : TROUBLE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})
+    }
+  }
+  void listen()
+  return {
+    tried: tried.promise,
+    close() {
+      closing.abort()
+      link.disconnect()
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** A network that has forgotten a connection says nothing: no end, no answer. Redis is there for whoever connects anew. */
+import { linkTo, type RedisLink } from '@decorum/ledger'
+import { hearWakes } from '@decorum/ledger/testing'
+import { type Cluster, Redis } from 'ioredis'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { openLink } from '../storm/link.ts'
+import { redisForTest } from '../support/redis.ts'
+
+const redis = await redisForTest()
+const client = new Redis(redis.url)
+afterAll(() => client.disconnect())
+const SILENT_MS = 400
+
+async function forgetful() {
+  const network = await openLink(redis.port)
+  onTestFinished(() => network.close())
+  const linked = (away: 'fail' | 'wait'): RedisLink => {
+    const link = linkTo(`redis://127.0.0.1:${network.port}`, { away, silentMs: SILENT_MS, retryMs: 20 })
+    onTestFinished(() => link.disconnect())
+    return link.on('error', () => {})
+  }
+  return { network, linked }
+}
+
+test('a command that waits for Redis is answered over a new connection', async () => {
+  const { network, linked } = await forgetful()
+  const link = linked('wait')
+  await link.set('a', '1')
+  network.hurt('forgotten')
+  expect(await link.get('a')).toBe('1')
+})
+
+test('a command that does not wait fails, and the next ones are answered', async () => {
+  const { network, linked } = await forgetful()
+  const link = linked('fail')
+  await expect.poll(() => link.set('b', '1').catch(() => '')).toBe('OK')
+  network.hurt('forgotten')
+  await expect(link.get('b')).rejects.toThrow()
+  await expect.poll(() => link.get('b').catch(() => '')).toBe('1')
+})
+
+test('a command that blocks hears what comes later', async () => {
+  const { network, linked } = await forgetful()
+  const link = linked('wait') as Redis
+  await link.ping()
+  network.hurt('forgotten')
+  const heard = link.xread('BLOCK', 100, 'STREAMS', 'later', '0')
+  await client.xadd('later', '*', 'x', 'y')
+  expect(await heard).toHaveLength(1)
+})
+
+test('every connection has such a bound, longer than BullMQ blocks', () => {
+  const one = linkTo('redis://127.0.0.1:1', { away: 'wait', lazyConnect: true }) as Redis
+  const many = linkTo('redis://127.0.0.1:1,redis://127.0.0.1:2', { away: 'fail', lazyConnect: true }) as Cluster
+  for (const { socketTimeout } of [one.options, many.options.redisOptions ?? {}]) {
+    expect(socketTimeout).toBeGreaterThan(10_000)
+    expect(socketTimeout).toBeLessThanOrEqual(20_000)
+  }
+})
+
+test('whoever only listens hears what is rung after its connection was forgotten', async () => {
+  const { network, linked } = await forgetful()
+  const heard: string[] = []
+  const wakes = hearWakes(
+    () => linked('wait'),
+    ['bell'],
+    (channel) => heard.push(channel),
+    {
+      deadlineMs: 5_000,
+      againMs: 100,
+    },
+  )
+  onTestFinished(() => wakes.close())
+  await wakes.tried
+  const rung = async (): Promise<number> => {
+    await client.publish('bell', '')
+    return heard.length
+  }
+  await expect.poll(rung).toBeGreaterThan(0)
+  network.hurt('forgotten')
+  const before = heard.length
+  await expect.poll(rung).toBeGreaterThan(before)
+})
