@@ -63,7 +63,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           ...limits,
           isolate: false,
-          maxWorkers: 6,
+          maxWorkers: 7,
           sequence: { groupOrder: 1 },
         },
       },
