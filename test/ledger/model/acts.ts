@@ -220,7 +220,9 @@ export const confirm: Act = async (play, dice) => {
   const asked = [{ ...readLaneName(lane), fence, ...optional('version', version) }]
   const answer = await process.verbs.confirm(asked)
   same('confirm', answer, rules.confirm(play.model, call, [{ lane, fence, version }]))
-  if (answer === 'granted' && holder.startedAt !== undefined) play.site.sent(lane, fence, play.latest)
+  // Who has given it back sends nothing, even if Redis has forgotten that.
+  if (answer === 'granted' && holder.startedAt !== undefined && holder.state !== 'done')
+    play.site.sent(lane, fence, play.latest)
   if (answer === 'granted' && dice(3) > 0) return
   const other = caller(play, dice)
   const word = { lane, fence, dropped: [], next: { kind: 'unused' as const } }
