@@ -1,6 +1,7 @@
 /** A lease that grew old before its request could leave: it is confirmed, or nothing is sent. */
-import { startLease } from '@decorum/fetcher/testing'
+import { openPace, startLease } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
+import { loadPaceGroups } from '@decorum/politeness'
 import { expect, onTestFinished, test } from 'vitest'
 import { rig, slowLookUp } from '../support/order-rig.ts'
 import { pageOrder } from '../support/orders.ts'
@@ -12,6 +13,7 @@ test('a wall clock that jumps while a lease is held makes it too old: nothing is
   const ledger = {
     start: async (): Promise<StartAnswer> => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted' as const,
+    partitionOf: () => 0,
   }
   const started = await startLease(ledger, pageOrder('http://a.example'), { fetchDeadlineMs: 30_000, leaseMs: 45_000 })
   if (started.kind !== 'lease') throw new Error(started.why)
@@ -50,6 +52,45 @@ test.each(['back-off', 'stopped', 'rules-changed', 'startup-hold', 'stale'] as c
     expect(site.asked).toEqual([])
     expect(settled).toEqual([])
     expect(released).toEqual([{ agent: 'decorum', origin, fence: 9, dropped: [], next: { kind: 'unused' } }])
+  },
+)
+
+test.each([
+  ['the reply came late', 1_100, 1],
+  ['the reply came when the lease was over', 45_000, 0],
+])(
+  'a lane was started long after its pace group was acquired (%s): nothing is sent unless both are confirmed',
+  async (_, lateMs, times) => {
+    const site = await rawOrigin(answerOf(200).toString('latin1'))
+    const { lookup, undo } = slowLookUp(lateMs)
+    onTestFinished(undo)
+    const group = { agent: 'decorum', origin: 'list://cdn' }
+    const acquire = async () => {
+      await lookup('')
+      return { kind: 'granted', lane: group, fence: 4, delayMs: 20, leaseMs: 45_000 } as const
+    }
+    const asked: unknown[] = []
+    const confirm = async (held: unknown) => {
+      asked.push(held)
+      return 'stale' as const
+    }
+    const { tools, released, settled, run } = rig({ acquire, confirm })
+    const origin = `http://127.0.0.1:${new URL(site.origin).port}`
+    const groups = loadPaceGroups(
+      JSON.stringify({ host: false, lists: [{ name: 'cdn', hosts: ['127.0.0.1'], delayMs: 20 }] }),
+    )
+    tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+    await run(pageOrder(origin, '/', { fence: 9, version: 3 }))
+    const both = [
+      { agent: 'decorum', origin, fence: 9, version: 3 },
+      { ...group, fence: 4 },
+    ]
+    expect(asked).toEqual(Array.from({ length: times }, () => both))
+    expect([site.asked, settled]).toEqual([[], []])
+    expect(released).toMatchObject([
+      { ...group, fence: 4, next: { kind: 'release' } },
+      { origin, fence: 9, next: { kind: 'unused' } },
+    ])
   },
 )
 

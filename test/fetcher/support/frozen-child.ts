@@ -17,7 +17,11 @@ const connections = openConnections({
 })
 const origin = `http://slow.example:${port}`
 const started = await startLease(
-  { start: async () => ({ kind: 'granted', leaseMs: 45_000 }), confirm: () => new Promise(() => {}) },
+  {
+    start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    confirm: () => new Promise(() => {}),
+    partitionOf: () => 0,
+  },
   pageOrder(origin),
   { fetchDeadlineMs: 30_000, leaseMs: 45_000 },
 )

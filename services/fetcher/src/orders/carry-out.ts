@@ -31,13 +31,12 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
     const turn = await waitForTurn(order, tools)
     if (turn === undefined) return
     const { agent, groups } = turn
-    const started = await startLease(ledger, order, tools, groups.hostLane)
+    const started = await startLease(ledger, order, tools, groups)
     if (started.kind === 'refused') {
       if (started.why === 'too-early') await giveBack(order, tools, started.why)
       else stats.refused(started.why)
       return await groups.release()
     }
-    groups.started(started.hostLease)
     stats.started++
     const startedAt = performance.now()
     stats.late(Math.max(0, startedAt - dueAt))

@@ -1,24 +1,28 @@
 /** A lease as this process holds it: since when, how long it lasts, and whether it may still be used. */
-import type { HeldLane, LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
+import type { HeldLane, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint, passed, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Confirm } from '../http/exchange.ts'
 import { FRESH_LEASE_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
+import type { HeldGroups } from './pace.ts'
 
 /** The ledger's last word on a lease: whether it is too old to send anything under it, and how to ask for a newer one. */
 export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
 
+export type ConfirmLedger = Pick<Ledger, 'confirm' | 'partitionOf'>
+
 /**
- * @param since  when the lease was asked for
- * @param held   the lanes that the request holds, those of one partition together
+ * @param since  when the first of the leases was asked for
+ * @param held   every lane that the request holds
  */
-export function confirmedBy(ledger: Pick<Ledger, 'confirm'>, since: Since, held: HeldLane[][]): Confirmed {
+export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => HeldLane[]): Confirmed {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
     try {
-      const answers = await Promise.all(held.map((lanes) => ledger.confirm(lanes)))
+      const byPartition = Map.groupBy(held(), ({ origin }) => ledger.partitionOf(origin))
+      const answers = await Promise.all([...byPartition.values()].map((lanes) => ledger.confirm(lanes)))
       const why = answers.find((answer) => answer !== 'granted')
       if (why !== undefined) return `the ledger did not confirm the lease: ${why}`
       lastWord = asking
@@ -53,7 +57,7 @@ export type Lease = {
 export type Durations = { fetchDeadlineMs: number; leaseMs: number }
 
 /**
- * @param since     when the ledger was asked for the lease: it runs from then on, however late the reply comes
+ * @param since     when the ledger was asked for the first of the leases: they run from then on, however late the reply comes
  * @param leaseMs   as the ledger granted it
  * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
  */
@@ -72,14 +76,9 @@ export function heldLease(since: Since, { tooOld, confirm }: Confirmed, leaseMs:
   }
 }
 
-/** A secondary lease of the host's lane, started together with the lane itself. */
-export type HostLease = { fence: number; delayMs: number }
-
 export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable'
 
-export type Started =
-  | { kind: 'lease'; lease: Lease; hostLease: HostLease | undefined }
-  | { kind: 'refused'; why: StartRefusal }
+export type Started = { kind: 'lease'; lease: Lease } | { kind: 'refused'; why: StartRefusal }
 
 /** How often `start` may answer 'early' to one order. */
 const MAX_EARLY = 8
@@ -87,23 +86,25 @@ const MAX_EARLY = 8
 const LONGEST_EARLY_MS = 1_000
 
 /**
- * Asks the ledger for the lease right before the request, and again when it was too early.
- * @param hostLane  the host's lane, which is started with the order's own, or not at all
+ * Asks the ledger for the lease right before the request, and again when it was too early. The host's lane is started with the
+ * order's own, or not at all.
+ * @param groups  the pace groups that are held already: the lease is as old as theirs
  */
 export async function startLease(
-  ledger: Pick<Ledger, 'start' | 'confirm'>,
+  ledger: ConfirmLedger & Pick<Ledger, 'start'>,
   order: Order,
   settings: Durations,
-  hostLane?: LaneRef,
+  groups?: HeldGroups,
 ): Promise<Started> {
   const { agent, origin, fence, version, delayMs } = order
   // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   const own = { kind, agent, origin, fence, version, delayMs }
+  const hostLane = groups?.hostLane
   const request = hostLane === undefined ? own : { ...own, clock: hostLane }
   for (let tries = 0; tries < MAX_EARLY; tries++) {
-    const since = sinceNow()
+    const since = groups?.since ?? sinceNow()
     crashPoint('start.before')
     let answer: StartAnswer
     try {
@@ -117,10 +118,9 @@ export async function startLease(
       crashPoint('start.after')
       // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
       if (answer.waitMs !== undefined) await exactly(answer.waitMs)
-      const held: HeldLane[] = [{ agent, origin, fence, version }]
-      if (hostLane !== undefined && answer.clock !== undefined) held.push({ ...hostLane, fence: answer.clock.fence })
-      const lease = heldLease(since, confirmedBy(ledger, since, [held]), answer.leaseMs, settings)
-      return { kind: 'lease', lease, hostLease: answer.clock }
+      groups?.started(answer.clock)
+      const held = (): HeldLane[] => [{ agent, origin, fence, version }, ...(groups?.held() ?? [])]
+      return { kind: 'lease', lease: heldLease(since, confirmedBy(ledger, since, held), answer.leaseMs, settings) }
     }
     if (answer.kind === 'refused') return answer
     if (answer.waitMs > LONGEST_EARLY_MS) break

@@ -3,15 +3,16 @@
  * released, and the request tries again when the ledger says that its turn may come.
  */
 import type { Agent } from '@decorum/config'
-import type { LaneRef } from '@decorum/ledger'
+import type { HeldLane, LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
-import { crashPoint } from '@decorum/runtime'
+import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
 import type { LastCheck } from '../http/exchange.ts'
-import type { HostLease } from './lease.ts'
 import {
   acquireAll,
   completeAll,
   type End,
+  type HostLease,
+  heldLanes,
   type LeasesLedger,
   type NotAcquired,
   releaseAll,
@@ -41,7 +42,7 @@ export function openPace(options: PaceOptions): Pace {
     },
     acquire(agent, origin, delayMs) {
       const request = { options, agent, origin, delayMs }
-      if (options.groups.hostsAlone) return new HeldGroups(request, [], noAddress) // nothing is awaited: each page comes here
+      if (options.groups.hostsAlone) return new HeldGroups(request, undefined, [], noAddress) // nothing is awaited: each page comes here
       return acquireGroups(request)
     },
   }
@@ -53,8 +54,9 @@ export type PacedRequest = { options: PaceOptions; agent: Agent; origin: string;
 async function acquireGroups(request: PacedRequest): Promise<Acquired> {
   const { options, agent, origin, delayMs } = request
   const { wanted, wrongAddress } = await groupsOf(options, agent, origin, delayMs)
+  const since = sinceNow()
   const leases = await acquireAll(options.ledger, wanted, { agent: agent.key, origin })
-  return 'waitMs' in leases ? leases : new HeldGroups(request, leases, wrongAddress)
+  return 'waitMs' in leases ? leases : new HeldGroups(request, since, leases, wrongAddress)
 }
 
 /** The groups that a request to this origin has to hold, apart from its host's, and the check of the address that they are of. */
@@ -85,15 +87,23 @@ export class HeldGroups {
   /** the host's lane, when it is another one: started together with the lane of the request, and told by `started` */
   readonly hostLane: LaneRef | undefined
   readonly request: PacedRequest
+  /** when the first of these leases was asked for: a process that has stood still since then may hold none of them any more */
+  readonly since: Since | undefined
   /** why nothing may be sent to an address: it is not the one whose pace group is held */
   readonly wrongAddress: LastCheck
   /** the longest delay that a hop owed to a lane of this request, ms: the request owes it, too */
   owedByHopsMs = 0
   #leases: readonly SecondaryLease[]
 
-  constructor(request: PacedRequest, leases: readonly SecondaryLease[], wrongAddress: LastCheck) {
+  constructor(
+    request: PacedRequest,
+    since: Since | undefined,
+    leases: readonly SecondaryLease[],
+    wrongAddress: LastCheck,
+  ) {
     const { options, agent, origin } = request
     this.request = request
+    this.since = since
     this.#leases = leases
     this.wrongAddress = wrongAddress
     this.hostLane = options.groups.hostLane(agent.key, origin)
@@ -102,6 +112,10 @@ export class HeldGroups {
   started(hostLease: HostLease | undefined): void {
     if (hostLease === undefined || this.hostLane === undefined) return
     this.#leases = [...this.#leases, { ...this.hostLane, ...hostLease, ofSite: true, isShared: false }]
+  }
+
+  held(): HeldLane[] {
+    return heldLanes(this.#leases)
   }
 
   /** The delay between two requests under these leases, ms. */

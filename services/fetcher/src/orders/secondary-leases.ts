@@ -18,6 +18,9 @@ export type SecondaryLease = LaneRef & {
   isShared: boolean
 }
 
+/** A secondary lease of the host's lane, started together with the lane itself. */
+export type HostLease = { fence: number; delayMs: number }
+
 /** A lane that has to be acquired, or the first of several that is free. */
 export type Wanted = SecondaryRequest & { ofSite: boolean }
 
@@ -82,10 +85,6 @@ export async function releaseAll(ledger: LeasesLedger, leases: readonly Secondar
   )
 }
 
-/** For `confirm`, which asks one partition at a time. */
-export const byPartition = (ledger: LeasesLedger, leases: readonly SecondaryLease[]): HeldLane[][] => [
-  ...Map.groupBy(
-    leases.map(({ agent, origin, fence }) => ({ agent, origin, fence })),
-    ({ origin }) => ledger.partitionOf(origin),
-  ).values(),
-]
+/** What `confirm` has to be told of these leases. */
+export const heldLanes = (leases: readonly SecondaryLease[]): HeldLane[] =>
+  leases.map(({ agent, origin, fence }) => ({ agent, origin, fence }))

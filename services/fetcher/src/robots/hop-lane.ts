@@ -8,8 +8,8 @@ import { confirmedBy } from '../orders/lease.ts'
 import { groupsOf, type HeldGroups } from '../orders/pace.ts'
 import {
   acquireAll,
-  byPartition,
   completeAll,
+  heldLanes,
   releaseAll,
   type SecondaryLease,
   type Wanted,
@@ -79,7 +79,7 @@ export const hopLanes =
         return 'late'
       }
       if (missingMs > 0) await pause(missingMs)
-      const confirmed = confirmedBy(ledger, since, byPartition(ledger, leases))
+      const confirmed = confirmedBy(ledger, since, () => heldLanes(leases))
       return {
         fence: leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
         isShared: shared,

@@ -121,7 +121,7 @@ async function fetchUnder(
     id: '',
     secondary: true,
   } as const
-  const confirmed = confirmedBy(ledger, since, [[{ agent: agent.key, origin, fence }]])
+  const confirmed = confirmedBy(ledger, since, () => [{ agent: agent.key, origin, fence }, ...groups.held()])
   const held = { lease: leaseOf(config, since, confirmed), groups }
   const tools = {
     ledger,
