@@ -63,7 +63,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           ...limits,
           isolate: false,
-          maxWorkers: 7,
+          maxWorkers: 6,
           sequence: { groupOrder: 1 },
         },
       },

@@ -24,9 +24,9 @@ const VERBS: Verb[] = ['park', 'reserve', 'start', 'complete']
 type Rate = { perSecond: number; redis: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
-  const sizes = short ? [1_000, 20_000] : [1_000, 100_000, 1_000_000]
-  const items = short ? 4_000 : 40_000
-  const rounds = short ? 2 : 3
+  const sizes = short ? [500, 5_000] : [1_000, 100_000, 1_000_000]
+  const items = short ? 1_000 : 40_000
+  const rounds = short ? 1 : 3
   const speeds = new Map<number, Record<Verb, Rate[]>>()
   for (const lanes of sizes) speeds.set(lanes, await speedAt(lanes, items, rounds))
   const weights = await weigh(short)
@@ -204,7 +204,7 @@ function flatness(speeds: Map<number, Record<Verb, Rate[]>>): string[] {
 async function weigh(short: boolean): Promise<string[]> {
   const rows: string[][] = []
   for (const perLane of [1, 20, 100]) {
-    const lanes = Math.ceil((short ? 4_000 : 200_000) / perLane)
+    const lanes = Math.ceil((short ? 2_000 : 200_000) / perLane)
     for (const [ids, idOf] of [
       ['assigned', assignedTo],
       ['chosen', chosenFor],

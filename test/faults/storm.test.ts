@@ -1,13 +1,13 @@
 /** A third of the short form of the storm, which is `npm run storm`; figures of that and of the long form are in docs/promises.md. */
 import { expect, test } from 'vitest'
-import { shortForm, TESTED_MS } from '../storm/forms.ts'
+import { testedForm } from '../storm/forms.ts'
 import { printVerdict } from '../storm/print-verdict.ts'
 import { storm } from '../storm/storm.ts'
 
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 
 test('half a minute of kills, freezes, Redis restarts, hurt links, wrong clocks and changed configurations: every promise is kept', async () => {
-  const result = await storm(shortForm(SEED, TESTED_MS))
+  const result = await storm(testedForm(SEED))
   console.log(`seed ${SEED} (again: DECORUM_SEED=${SEED})\n${printVerdict(result)}`)
   const { faults } = result.facts
   const { verdict, holders, missing } = result

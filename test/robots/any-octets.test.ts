@@ -9,7 +9,7 @@ import { AGENTS, damaged, file, pick, random, url } from './support/files.ts'
 import { Reference } from './support/reference.ts'
 
 const seed = Number(process.env.ROBOTS_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const files = Number(process.env.ROBOTS_FILES ?? 24_000)
+const files = Number(process.env.ROBOTS_FILES ?? 12_000)
 const profiles = Object.values(policies)
 const agents = [...AGENTS, 'nobody']
 

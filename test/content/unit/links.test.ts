@@ -37,8 +37,8 @@ test('what is no link: other schemes, no address, scripts, comments, text areas,
 })
 
 test('the first base with an address counts for all that follow', () => {
-  expect(urls('<base target=x><base href="/root/"><base href="/other/"><a href=a>')).toEqual([
-    'https://site.test/root/a',
+  expect(urls('<base target=x><base href="/first/"><base href="/other/"><a href=a>')).toEqual([
+    'https://site.test/first/a',
   ])
   expect(urls('<base href="http://[bad"><a href=a>')).toEqual(['https://site.test/dir/a'])
 })

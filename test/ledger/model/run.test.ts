@@ -11,7 +11,7 @@ import { runModel } from './run.ts'
 import { defineWorldCommands } from './world.ts'
 
 const redis = await redisForTest()
-const STEPS = Number(process.env.DECORUM_STEPS ?? 15_000)
+const STEPS = Number(process.env.DECORUM_STEPS ?? 10_000)
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000_000)
 
 /** DECORUM_CRAWLS=1 or 0: of both the one */
