@@ -9,6 +9,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const CLI = at('../../packages/cli/src/main.ts')
 const exec = promisify(execFile)
 
+type Said = { stdout: string; stderr: string }
 type Verdicts = { conforms: boolean; situations: { name: string; complaints: string[] }[] }
 
 async function conform(
@@ -28,7 +29,8 @@ async function conform(
     '{pool}',
     ...more,
   ]
-  const { stdout } = await exec(process.execPath, [CLI, ...args]).catch((error: { stdout: string }) => error)
+  const { stdout, stderr } = await exec(process.execPath, [CLI, ...args]).catch((error: Said) => error)
+  expect(stdout, stderr).not.toBe('')
   return JSON.parse(stdout) as Verdicts
 }
 const complaints = ({ situations }: Verdicts): string[] =>

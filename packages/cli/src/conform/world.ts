@@ -41,6 +41,8 @@ export type World = {
 
 const LAST_WORDS = 10
 const KILL_AFTER_MS = 5_000
+/** What is judged is the worker: a machine that stands still for some seconds ends nothing. */
+const CALL_DEADLINE_MS = 60_000
 
 /**
  * @param command  the worker; {url} and {pool} in its arguments stand for what it needs, as do DECORUM_URL and DECORUM_POOL
@@ -65,12 +67,15 @@ export async function openWorld(sites: Site[], record: string, command: string[]
       partitions: 1,
       leaseMs: CONFORM.leaseMs,
       quarantineMs: CONFORM.quarantineMs,
+      callDeadlineMs: CALL_DEADLINE_MS,
     })
     closing.push(() => ledger.close())
     const frontier = await openFrontier({ redis: redis.url })
     const outcomes = new Map<string, Outcome[]>()
     const reading = readOutcomes(frontier, outcomes)
-    closing.push(() => frontier.close().then(() => reading))
+    reading.catch(() => undefined) // close() tells of it, when everything else has ended
+    closing.unshift(() => reading)
+    closing.push(() => frontier.close())
     const [permits] = fleet.of('permits')
     const worker = await startWorker(command, `http://127.0.0.1:${permits?.port}`)
     closing.push(() => endWorker(worker))
@@ -105,7 +110,7 @@ export async function openWorld(sites: Site[], record: string, command: string[]
 async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {
   for await (const { outcome, ack } of frontier.outcomes({ group: 'conform' })) {
     outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
-    await ack()
+    await ack().catch(() => undefined) // a worker is not to blame for it
   }
 }
 
