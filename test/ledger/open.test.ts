@@ -1,6 +1,13 @@
 /** openLedger: which Redis is fit, and how hosts are spread over partitions. */
-
-import { LedgerUnavailableError, LedgerUnfitError, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  LedgerUnavailableError,
+  LedgerUnfitError,
+  linkTo,
+  openLedger,
+  PARTITIONS_KEY,
+  reachRedis,
+} from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -69,6 +76,18 @@ test('no Redis there: LedgerUnavailableError, soon', async () => {
   await expect(openLedger({ redis: 'redis://127.0.0.1:1', partitions: 1, callDeadlineMs: 300 })).rejects.toBeInstanceOf(
     LedgerUnavailableError,
   )
+})
+
+test('a Redis that is too busy for its first answer is waited for, longer than any later call is', async () => {
+  const busy = await startRedis()
+  onTestFinished(() => busy.stop())
+  process.kill(busy.pid, 'SIGSTOP')
+  const link = linkTo(busy.url, { away: 'fail', lazyConnect: true })
+  onTestFinished(() => link.disconnect())
+  const reaching = reachRedis(link, { callDeadlineMs: 100, isOwn: true }, async () => 'reached')
+  await Promise.race([reaching.catch(() => undefined), sleep(4_000)])
+  process.kill(busy.pid, 'SIGCONT')
+  expect(await reaching).toBe('reached')
 })
 
 test('the number of partitions is written down the first time and must stay', async () => {

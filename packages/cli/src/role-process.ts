@@ -37,7 +37,8 @@ export type RoleProcessOptions = {
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
-const READY_MS = 30_000
+/** What fails says so by itself, and sooner: this is for what hangs, on a machine that may be very busy. */
+const READY_MS = 90_000
 /** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
 const FIRST_BACK_OFF_MS = 500
 const LAST_BACK_OFF_MS = 10_000

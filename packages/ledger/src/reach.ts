@@ -4,6 +4,12 @@ import { connectLink, type RedisLink } from './link.ts'
 import { withDeadline } from './scripts.ts'
 
 /**
+ * A refusal is told at once. A server that says nothing yet may be busy, or this machine is: it has until its connection has failed by the
+ * defaults of ioredis (10 s), and longer where one was made and the first answer is missing.
+ */
+const CONNECT_MS = 15_000
+
+/**
  * Connects, and does what needs the connection.
  * @param isOwn  the connection ends when this fails
  * @throws LedgerUnfitError when this Redis cannot be used · LedgerUnavailableError when there is none
@@ -25,7 +31,7 @@ export async function reachRedis<T>(
     const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => {
       throw refusal ?? error
     })
-    await withDeadline(connecting, callDeadlineMs + 3_000, 'connect')
+    await withDeadline(connecting, Math.max(callDeadlineMs, CONNECT_MS), 'connect')
     return await work()
   } catch (error) {
     if (isOwn) redis.disconnect()

@@ -21,7 +21,7 @@ export type ConformOptions = {
 }
 export type Verdict = { name: string; means: string; complaints: string[] }
 
-/** The longest that URLs wait for their outcomes: MAX_ATTEMPTS dead leases, one after the other, and a busy machine. */
+/** The longest wait for the next outcome: MAX_ATTEMPTS dead leases, one after the other, and a busy machine. */
 const PATIENCE_MS = 60_000
 
 /** @returns 0 when the worker did well in all of them. @throws UsageError · CommandError and the errors of Redis and fleet */
@@ -99,11 +99,16 @@ async function enqueue(situation: Situation, { frontier, web, headers }: World):
   )
 }
 
-/** Resolves when each of their URLs has an outcome, or when none will come any more. */
+/** Resolves when each of their URLs has an outcome, or when none will come any more. A slow worker has as long as it needs. */
 async function ended(situations: Situation[], { outcomes, worker }: World): Promise<void> {
-  const ids = situations.flatMap(({ name, urls }) => Object.keys(urls({})).map((id) => `${name}.${id}`))
-  for (const until = Date.now() + PATIENCE_MS; Date.now() < until && worker.isRunning; await sleep(50))
-    if (ids.every((id) => outcomes.has(id))) return
+  let open = situations.flatMap(({ name, urls }) => Object.keys(urls({})).map((id) => `${name}.${id}`))
+  let until = performance.now() + PATIENCE_MS
+  for (; performance.now() < until && worker.isRunning; await sleep(50)) {
+    const left = open.filter((id) => !outcomes.has(id))
+    if (left.length === 0) return
+    if (left.length < open.length) until = performance.now() + PATIENCE_MS
+    open = left
+  }
 }
 
 async function within(work: Promise<(string | false | undefined)[]>, why: string) {
