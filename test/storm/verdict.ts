@@ -186,10 +186,12 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const afterHoldMs = faults.outages.map(({ killedAt, startedAt, backAt }) => {
     const opens = backAt + holdOf(times)
     const stallMs = longestNear(stalls, killedAt, opens)
-    const judgedFrom = killedAt + LAST_WORD_MS + ON_ITS_WAY_MS + stallMs
+    const granted = killedAt + LAST_WORD_MS + ON_ITS_WAY_MS
+    const judgedFrom = granted + stallMs
     const judgedUntil = startedAt + holdOf(times) - 50 - stallMs // the storm may notice later than the fleet that Redis is back
     if (judgedFrom >= judgedUntil) unjudgedHolds++
-    const early = starts.filter((start) => start > judgedFrom && start < judgedUntil)
+    const inHold = starts.filter((start) => start > judgedFrom && start < judgedUntil)
+    const early = inHold.filter((start) => start > granted + keptWaiting(stalls, killedAt, start))
     if (early.length > 0)
       broken.push(
         `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,

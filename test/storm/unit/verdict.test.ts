@@ -247,7 +247,7 @@ test('a stall that began and ended with the freeze of another process is one all
   expect(judged('gateway-1').broken).toEqual([expect.stringContaining('extra request')])
 })
 
-test('many short stalls explain what a long one does: a visitor that has given up, a lease that is over', () => {
+test('many short stalls explain what a long one does: a visitor that has given up, a lease that is over, a request on hold', () => {
   const stutter = (who: string, from: number, count: number) =>
     Array.from({ length: count }, (_, n) => ({ at: T + from + n * 360, until: T + from + n * 360 + 350, who }))
   const unheard = [visit(3_050, 3_060, '/a', { status: 0, cut: true }), visit(5_000, 5_010, '/a')]
@@ -261,6 +261,12 @@ test('many short stalls explain what a long one does: a visitor that has given u
   ).toHaveLength(1)
   expect(broken(told, [...stutter('fetcher-1', 2_700, 3), ...stutter('Redis', 3_000, 3)])).toEqual([])
   expect(broken(told, stutter('fetcher-1', 2_700, 3)), 'not long enough').toHaveLength(1)
+
+  const outages = [{ killedAt: T + 1_000, backAt: T + 2_000, lostSince: T + 1_000, lostBytes: 0 }]
+  const onHold = [visit(3_000, 3_010, '/a'), visit(2_000 + HOLD + 10, 2_000 + HOLD + 20, '/b')]
+  const early = (stalls: Stall[]) => judge({ requests: onHold, faults: { outages }, stalls }).broken
+  expect(early([...stutter('fetcher-1', 1_000, 1), ...stutter('the sites', 1_500, 1)])).toEqual([])
+  expect(early(stutter('fetcher-1', 1_000, 1)), 'not long enough').toHaveLength(1)
 })
 
 test('the hold begins when Redis accepts connections, which the storm may hear of later', () => {
