@@ -2,7 +2,7 @@
 import { openPace, startLease } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { rig, slowLookUp } from '../support/order-rig.ts'
 import { pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
@@ -94,6 +94,30 @@ test.each([
   },
 )
 
+test.each([
+  ['the lane’s own is not', 44_000, 1],
+  ['so is the lane’s own', 45_000, 0],
+])('a robots.txt was heard when the lease of its pace group was over (%s)', async (_, heldMs, times) => {
+  const now = Date.now
+  const standStill = (ms: number) => vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
+  onTestFinished(() => vi.restoreAllMocks())
+  const site = await rawOrigin((socket) => {
+    standStill(2_000 + heldMs)
+    socket.write(answerOf(200, {}, 'User-agent: *\nDisallow: /private\n'))
+  })
+  const acquire = async () => {
+    standStill(2_000) // before the lane is started
+    return { kind: 'granted', lane: { agent: 'decorum', origin: 'list://cdn' }, fence: 4, delayMs: 20 } as never
+  }
+  const { tools, recorded, run } = rig({ acquire })
+  const groups = loadPaceGroups(
+    JSON.stringify({ host: false, lists: [{ name: 'cdn', hosts: ['127.0.0.1'], delayMs: 20 }] }),
+  )
+  tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
+  expect([site.asked.length, recorded.length]).toEqual([1, times])
+})
+
 test('connecting took long, and the lease is confirmed: the request is sent; after a quick connect it is not asked for', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const origin = `http://slow.example:${new URL(site.origin).port}`
@@ -138,4 +162,27 @@ test('robots.txt, too: refused, the robots fetch ends and the waiting URL has no
   expect([site.asked, settled]).toEqual([[], []])
   expect(released).toMatchObject([{ fence: 9, next: { kind: 'unused' } }])
   expect(ended).toMatchObject([{ fence: 9 }])
+})
+
+test('a hop on another host of the same pace group: the group is confirmed with the lanes of the hop', async () => {
+  const now = Date.now
+  onTestFinished(() => vi.restoreAllMocks())
+  const found = await rawOrigin(answerOf(200).toString('latin1'), { host: '127.0.0.2' })
+  const site = await rawOrigin(answerOf(301, { location: `${found.origin}/robots.txt` }).toString('latin1'))
+  const acquire = async ({ lanes: [lane], kind }: { lanes: readonly object[]; kind: string }) => {
+    if (kind === 'hop') vi.spyOn(Date, 'now').mockImplementation(() => now() + 900) // not fresh any more
+    return { kind: 'granted', lane, fence: 4, delayMs: 1 } as never
+  }
+  const asked: string[] = []
+  const confirm = async (held: readonly { origin: string }[]) => {
+    asked.push(...held.map(({ origin }) => origin))
+    return 'granted' as const
+  }
+  const { tools, run } = rig({ acquire, confirm })
+  const cdn = { name: 'cdn', hosts: ['127.0.0.1', '127.0.0.2'], delayMs: 1 }
+  const groups = loadPaceGroups(JSON.stringify({ host: false, lists: [cdn] }))
+  tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
+  expect(found.asked).toHaveLength(1)
+  expect(asked).toEqual([found.origin, 'list://cdn'])
 })

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '@decorum/config'
 import { visitRobots } from '@decorum/fetcher/visit-robots'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { type Ledger, LedgerUnavailableError, openLedger } from '@decorum/ledger'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
@@ -70,6 +70,30 @@ test('an answer that a process held for longer than its lease is not recorded as
   expect(answer?.event).toMatchObject({ status: 200 })
   expect((await ledger.viewOrigin(site.origin, [])).state.answer).toBeUndefined()
 })
+
+test.each(['clock', 'hop'] as const)(
+  'the ledger fails while a lease is asked for (%s): the pace groups that are held already are given back',
+  async (kind) => {
+    const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
+    const released: string[] = []
+    const failing: Ledger = {
+      ...ledger,
+      acquire: (request) =>
+        request.kind === kind && !request.lanes[0]?.origin.startsWith('list:')
+          ? Promise.reject(new LedgerUnavailableError('acquire', new Error('gone')))
+          : ledger.acquire(request),
+      resolve(partition, words) {
+        released.push(...words.map(({ origin }) => origin))
+        return ledger.resolve(partition, words)
+      },
+    }
+    const groups = { lists: [{ name: 'cdn', hosts: [new URL(site.origin).hostname], delayMs: 20 }] }
+    const visiting = visit(site.origin, failing, { PACE_GROUPS: JSON.stringify(groups) })
+    await expect(visiting).rejects.toThrow(LedgerUnavailableError)
+    expect(released[0]).toBe('list://cdn')
+    expect([site.asked.length, released.length]).toEqual([0, kind === 'clock' ? 1 : 2])
+  },
+)
 
 test.each([
   ['a host with one pace', ''],

@@ -114,7 +114,7 @@ async function recordRobots(
   { ledger, log }: ExchangeTools,
 ): Promise<CompleteResult> {
   // A process that stood still for longer than its lease would date an old answer as a new one.
-  if (lease.age() >= lease.leaseMs) return 'stale'
+  if (lease.isOver()) return 'stale'
   const more = { ...owed, ...(secondary ? { forAsker: true } : {}) }
   const result = await ledger.record({ ...robots, ...more })
   if (result !== 'full') return result
@@ -162,7 +162,7 @@ async function tellLedger(
       if (!(error instanceof LedgerUnavailableError)) throw error
       stats.unheard++
       isFirst = false
-      return lease.age() < lease.leaseMs
+      return !lease.isOver()
     },
   )
   if (result === 'stale' && isFirst) stats.stale++ // after a lost reply, 'stale' is what a success looks like

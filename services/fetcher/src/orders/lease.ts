@@ -49,28 +49,32 @@ export type Lease = {
   confirm: Confirm
   /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
   stillHeld(): string | undefined
-  /** ms since the ledger was asked for the lease */
-  age(): number
-  readonly leaseMs: number
+  /** the lease of the request's own lane has ended by itself: there is nothing to complete any more */
+  isOver(): boolean
 }
 
 export type Durations = { fetchDeadlineMs: number; leaseMs: number }
 
 /**
- * @param since     when the ledger was asked for the first of the leases: they run from then on, however late the reply comes
+ * When the ledger was asked for the first lease of a request, which may be that of a pace group, and for that of its own lane. A
+ * lease runs from then on, however late the reply comes.
+ */
+export type Asked = { first: Since; own: Since }
+
+/**
+ * @param asked     nothing is sent that the first of the leases does not allow
  * @param leaseMs   as the ledger granted it
  * @param settings  of the fetcher; a margin is taken from the difference between lease and deadline
  */
-export function heldLease(since: Since, { tooOld, confirm }: Confirmed, leaseMs: number, settings: Durations): Lease {
+export function heldLease(asked: Asked, { tooOld, confirm }: Confirmed, leaseMs: number, settings: Durations): Lease {
   const spareMs = settings.leaseMs - settings.fetchDeadlineMs
   const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
-  const age = (): number => passed(since)
+  const age = (): number => passed(asked.first)
   const stillHeld = (): string | undefined => (age() >= usableMs ? 'the lease is over' : undefined)
   return {
-    leaseMs,
-    age,
     confirm,
     stillHeld,
+    isOver: () => passed(asked.own) >= leaseMs,
     deadlineMs: () => Math.min(settings.fetchDeadlineMs, usableMs - age()),
     lastCheck: () => tooOld() ?? stillHeld(),
   }
@@ -88,7 +92,7 @@ const LONGEST_EARLY_MS = 1_000
 /**
  * Asks the ledger for the lease right before the request, and again when it was too early. The host's lane is started with the
  * order's own, or not at all.
- * @param groups  the pace groups that are held already: the lease is as old as theirs
+ * @param groups  the pace groups that are held already: nothing is sent that is not allowed by theirs
  */
 export async function startLease(
   ledger: ConfirmLedger & Pick<Ledger, 'start'>,
@@ -100,11 +104,12 @@ export async function startLease(
   // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
   const isRobotsPage = order.kind === 'page' && namesRobotsTxt(order.path)
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
-  const own = { kind, agent, origin, fence, version, delayMs }
+  const lane = { kind, agent, origin, fence, version, delayMs }
   const hostLane = groups?.hostLane
-  const request = hostLane === undefined ? own : { ...own, clock: hostLane }
+  const request = hostLane === undefined ? lane : { ...lane, clock: hostLane }
   for (let tries = 0; tries < MAX_EARLY; tries++) {
-    const since = groups?.since ?? sinceNow()
+    const own = sinceNow()
+    const asked = { first: groups?.since ?? own, own }
     crashPoint('start.before')
     let answer: StartAnswer
     try {
@@ -120,7 +125,8 @@ export async function startLease(
       if (answer.waitMs !== undefined) await exactly(answer.waitMs)
       groups?.started(answer.clock)
       const held = (): HeldLane[] => [{ agent, origin, fence, version }, ...(groups?.held() ?? [])]
-      return { kind: 'lease', lease: heldLease(since, confirmedBy(ledger, since, held), answer.leaseMs, settings) }
+      const confirmed = confirmedBy(ledger, asked.first, held)
+      return { kind: 'lease', lease: heldLease(asked, confirmed, answer.leaseMs, settings) }
     }
     if (answer.kind === 'refused') return answer
     if (answer.waitMs > LONGEST_EARLY_MS) break

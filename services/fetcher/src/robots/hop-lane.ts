@@ -79,7 +79,7 @@ export const hopLanes =
         return 'late'
       }
       if (missingMs > 0) await pause(missingMs)
-      const confirmed = confirmedBy(ledger, since, () => heldLanes(leases))
+      const confirmed = confirmedBy(ledger, since, () => [...heldLanes(leases), ...groups.held()])
       return {
         fence: leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
         isShared: shared,

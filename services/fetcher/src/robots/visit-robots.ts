@@ -4,13 +4,13 @@
  */
 import type { Agent } from '@decorum/config'
 import type { Entry, Ledger, OriginView } from '@decorum/ledger'
-import { pause, type Since, sinceNow } from '@decorum/runtime'
+import { pause, sinceNow } from '@decorum/runtime'
 import { type Config, readConfig } from '../config.ts'
 import { type LaneConnections, openConnections } from '../http/connections.ts'
 import type { Confirm } from '../http/exchange.ts'
 import { openLookup } from '../http/lookup.ts'
 import { complete } from '../orders/complete.ts'
-import { type Confirmed, confirmedBy, heldLease, type Lease } from '../orders/lease.ts'
+import { type Asked, type Confirmed, confirmedBy, heldLease, type Lease } from '../orders/lease.ts'
 import { type HeldGroups, openPace, type Pace } from '../orders/pace.ts'
 import { openStats } from '../process/stats.ts'
 import { noSink } from '../sink/sink.ts'
@@ -54,7 +54,8 @@ export async function visitRobots(visit: RobotsVisit): Promise<RobotsAnswer | un
 
 async function alone({ origin, agent }: RobotsVisit, config: Config, connections: LaneConnections) {
   const confirm: Confirm = () => undefined // there is no ledger to ask
-  const lease = leaseOf(config, sinceNow(), { tooOld: () => undefined, confirm })
+  const now = sinceNow()
+  const lease = leaseOf(config, { first: now, own: now }, { tooOld: () => undefined, confirm })
   const answer = await askRobots(origin, ROBOTS, agent, {}, lease, {
     connections,
     wrongAddress: () => undefined,
@@ -93,9 +94,8 @@ async function inFleet(
     if (known.version !== before) return undefined
     const { question } = known.state
     const isInFlight = question !== undefined && question.until > known.now
-    const since = sinceNow()
     const acquired = isInFlight ? { waitMs: AGAIN_MS } : await acquire(visit, delayOf(known, agent), ledger, pace)
-    if (!('waitMs' in acquired)) return fetchUnder(visit, acquired, since, ledger, config, connections)
+    if (!('waitMs' in acquired)) return fetchUnder(visit, acquired, ledger, config, connections)
     if (performance.now() + acquired.waitMs > until) return undefined
     await pause(acquired.waitMs)
   }
@@ -104,8 +104,7 @@ async function inFleet(
 /** The robots fetch under the acquired lane. The fleet learns what it finds. */
 async function fetchUnder(
   { origin, agent }: RobotsVisit,
-  { groups, lane: { fence, delayMs } }: AcquiredLane,
-  since: Since,
+  { groups, lane: { fence, delayMs }, asked }: AcquiredLane,
   ledger: Ledger,
   config: Config,
   connections: LaneConnections,
@@ -121,8 +120,8 @@ async function fetchUnder(
     id: '',
     secondary: true,
   } as const
-  const confirmed = confirmedBy(ledger, since, () => [{ agent: agent.key, origin, fence }, ...groups.held()])
-  const held = { lease: leaseOf(config, since, confirmed), groups }
+  const confirmed = confirmedBy(ledger, asked.first, () => [{ agent: agent.key, origin, fence }, ...groups.held()])
+  const held = { lease: leaseOf(config, asked, confirmed), groups }
   const tools = {
     ledger,
     connections,
@@ -143,31 +142,41 @@ function delayOf({ delays, override }: OriginView, agent: Agent): number {
   return Math.max(agent.minDelayMs, recorded?.delayMs ?? 0, override?.delayMs ?? 0)
 }
 
-type AcquiredLane = { groups: HeldGroups; lane: { fence: number; delayMs: number } }
+type AcquiredLane = { groups: HeldGroups; lane: { fence: number; delayMs: number }; asked: Asked }
 
-/** The origin's lane with its pace groups, or how long to wait; then nothing is held. */
+/** The origin's lane with its pace groups, or how long to wait; then nothing is held, nor after an error. */
 async function acquire(
-  { origin, agent }: RobotsVisit,
+  visit: RobotsVisit,
   delayMs: number,
   ledger: Ledger,
   pace: Pace,
 ): Promise<AcquiredLane | { waitMs: number }> {
-  const groups = await pace.acquire(agent, origin, delayMs)
+  const first = sinceNow()
+  const groups = await pace.acquire(visit.agent, visit.origin, delayMs)
   if ('waitMs' in groups) return groups
-  const own = { agent: agent.key, origin }
-  const request = { delayMs, of: own }
-  if (groups.hostLane !== undefined) {
-    const host = await ledger.acquire({ ...request, lanes: [groups.hostLane], kind: 'clock' })
-    if (host.kind !== 'granted') {
-      await groups.release()
-      return notNow(host)
-    }
-    groups.started(host)
+  try {
+    const { lane, own } = await acquireLane(visit, delayMs, ledger, groups)
+    if (lane.kind === 'granted') return { groups, lane, asked: { first, own } }
+    await groups.release()
+    return notNow(lane)
+  } catch (error) {
+    await groups.release()
+    throw error
   }
-  const lane = await ledger.acquire({ ...request, lanes: [own], kind: 'hop', isRobots: true })
-  if (lane.kind === 'granted') return { groups, lane }
-  await groups.release()
-  return notNow(lane)
+}
+
+/** The host's lane, where it is another one, and then the origin's own. @returns the first refusal; `own`: when the last was asked for */
+async function acquireLane({ origin, agent }: RobotsVisit, delayMs: number, ledger: Ledger, groups: HeldGroups) {
+  const of = { agent: agent.key, origin }
+  const request = { delayMs, of }
+  if (groups.hostLane !== undefined) {
+    const own = sinceNow()
+    const lane = await ledger.acquire({ ...request, lanes: [groups.hostLane], kind: 'clock' })
+    if (lane.kind !== 'granted') return { lane, own }
+    groups.started(lane)
+  }
+  const own = sinceNow()
+  return { lane: await ledger.acquire({ ...request, lanes: [of], kind: 'hop', isRobots: true }), own }
 }
 
 /** @throws OriginBlockedError when an operator has blocked the origin: waiting would not help */
@@ -185,5 +194,5 @@ export class OriginBlockedError extends Error {
   }
 }
 
-const leaseOf = ({ FETCH_DEADLINE_MS, LEASE_MS }: Config, since: Since, confirmed: Confirmed): Lease =>
-  heldLease(since, confirmed, LEASE_MS, { fetchDeadlineMs: FETCH_DEADLINE_MS, leaseMs: LEASE_MS })
+const leaseOf = ({ FETCH_DEADLINE_MS, LEASE_MS }: Config, asked: Asked, confirmed: Confirmed): Lease =>
+  heldLease(asked, confirmed, LEASE_MS, { fetchDeadlineMs: FETCH_DEADLINE_MS, leaseMs: LEASE_MS })
