@@ -2,10 +2,10 @@
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
-import { decorum, folder } from './decorum.ts'
+import { decorum, folder, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
 
 test.for([
@@ -69,6 +69,26 @@ test('a Redis that does not answer at the start is one sentence', async () => {
     expect([commands[n]?.[0], code, stderr.trim().split('\n').length]).toEqual([commands[n]?.[0], 1, 1])
     expect(stderr).toMatch(/Redis|ledger/)
   }
+})
+
+test('a Redis that says nothing: a role that is asked to stop does not wait for it, and the others say which Redis it is', async () => {
+  const silent = createTcpServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void silent.close())
+  await once(silent, 'listening')
+  const place = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const start = async () => {
+    const connected = once(silent, 'connection')
+    const role = startDecorum(['gateway'], { env: { REDIS_URL: `redis://${place}` } })
+    const [socket] = (await connected) as [Socket]
+    onTestFinished(() => void socket.destroy())
+    return role
+  }
+  const waits = await start()
+  const stopped = await start()
+  stopped.child.kill('SIGTERM')
+  const first = await Promise.race([waits.result.then(() => 'the one that waits'), stopped.result])
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(await waits.result).toMatchObject({ code: 1, stderr: expect.stringContaining(`no answer from ${place}`) })
 })
 
 test('nothing is running: enqueue says how to start something', async () => {

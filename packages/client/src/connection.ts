@@ -1,6 +1,13 @@
 /** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
-import { another, connectLink, type LinkOptions, linkTo, type RedisLink, within as withinOf } from '@decorum/ledger'
-import { readRedisAddress, redisPlaces } from '@decorum/protocol'
+import {
+  another,
+  connectLink,
+  type LinkOptions,
+  linkTo,
+  placesOf,
+  type RedisLink,
+  within as withinOf,
+} from '@decorum/ledger'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CONNECT_MS = 5_000
@@ -27,16 +34,8 @@ export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
     return own
   } catch (error) {
     own.disconnect()
-    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(redis)}`, last ?? error)
+    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, last ?? error)
   }
-}
-
-function placesOf(redis: string | RedisLink): string {
-  if (typeof redis === 'string')
-    return redisPlaces(readRedisAddress(redis))
-      .map(({ host, port }) => `${host}:${port}`)
-      .join(', ')
-  return 'host' in redis.options ? `${redis.options.host}:${redis.options.port}` : 'any node of the cluster'
 }
 
 /** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */

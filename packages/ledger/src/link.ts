@@ -57,6 +57,14 @@ export function another(link: RedisLink, options: LinkOptions): RedisLink {
   return (link as Redis).duplicate(serverOptions(options))
 }
 
+/** Where a connection leads, for messages. */
+export function placesOf(link: RedisLink): string {
+  if (link.isCluster) return 'any node of the cluster'
+  const { sentinels, path, host, port } = (link as Redis).options
+  const places = sentinels?.map((one) => `${one.host}:${one.port}`)
+  return places?.join(', ') ?? path ?? `${host}:${port}`
+}
+
 /**
  * Connects; in a cluster to every master, because a first command to one that is still connecting would fail.
  * @param patienceMs  how long masters are waited for; the partitions of one that does not answer fail later

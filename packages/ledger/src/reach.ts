@@ -1,7 +1,7 @@
 /** Connects to Redis, and says why that fails in words for the person who wrote REDIS_URL. */
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import { connectLink, type RedisLink } from './link.ts'
-import { withDeadline } from './scripts.ts'
+import { connectLink, placesOf, type RedisLink } from './link.ts'
+import { within } from './within.ts'
 
 /**
  * A refusal is told at once. A server that says nothing yet may be busy, or this machine is: it has until its connection has failed by the
@@ -31,7 +31,10 @@ export async function reachRedis<T>(
     const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => {
       throw refusal ?? error
     })
-    await withDeadline(connecting, Math.max(callDeadlineMs, CONNECT_MS), 'connect')
+    const ms = Math.max(callDeadlineMs, CONNECT_MS)
+    await within(ms, connecting, `no answer from ${placesOf(redis)} within ${ms} ms`).catch((error: unknown) => {
+      throw new LedgerUnavailableError('connect', error)
+    })
     return await work()
   } catch (error) {
     if (isOwn) redis.disconnect()

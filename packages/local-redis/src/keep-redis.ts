@@ -45,7 +45,7 @@ export async function keepRedis(
   const address = running ?? (first as Extract<Report, { kind: 'ready' }>)
 
   let hold: Hold | undefined = await holdRedis(address)
-  if (hold === undefined) throw new EmbeddedRedisError('it has started, but does not answer')
+  if (hold === undefined) throw new EmbeddedRedisError('the embedded Redis has started, but does not answer')
   let looking: Promise<void> | undefined
   let failures = 0
   const look = async (): Promise<void> => {

@@ -6,7 +6,8 @@ import { connect, type Socket } from 'node:net'
 
 export type RedisDoor = { port: number; password: string | undefined }
 
-const ANSWER_MS = 2_000
+/** A Redis that has gone refuses at once; one that is there may be too busy for its first answer, or its machine is. */
+const ANSWER_MS = 15_000
 /** Name of the connections by which processes show that they use this Redis. */
 const USER = 'decorum-user'
 

@@ -1,5 +1,6 @@
 /** `decorum gateway|fetcher|console|permits`: one role in this process, until a signal or until its parent is gone. */
 import { flushCompileCache } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ownEnvironment } from '@decorum/runtime/early-process'
 import { giveMemoryBack } from '@decorum/runtime/idle-memory'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
@@ -8,6 +9,8 @@ import type { Role } from '../roles.ts'
 
 /** Time to complete leases and to close; a fetcher also waits for requests in flight. */
 const CLOSE_MS = 10_000
+/** A start that is asked to stop may end first, but it is not waited for longer: it may be waiting for Redis. */
+const START_GRACE_MS = 2_000
 
 /** What a service's main() answers. */
 type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
@@ -30,11 +33,16 @@ export async function runRole(role: Role): Promise<ExitCode> {
   if (process.connected === false) return FAILED
   process.once('disconnect', () => asked.resolve())
 
-  const service = await start(role, environment()).catch((error: unknown) => {
+  const starting = start(role, environment()).catch((error: unknown) => {
     if (times === 0) throw error
     return undefined // Ctrl-C has reached the process that it was starting as well; nothing has begun
   })
-  if (service === undefined) return DONE
+  const givenUp = asked.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
+  const service = await Promise.race([starting, givenUp])
+  if (service === undefined) {
+    void starting.then((late) => late?.stop())
+    return DONE
+  }
   flushCompileCache() // now: a role that is killed flushes nothing
   if (process.connected) {
     // whatever LOG_LEVEL says of other lines
