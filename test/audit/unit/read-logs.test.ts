@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readLogs, UnreadableLogError } from '@decorum/audit'
+import { readLogs, readRecord, UnreadableLogError } from '@decorum/audit'
 import { auditCommand } from '@decorum/cli/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -182,6 +182,12 @@ test('no file, a folder, an empty file: nothing is judged, and it says so', asyn
   await expect(readLogs([join(folder, 'absent')])).rejects.toThrow(UnreadableLogError)
   await expect(readLogs([folder])).rejects.toThrow(UnreadableLogError)
   await expect(readLogs([await file('empty', '')])).rejects.toThrow('no request in it, so there is nothing to judge')
+})
+
+test('the record of sites that nobody visited is read as it is; one that is not there is an error', async () => {
+  const { requests, bodies } = await readRecord(await file('unvisited', ''))
+  expect([requests, bodies.size]).toEqual([[], 0])
+  await expect(readRecord(join(folder, 'absent'))).rejects.toThrow(UnreadableLogError)
 })
 
 test('a line of ten million characters is set aside, not swallowed', async () => {

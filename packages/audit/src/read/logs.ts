@@ -30,7 +30,7 @@ type Reading = { setAside: SetAside; noRequest: number; logs: LogReport[]; clock
  */
 export async function auditLogs(files: string[], options: JudgeOptions & { origin?: string }): Promise<Report> {
   const audit = openAudit(options)
-  const { setAside, noRequest, logs, clockSteps } = await readAll(files, options.origin, {
+  const { setAside, noRequest, logs, clockSteps } = await readSome(files, options.origin, {
     request: (line, file, number) => audit.request(line, file, number),
     body: (hash, body) => audit.body(hash, body),
   })
@@ -47,11 +47,16 @@ export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
   (({ clean: 0, violations: 1, 'partly-judged': 4 }) as const)[verdict]
 
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
-export async function readLogs(files: string[], origin?: string): Promise<Evidence & Omit<Reading, 'requests'>> {
+export const readLogs = (files: string[], origin?: string) => linesOf((sink) => readSome(files, origin, sink))
+
+/** The record of sites that nobody may have visited. @throws UnreadableLogError when it cannot be read */
+export const readRecord = (file: string): Promise<Evidence> => linesOf((sink) => readAll([file], undefined, sink))
+
+async function linesOf(read: (sink: Sink) => Promise<Reading>): Promise<Evidence & Omit<Reading, 'requests'>> {
   const requests: RequestLine[] = []
   const once = oncePerText()
   const bodies = new Map<string, string | Uint8Array>()
-  const reading = await readAll(files, origin, {
+  const reading = await read({
     request: (line) => requests.push({ ...line, origin: once(line.origin), agent: once(line.agent) }) > 0,
     body: (hash, body) => void bodies.set(hash, body),
   })
@@ -67,6 +72,12 @@ async function readAll(files: string[], origin: string | undefined, sink: Sink):
     requests: 0,
   }
   for (const [index, file] of files.entries()) await readLog(file, index, origin, sink, reading)
+  return reading
+}
+
+/** @throws UnreadableLogError when there is no request at all: whoever judges logs has named the wrong ones */
+async function readSome(files: string[], origin: string | undefined, sink: Sink): Promise<Reading> {
+  const reading = await readAll(files, origin, sink)
   if (reading.requests === 0) {
     const [first] = reading.setAside.examples
     const why = first === undefined ? '' : `; ${first.file}:${first.line}: ${first.why}`
