@@ -6,6 +6,8 @@ import { type Announcement, startWeb, type Web, type WebOptions } from './web.ts
 
 export type WebProcess = Web & {
   pid: number
+  /** resolves with its signal or exit code when it has ended, whether it was stopped or not */
+  exited: Promise<string>
   /** resolves with the first announcement, past or future, that fits; each is answered to one caller only */
   heard(fits: (word: Announcement) => boolean): Promise<Announcement>
 }
@@ -39,9 +41,10 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
   })
   // Messages sent before it ended may arrive after 'exit'; 'disconnect' of the channel comes after the last message.
   const exited = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
+  const how = exited.then(([code, signal]) => signal ?? `exit code ${code}`)
   child.once('disconnect', () => {
-    void exited.then(([code, signal]) => {
-      ended = new Error(`the synthetic web ended by itself (${signal ?? `exit code ${code}`})`)
+    void how.then((how) => {
+      ended = new Error(`the synthetic web ended by itself (${how})`)
       settleAll({ kind: 'failed', why: ended.message })
     })
   })
@@ -49,7 +52,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     if (ended) throw ended
     const answer = await new Promise<FromChild>((resolve) => {
       waiting.set(kind, [...(waiting.get(kind) ?? []), resolve])
-      child.send(order)
+      child.send(order, () => undefined) // a channel that has closed: 'disconnect' tells
     })
     if (answer.kind === 'failed') throw new Error(answer.why)
     return answer as FromChild & { kind: K }
@@ -61,6 +64,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
   return {
     origins,
     pid: child.pid ?? 0,
+    exited: how,
     flush: async () => void (await ask('flushed', { order: 'flush' })),
     stop: async () => {
       const { lines } = await ask('stopped', { order: 'stop' })
