@@ -59,6 +59,7 @@ async function exchange(target, { method, headers, maxBytes }, { fault, signal }
 
 async function carryOut(order) {
   const fault = faults[order.id.split('.')[0]]
+  if (fault === 'quits') process.exit(7)
   const path = `/v1/permits/${order.permit}`
   const over = new AbortController()
   const deadlineMs = fault === 'patient' ? 600_000 : (order.deadlineMs ?? 30_000)

@@ -1,25 +1,17 @@
 /** A fleet on a Redis of its own, recording sites, and the worker that is tried, as a process. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { ensureRedis } from '@decorum/local-redis'
 import type { Outcome } from '@decorum/protocol'
 import { type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
-import { CommandError } from '../exit.ts'
-import { startFleet } from '../fleet.ts'
+import { messageOf } from '../exit.ts'
+import { type Fleet, startFleet } from '../fleet.ts'
 import { type HeaderSite, openHeaderSite } from './header-site.ts'
+import { ownFailure, patiently, roleTrouble } from './own-failure.ts'
+import { runAll } from './run-all.ts'
 import { CONFORM, conformEnv } from './settings.ts'
-
-export type Worker = {
-  readonly isRunning: boolean
-  /** the last lines that it wrote to stderr */
-  readonly lastWords: readonly string[]
-  /** to it and its children */
-  signal(signal: NodeJS.Signals): void
-  endsWithin(ms: number): Promise<boolean>
-}
+import { startWorker, type Worker } from './worker.ts'
 
 export type World = {
   web: WebProcess
@@ -28,7 +20,9 @@ export type World = {
   /** by id; more than one where a promise was broken */
   outcomes: Map<string, Outcome[]>
   worker: Worker
-  /** when a request of a site began, or ended, on the clock of the sites */
+  /** aborts when there is no use in going on: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed */
+  over: AbortSignal
+  /** when a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker does not come to it */
   began(site: string, kind?: 'began' | 'ended'): Promise<number>
   now(): number
   pause(site: string, action?: 'pause' | 'resume'): Promise<void>
@@ -36,49 +30,72 @@ export type World = {
   killPermits(): Promise<void>
   /** whether the lane of a site has a lease */
   isHeld(site: string): Promise<boolean>
+  /** Ends all that was started. @throws the first error, when all has been tried */
   close(): Promise<void>
 }
 
-const LAST_WORDS = 10
-const KILL_AFTER_MS = 5_000
-/** What is judged is the worker: a machine that stands still for some seconds ends nothing. */
-const CALL_DEADLINE_MS = 60_000
+export class NotBegunError extends Error {
+  override readonly name = 'NotBegunError'
+}
+
+/** The longest wait for what a worker does next: MAX_ATTEMPTS dead leases, one after the other, and a busy machine. */
+export const PATIENCE_MS = 60_000
+const FLEET_GRACE_MS = 5_000
 
 /**
- * @param command  the worker; {url} and {pool} in its arguments stand for what it needs, as do DECORUM_URL and DECORUM_POOL
- * @throws CommandError when it cannot be started, and the errors of Redis and fleet
+ * @param interrupted  Ctrl-C: what has been started by then is ended again
+ * @throws CommandError when the worker cannot be started, the errors of Redis and fleet, and the reason of `interrupted`
  */
-export async function openWorld(sites: Site[], record: string, command: string[]): Promise<World> {
-  const closing: (() => unknown)[] = []
-  const close = async (): Promise<void> => {
-    for (const end of closing.toReversed()) await end()
+export async function openWorld(
+  sites: Site[],
+  record: string,
+  command: string[],
+  interrupted: AbortSignal,
+): Promise<World> {
+  const failing = new AbortController()
+  const over = AbortSignal.any([interrupted, failing.signal])
+  let isClosing = false
+  const fails = (...what: Parameters<typeof ownFailure>): void => {
+    if (!isClosing) failing.abort(ownFailure(...what))
+  }
+  /** the latest first */
+  const ends: (() => unknown)[] = []
+  const close = (): Promise<void> => {
+    isClosing = true
+    return runAll(ends)
+  }
+  const opened = async <T>(opening: Promise<T>, end: (it: T) => unknown): Promise<T> => {
+    const it = await opening
+    ends.unshift(() => end(it))
+    over.throwIfAborted()
+    return it
   }
   try {
-    const headers = await openHeaderSite()
-    closing.push(() => headers.close())
-    const web = await spawnWeb({ sites, record })
-    closing.push(() => web.stop())
-    const redis = await ensureRedis({ log: () => {} })
-    closing.push(() => redis.stop())
-    const fleet = await startFleet({ env: conformEnv(process.env, redis.url), gateways: 1, fetchers: 1, permits: 1 })
-    closing.push(() => fleet.stop(KILL_AFTER_MS))
-    const ledger = await openLedger({
-      redis: redis.url,
-      partitions: 1,
-      leaseMs: CONFORM.leaseMs,
-      quarantineMs: CONFORM.quarantineMs,
-      callDeadlineMs: CALL_DEADLINE_MS,
+    const headers = await opened(openHeaderSite(), (site) => site.close())
+    const web = await opened(openSites(sites, record), (it) => it.stop())
+    void web.exited.then((how) => fails('sites', `their process ended (${how})`))
+    let redisUrl: string | undefined
+    // Once it runs, each line tells of its end: even where it was started again, what it had been told last may be lost.
+    const log = (line: string): void => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
+    const redis = await opened(ensureRedis({ log }), (it) => it.stop())
+    redisUrl = redis.url
+    const trouble = roleTrouble((why) => fails('fleet', why))
+    const starting = startFleet({
+      env: conformEnv(process.env, redisUrl),
+      gateways: 1,
+      fetchers: 1,
+      permits: 1,
+      onEvent: trouble.hear,
     })
-    closing.push(() => ledger.close())
-    const frontier = await openFrontier({ redis: redis.url })
+    const fleet = await opened(starting, (it) => it.stop(FLEET_GRACE_MS))
+    const ledger = await opened(patiently(ledgerOn(redisUrl), over), (it) => it.close())
     const outcomes = new Map<string, Outcome[]>()
+    const frontier = await opened(openFrontier({ redis: redisUrl }), (it) => it.close())
     const reading = readOutcomes(frontier, outcomes)
     reading.catch(() => undefined) // close() tells of it, when everything else has ended
-    closing.unshift(() => reading)
-    closing.push(() => frontier.close())
+    ends.push(() => reading)
     const [permits] = fleet.of('permits')
-    const worker = await startWorker(command, `http://127.0.0.1:${permits?.port}`)
-    closing.push(() => endWorker(worker))
+    const worker = await opened(startWorker(command, `http://127.0.0.1:${permits?.port}`), (it) => it.end())
     const originOf = (site: string): string => web.origins[site] as string
     return {
       web,
@@ -86,25 +103,47 @@ export async function openWorld(sites: Site[], record: string, command: string[]
       frontier,
       outcomes,
       worker,
-      began: async (site, kind = 'began') =>
-        (await web.heard((word) => word.site === site && word.kind === kind && word.path !== '/robots.txt')).at,
-      now: () => performance.timeOrigin + performance.now(),
-      pause: (site, action = 'pause') =>
-        ledger.operate({ origin: originOf(site), by: 'conform', reason: 'the situation', action }, [
-          CONFORM.agent.name,
-        ]),
-      pauseFor: (ms) => sleep(ms),
-      async killPermits() {
-        if (permits?.pid !== undefined) process.kill(permits.pid, 'SIGKILL')
-        for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until; ) await sleep(50)
+      over,
+      async began(site, kind = 'began') {
+        const word = web.heard((one) => one.site === site && one.kind === kind && one.path !== '/robots.txt')
+        const first = await Promise.race([word, sleep(PATIENCE_MS, undefined, { ref: false })])
+        if (first === undefined) throw new NotBegunError(site)
+        return first.at
       },
-      isHeld: (site) => isHeld(ledger, originOf(site)),
+      now: () => performance.timeOrigin + performance.now(),
+      pause(site, action = 'pause') {
+        const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
+        return patiently(() => ledger.operate(operation, [CONFORM.agent.name]), over)
+      },
+      pauseFor: (ms) => sleep(ms),
+      killPermits: () => killPermits(fleet, trouble.expect),
+      isHeld: (site) => patiently(() => isHeld(ledger, originOf(site)), over),
       close,
     }
   } catch (error) {
-    await close()
-    throw error
+    await close().catch(() => undefined) // why it was not opened matters more
+    throw over.aborted ? over.reason : error
   }
+}
+
+async function openSites(sites: Site[], record: string): Promise<WebProcess> {
+  const failed = (error: unknown): never => {
+    throw ownFailure('sites', messageOf(error))
+  }
+  const web = await spawnWeb({ sites, record }).catch(failed)
+  return { ...web, stop: () => web.stop().catch(failed) }
+}
+
+const ledgerOn = (redis: string) => (): Promise<Ledger> =>
+  openLedger({ redis, partitions: 1, leaseMs: CONFORM.leaseMs, quarantineMs: CONFORM.quarantineMs })
+
+async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise<void> {
+  const [permits] = fleet.of('permits')
+  if (permits?.pid !== undefined) {
+    expect(permits.pid)
+    process.kill(permits.pid, 'SIGKILL')
+  }
+  for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until; ) await sleep(50)
 }
 
 async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {
@@ -117,53 +156,4 @@ async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>
 async function isHeld(ledger: Ledger, origin: string): Promise<boolean> {
   const { lanes } = await ledger.viewOrigin(origin, [CONFORM.agent.name])
   return lanes.some(({ state }) => state === 'in-flight')
-}
-
-async function startWorker(command: string[], url: string): Promise<Worker & { child: ChildProcess }> {
-  const [program = '', ...args] = command.map((text) =>
-    text.replaceAll('{url}', url).replaceAll('{pool}', CONFORM.pool),
-  )
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    detached: true, // a process group of its own, which is stopped and continued as a whole
-    env: { ...process.env, DECORUM_URL: url, DECORUM_POOL: CONFORM.pool },
-  })
-  await once(child, 'spawn').catch((error: Error) => {
-    throw new CommandError(`conform: the worker did not start: ${error.message}`)
-  })
-  const lastWords: string[] = []
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    lastWords.push(...text.split('\n').filter((line) => line.trim() !== ''))
-    lastWords.splice(0, lastWords.length - LAST_WORDS)
-  })
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
-  return {
-    child,
-    lastWords,
-    get isRunning() {
-      return isRunning()
-    },
-    signal(signal) {
-      if (child.pid === undefined) return // it never began; 0 would be this process's own group
-      try {
-        process.kill(-child.pid, signal)
-      } catch {} // it has ended
-    },
-    async endsWithin(ms) {
-      if (!isRunning()) return true
-      const late = new AbortController()
-      const ended = once(child, 'exit', { signal: late.signal }).then(
-        () => true,
-        () => false,
-      )
-      const timer = setTimeout(() => late.abort(), ms)
-      return ended.finally(() => clearTimeout(timer))
-    },
-  }
-}
-
-async function endWorker(worker: Worker): Promise<void> {
-  worker.signal('SIGCONT')
-  worker.signal('SIGTERM')
-  if (!(await worker.endsWithin(KILL_AFTER_MS))) worker.signal('SIGKILL')
 }

@@ -1,0 +1,11 @@
+/** Runs them all, one after the other, whatever becomes of each. @throws the first of their errors, at the end */
+export async function runAll(ends: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const end of ends)
+    try {
+      await end()
+    } catch (error) {
+      errors.push(error)
+    }
+  if (errors.length > 0) throw errors[0]
+}

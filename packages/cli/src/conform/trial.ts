@@ -1,0 +1,117 @@
+/** A worker in one situation after the other, and what was seen of it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { agentsOf, judgeRecord, readRecord } from '@decorum/audit'
+import type { Site } from '@decorum/synthetic-web'
+import { complaintsOf, type Evidence } from './judge.ts'
+import { withOwner } from './own-failure.ts'
+import { CONFORM } from './settings.ts'
+import type { Situation } from './situations.ts'
+import type { Worker } from './worker.ts'
+import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
+
+export type Verdict = { name: string; means: string; complaints: string[] }
+
+/** What was wrong while they were acted; those that it did not come to are absent. */
+type Acted = Map<Situation, string[]>
+
+/**
+ * All that was started has ended when it resolves or rejects.
+ * @param record  file that the sites write
+ * @throws the reason of `interrupted`, CommandError, and the errors of Redis and fleet
+ */
+export async function tryAll(
+  chosen: Situation[],
+  command: string[],
+  record: string,
+  interrupted: AbortSignal,
+): Promise<Verdict[]> {
+  const world = await openWorld(chosen.flatMap(sitesOf), record, command, interrupted).catch((error: unknown) => {
+    throw withOwner(error)
+  })
+  const acted: Acted = new Map()
+  try {
+    await unless(world.over, carryOut(chosen, world, acted))
+  } catch (error) {
+    await world.close().catch(() => undefined) // why it was given up matters more
+    throw withOwner(error)
+  }
+  await world.close()
+  interrupted.throwIfAborted()
+  const { requests, bodies } = await readRecord(record)
+  const { agent, delayMs: minDelayMs, capMs: maxDelayMs, robotsRetryMs } = CONFORM
+  const agents = agentsOf({ agent: agent.name, profile: 'decorum', minDelayMs, maxDelayMs })
+  const { examples } = judgeRecord({ requests, bodies }, { agents, robotsRetryMs })
+  const { outcomes, web, headers, worker } = world
+  const evidence: Evidence = { requests, violations: examples, outcomes, origins: web.origins, heard: headers.heard }
+  return chosen.map((one) => {
+    const complaints = complaintsOf(one, evidence)
+    if (one.act !== undefined) complaints.push(...(acted.get(one) ?? ['it was not tried']))
+    if (complaints.length > 0) complaints.push(...lastOf(worker))
+    return { name: one.name, means: one.means, complaints }
+  })
+}
+
+/** Those without `act` side by side, then the others; ends early when the worker has ended. */
+async function carryOut(chosen: Situation[], world: World, acted: Acted): Promise<void> {
+  const quiet = chosen.filter(({ act }) => act === undefined)
+  await Promise.all(quiet.map((one) => enqueue(one, world)))
+  await ended(quiet, world)
+  for (const one of chosen) {
+    if (one.act === undefined) continue
+    if (world.worker.gone.aborted || world.over.aborted) return
+    await enqueue(one, world)
+    acted.set(one, await act(one, world))
+    if (one.name !== 'terminated') await ended([one], world)
+  }
+}
+
+async function act({ name, act }: Situation, world: World): Promise<string[]> {
+  const work = act?.(world) ?? Promise.resolve([])
+  try {
+    const complaints = await unless(world.worker.gone, work)
+    return complaints.flatMap((text) => (typeof text === 'string' ? [text] : []))
+  } catch (error) {
+    if (world.worker.gone.aborted) return [] // its end is told with every complaint, and no outcome came
+    if (error instanceof NotBegunError) return [`it did not come to ${name}`]
+    throw error
+  }
+}
+
+/** @throws the reason of the signal, as soon as it aborts */
+function unless<T>(over: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(over.reason)
+  if (over.aborted) abort()
+  else over.addEventListener('abort', abort, { once: true })
+  return Promise.race([work, aborted.promise]).finally(() => over.removeEventListener('abort', abort))
+}
+
+function lastOf({ gone, lastWords }: Worker): string[] {
+  const words = lastWords.slice(-2).join(' | ')
+  if (gone.aborted) return [`the worker ended (${gone.reason})${words === '' ? '' : `: ${words}`}`]
+  return words === '' ? [] : [`the worker's last words: ${words}`]
+}
+
+const sitesOf = ({ name, sites = {} }: Situation): Site[] =>
+  Object.entries(sites).map(([own, site]) => ({ ...site, name: `${name}-${own}` }))
+
+async function enqueue(situation: Situation, { frontier, web, headers }: World): Promise<void> {
+  const { name, sites = {} } = situation
+  const origins = Object.fromEntries(Object.keys(sites).map((own) => [own, web.origins[`${name}-${own}`] as string]))
+  const urls = Object.entries(situation.urls({ ...origins, headers: headers.origin }))
+  await frontier.enqueue(
+    urls.map(([id, url]) => ({ id: `${name}.${id}`, ...(typeof url === 'string' ? { url } : url) })),
+  )
+}
+
+/** Resolves when each of their URLs has an outcome, or when none will come any more. A slow worker has as long as it needs. */
+async function ended(situations: Situation[], { outcomes, worker, over }: World): Promise<void> {
+  let open = situations.flatMap(({ name, urls }) => Object.keys(urls({})).map((id) => `${name}.${id}`))
+  let until = performance.now() + PATIENCE_MS
+  for (; performance.now() < until && worker.isRunning && !over.aborted; await sleep(50)) {
+    const left = open.filter((id) => !outcomes.has(id))
+    if (left.length === 0) return
+    if (left.length < open.length) until = performance.now() + PATIENCE_MS
+    open = left
+  }
+}

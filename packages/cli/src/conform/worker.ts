@@ -1,0 +1,101 @@
+/** The worker that is tried, in a process group of its own: started, stopped and continued as a whole, ended with its children. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandError, messageOf } from '../exit.ts'
+import { CONFORM } from './settings.ts'
+
+export type Worker = {
+  readonly isRunning: boolean
+  /** aborts when it ends although conform has not asked it to; the reason is its signal or exit code */
+  readonly gone: AbortSignal
+  /** the last lines that it wrote to stderr; complete after `end` */
+  readonly lastWords: readonly string[]
+  /** to it and its children */
+  signal(signal: NodeJS.Signals): void
+  endsWithin(ms: number): Promise<boolean>
+  /** Resolves when neither it nor one of its children runs. */
+  end(): Promise<void>
+}
+
+const LAST_WORDS = 10
+const KILL_AFTER_MS = 5_000
+/** What was written before the end is read by then. A process that has left the group may keep the pipe open for ever. */
+const LAST_WORDS_MS = 2_000
+
+/**
+ * @param command  {url} and {pool} in its arguments stand for what it needs, as do DECORUM_URL and DECORUM_POOL
+ * @throws CommandError when it cannot be started
+ */
+export async function startWorker(command: string[], url: string): Promise<Worker> {
+  const child = await spawned(command, url)
+  const lastWords: string[] = []
+  if (child.stderr)
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (line.trim() !== '' && lastWords.push(line) > LAST_WORDS) lastWords.shift()
+    })
+  const closed = once(child, 'close')
+  const gone = new AbortController()
+  let isAsked = false
+  child.once('exit', (code, signal) => {
+    if (!isAsked) gone.abort(signal ?? `exit code ${code}`)
+  })
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
+  const tell = (signal: NodeJS.Signals): void => {
+    if (child.pid === undefined) return // 0 would be this process's own group
+    try {
+      process.kill(-child.pid, signal)
+    } catch {} // nobody is left in the group
+  }
+  // Where process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
+  const kill = (): void => tell('SIGKILL')
+  process.once('exit', kill)
+  const worker: Worker = {
+    get isRunning() {
+      return isRunning()
+    },
+    gone: gone.signal,
+    lastWords,
+    signal(signal) {
+      isAsked ||= signal === 'SIGTERM' || signal === 'SIGKILL'
+      tell(signal)
+    },
+    async endsWithin(ms) {
+      if (!isRunning()) return true
+      const late = new AbortController()
+      const ended = once(child, 'exit', { signal: late.signal }).then(
+        () => true,
+        () => false,
+      )
+      const timer = setTimeout(() => late.abort(), ms)
+      return ended.finally(() => clearTimeout(timer))
+    },
+    async end() {
+      worker.signal('SIGCONT')
+      worker.signal('SIGTERM')
+      await worker.endsWithin(KILL_AFTER_MS)
+      worker.signal('SIGKILL') // its children too, which may ignore SIGTERM
+      await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
+      process.off('exit', kill)
+    },
+  }
+  return worker
+}
+
+async function spawned(command: string[], url: string): Promise<ChildProcess> {
+  const [program = '', ...args] = command.map((text) =>
+    text.replaceAll('{url}', url).replaceAll('{pool}', CONFORM.pool),
+  )
+  try {
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true, // a process group of its own, which is stopped and continued as a whole
+      env: { ...process.env, DECORUM_URL: url, DECORUM_POOL: CONFORM.pool },
+    })
+    await once(child, 'spawn')
+    return child
+  } catch (error) {
+    throw new CommandError(`conform: the worker did not start: ${messageOf(error)}`)
+  }
+}
