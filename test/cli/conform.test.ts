@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { decorum, folder, type Running, startDecorum } from './decorum.ts'
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
@@ -55,9 +55,12 @@ async function tryWorker(script: string): Promise<{ running: Running; pids: numb
   const running = startDecorum(['conform', '--only', 'page', '--', 'sh', '-c', script, note], {
     env: { TMPDIR: temporary },
   })
-  await Promise.race([expect.poll(() => existsSync(note)).toBe(true), running.result])
+  await expect.poll(() => existsSync(note) || running.child.exitCode !== null).toBe(true)
   expect(existsSync(note), running.said()).toBe(true)
   const pids = readFileSync(note, 'utf8').trim().split(' ').map(Number)
+  onTestFinished(() => {
+    for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL')
+  })
   expect(await ownFolders(temporary)).toHaveLength(1)
   return { running, pids, temporary }
 }
