@@ -100,7 +100,7 @@ test.each([
 ])('a robots.txt was heard when the lease of its pace group was over (%s)', async (_, heldMs, times) => {
   const now = Date.now
   const standStill = (ms: number) => vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const site = await rawOrigin((socket) => {
     standStill(2_000 + heldMs)
     socket.write(answerOf(200, {}, 'User-agent: *\nDisallow: /private\n'))
@@ -166,7 +166,7 @@ test('robots.txt, too: refused, the robots fetch ends and the waiting URL has no
 
 test('a hop on another host of the same pace group: the group is confirmed with the lanes of the hop', async () => {
   const now = Date.now
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const found = await rawOrigin(answerOf(200).toString('latin1'), { host: '127.0.0.2' })
   const site = await rawOrigin(answerOf(301, { location: `${found.origin}/robots.txt` }).toString('latin1'))
   const acquire = async ({ lanes: [lane], kind }: { lanes: readonly object[]; kind: string }) => {
