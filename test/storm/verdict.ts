@@ -133,7 +133,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
       // An asker that died before it could tell: an extra request like any other.
       const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)
       const about = holdOf(times) + longestNear(stalls, before?.start ?? 0, before?.end)
-      const cause = before && causeOf(before, faults, about)
+      const cause = before && (causeOf(before, faults, about) ?? (outlasted(before) ? 'freeze' : undefined))
       if (cause !== undefined) {
         extra[cause]++
         continue

@@ -343,11 +343,16 @@ test('an overlap is a violation, unless a fetcher that was frozen beyond its lea
   expect(judge({ requests: thawed, faults: { freezes: [{ ...short, until: T + 3_010 }] } }).violations).toHaveLength(1)
 })
 
-test('a robots fetch repeated after the death of its fetcher is an extra request; without a death it is one too many', () => {
+test('a robots fetch repeated after the death of its fetcher, or after many short stalls, is an extra request; else it is one too many', () => {
   const again = [visit(3_400, 3_410, '/robots.txt', { status: 404 })]
   expect(judge({ requests: again }).violations).toMatchObject([{ offence: 'robots-too-often' }])
   expect(judge({ requests: again, faults: { kills: [kill(20)] } })).toMatchObject({
     violations: [],
     extra: { kill: 1 },
   })
+  const stutter = ['fetcher-1', 'Redis'].flatMap((who) =>
+    Array.from({ length: 3 }, (_, n) => ({ at: T + 10 + n * 360, until: T + n * 360 + 360, who })),
+  )
+  expect(judge({ requests: again, stalls: stutter.slice(0, 3) }).violations, 'not long enough').toHaveLength(1)
+  expect(judge({ requests: again, stalls: stutter })).toMatchObject({ violations: [], extra: { freeze: 1 } })
 })
