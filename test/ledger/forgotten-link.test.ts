@@ -1,4 +1,6 @@
 /** A network that has forgotten a connection says nothing: no end, no answer. Redis is there for whoever connects anew. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { linkTo, type RedisLink } from '@decorum/ledger'
 import { hearWakes } from '@decorum/ledger/testing'
 import { type Cluster, Redis } from 'ioredis'
@@ -81,3 +83,52 @@ test('whoever only listens hears what is rung after its connection was forgotten
   const before = heard.length
   await expect.poll(rung).toBeGreaterThan(before)
 })
+
+test('a connection that only listens, and ends before Redis has answered its asking anew, ends nothing else', async () => {
+  const { port, close, cut, asked } = await deafTo('subscribe')
+  onTestFinished(close)
+  const unhandled: unknown[] = []
+  const note = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  const open = (): RedisLink => linkTo(`redis://127.0.0.1:${port}`, { away: 'wait', retryMs: 20 })
+  const wakes = hearWakes(open, ['bell'], () => {}, { deadlineMs: 5_000, againMs: 60_000 })
+  await wakes.tried
+  cut()
+  await asked()
+  wakes.close()
+  await new Promise((resolve) => setTimeout(resolve, 50)) // rejections are told after the tick of their cause
+  expect(unhandled).toEqual([])
+})
+
+/** The Redis of this file through a link that, once it has been cut, hides one command from it. */
+async function deafTo(command: string) {
+  const hidden = Promise.withResolvers<void>()
+  let isDeaf = false
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const there = connect(redis.port, '127.0.0.1')
+    for (const socket of [client, there]) sockets.add(socket.on('error', () => {}))
+    there.on('data', (octets) => client.write(octets)).on('close', () => client.destroy())
+    client
+      .on('close', () => there.destroy())
+      .on('data', (octets) => {
+        if (isDeaf && octets.toString().includes(command)) hidden.resolve()
+        else there.write(octets)
+      })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = (): void => {
+    isDeaf = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    close() {
+      cut()
+      server.close()
+    },
+    asked: () => hidden.promise,
+  }
+}

@@ -84,6 +84,8 @@ function serverOptions({ away, retryMs, silentMs = SILENT_MS, ...rest }: LinkOpt
   return {
     ...rest,
     socketTimeout: silentMs,
+    // ioredis would do it with a promise that nobody handles: a connection that ends before the answer would end the process.
+    autoResubscribe: false,
     enableOfflineQueue: away === 'wait',
     autoResendUnfulfilledCommands: away === 'wait',
     maxRetriesPerRequest: away === 'wait' ? null : 0,

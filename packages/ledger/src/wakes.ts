@@ -27,10 +27,13 @@ export function hearWakes(
 ): Wakes {
   const closing = new AbortController()
   const tried = Promise.withResolvers<void>()
-  const opened = (): RedisLink =>
-    open()
+  const opened = (): RedisLink => {
+    const own = open()
+    return own
       .on('error', () => {})
       .on('message', listener)
+      .on('ready', () => own.subscribe(...channels).catch(() => {})) // after each reconnect; `listen` looks whether it worked
+  }
   let link = opened()
   const listen = async (): Promise<void> => {
     while (!closing.signal.aborted) {
