@@ -32,7 +32,7 @@ export function hearWakes(
     return own
       .on('error', () => {})
       .on('message', listener)
-      .on('ready', () => own.subscribe(...channels).catch(() => {})) // after each reconnect; `listen` looks whether it worked
+      .on('ready', () => void own.subscribe(...channels).catch(() => {})) // after each reconnect; `listen` looks whether it worked
   }
   let link = opened()
   const listen = async (): Promise<void> => {
