@@ -91,13 +91,20 @@ test('a connection that only listens, and ends before Redis has answered its ask
   const note = (error: unknown): void => void unhandled.push(error)
   process.on('unhandledRejection', note)
   onTestFinished(() => void process.off('unhandledRejection', note))
-  const open = (): RedisLink => linkTo(`redis://127.0.0.1:${port}`, { away: 'wait', retryMs: 20 })
-  const wakes = hearWakes(open, ['bell'], () => {}, { deadlineMs: 5_000, againMs: 60_000 })
+  const link = linkTo(`redis://127.0.0.1:${port}`, { away: 'wait', retryMs: 20 })
+  const wakes = hearWakes(
+    () => link,
+    ['bell'],
+    () => {},
+    { deadlineMs: 5_000, againMs: 60_000 },
+  )
   await wakes.tried
   cut()
   await asked()
+  const ended = once(link, 'end')
   wakes.close()
-  await new Promise((resolve) => setTimeout(resolve, 50)) // rejections are told after the tick of their cause
+  await ended
+  await new Promise(setImmediate) // a rejection that nobody handles is told after the tick of its cause
   expect(unhandled).toEqual([])
 })
 

@@ -1,6 +1,6 @@
 /** When what conform has started itself fails: the worker is not to blame, and nothing can be said of it. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
+import { retry } from '@decorum/runtime'
 import { CommandError, messageOf } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 
@@ -44,11 +44,10 @@ const AGAIN_MS = 200
  * because the connection ends after 15 s without an answer.
  */
 export async function patiently<T>(call: () => Promise<T>, over: AbortSignal, forMs = PATIENCE_MS): Promise<T> {
-  for (const until = performance.now() + forMs; ; await sleep(AGAIN_MS)) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!(error instanceof LedgerUnavailableError) || over.aborted || performance.now() >= until) throw error
-    }
-  }
+  const until = performance.now() + forMs
+  const answer = await retry(call, AGAIN_MS, (error) => {
+    if (!(error instanceof LedgerUnavailableError) || over.aborted || performance.now() >= until) throw error
+    return true
+  })
+  return answer as T // it is given up by an error alone
 }
