@@ -6,24 +6,23 @@
  * gathered into few large calls and cost less. What is counted is a window of a crawl that is under way; what taking the URLs in costs
  * is not in it.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFleet } from '@decorum/cli'
 import { openFrontier } from '@decorum/client'
 import { type Judged, judge } from './crawl/judge.ts'
+import { PEERS, peerOn } from './crawl/peers.ts'
 import { type Sites, startSites } from './crawl/sites.ts'
 import { usageOf } from './crawl/usage.ts'
+import { between, endsOf, inParts, PARTS, type Part, partsOf } from './crawl/window.ts'
 import { round, table } from './frame/figures.ts'
 import { fleetEnv } from './frame/fleet-env.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
 
 const AGENT = { name: 'bench', userAgent: 'bench/1 (+https://example.com/bot)' }
-const PYTHON = '/usr/bin/python3'
 /** Steps in which the lanes are begun. */
 const PHASES = 20
 /** Every crawler has so long before the window, ms: V8 compiles what runs often, which takes some 20,000 pages, and a crawl lasts hours. */
@@ -42,6 +41,7 @@ type Case = {
 type Figures = Judged & {
   /** CPU per page, µs */
   cpu: { redis: number; gateway: number; fetchers: number }
+  parts: Part[]
   /** MiB, at the end of the window */
   rss: { gateway: number; fetchers: number }
   /** bytes that Redis received per page, and scripts that it ran */
@@ -58,7 +58,7 @@ const CASES: Case[] = [
   { lanes: 1_000, delayMs: 1_000, bytes: 10_000, fetchers: 1, archive: true },
   { lanes: 5_000, delayMs: 1_000, bytes: 1_000, fetchers: 2 },
   { lanes: 10_000, delayMs: 1_000, bytes: 1_000, fetchers: 2 },
-  { lanes: 20_000, delayMs: 10_000, bytes: 1_000, fetchers: 2, seconds: 30 },
+  { lanes: 20_000, delayMs: 10_000, bytes: 1_000, fetchers: 2, seconds: 60 },
 ]
 const SHORT: Case[] = [{ lanes: 100, delayMs: 100, bytes: 1_000, fetchers: 1, seconds: 3, warmMs: 4_000 }]
 
@@ -79,7 +79,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   const peers: string[][] = []
   if (!short && process.env.BENCH_CASES === undefined)
     for (const peer of PEERS) {
-      if (peer.isHere()) peers.push(await inFolder((folder) => peerOn(peer, folder)))
+      if (peer.isHere()) peers.push(await inFolder((folder) => peerOn(peer, folder, WARM_MS)))
       else peers.push([`${peer.name} (not installed)`, ...Array<string>(6).fill('')])
       process.stderr.write(`  ${peers.at(-1)?.join(' · ')}\n`)
     }
@@ -87,7 +87,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   return {
     name: 'crawl: what a page costs',
     lines: [
-      `One nginx serves all sites on the same cores. Lanes are spread evenly over their delay. What is counted begins ${WARM_MS / 1_000} s after the last lane was begun. Permitted: what sites with these answers and delays allow. Late: ms after the due time, by nginx's log, whose times are whole milliseconds. CPU: µs per page, user and system. Load of the machine at the end: ${round(loadavg()[0] ?? 0)}.`,
+      `One nginx serves all sites on the same cores. Lanes are spread evenly over their delay. What is counted begins ${WARM_MS / 1_000} s after the last lane was begun. Permitted: what sites with these answers and delays allow. Late: ms after the due time, by nginx's log, whose times are whole milliseconds. CPU: µs per page, user and system. In brackets: the least and greatest of ${PARTS} equal parts of the window. Load of the machine at the end: ${round(loadavg()[0] ?? 0)}.`,
       '',
       ...table(
         [
@@ -119,14 +119,24 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
 const nameOf = ({ lanes, delayMs, bytes, fetchers, archive }: Case): string =>
   `${round(lanes, 0)}, ${delayMs / 1_000} s, ${bytes / 1_000} KB${archive ? ', archived' : ''}, ${fetchers} fetcher${fetchers === 1 ? '' : 's'}`
 
-function rowOf(name: string, { perSecond, ratios, lateMs, early, cpu, rss, redisBytes, scripts }: Figures): string[] {
+function rowOf(
+  name: string,
+  { perSecond, ratios, lateMs, early, cpu, parts, rss, redisBytes, scripts }: Figures,
+): string[] {
   return [
     name,
-    round(perSecond, 0),
+    between(
+      perSecond,
+      parts.map((part) => part.perSecond),
+    ),
     ...[ratios.all, ratios.worst, ratios.p5].map((ratio) => ratio.toFixed(3)),
     ...[lateMs.p50, lateMs.p99].map((ms) => round(ms, 0)),
     String(early),
-    ...[cpu.redis + cpu.gateway + cpu.fetchers, cpu.redis, cpu.gateway, cpu.fetchers].map((micros) => round(micros, 0)),
+    between(
+      cpu.redis + cpu.gateway + cpu.fetchers,
+      parts.map((part) => part.cpuPerPage),
+    ),
+    ...[cpu.redis, cpu.gateway, cpu.fetchers].map((micros) => round(micros, 0)),
     ...[rss.gateway, rss.fetchers, redisBytes].map((value) => round(value, 0)),
     round(scripts, 2),
   ]
@@ -142,7 +152,7 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 async function fleetOn(one: Case, folder: string): Promise<Figures> {
-  const { lanes, delayMs, bytes, fetchers, archive, seconds = 15, warmMs = WARM_MS } = one
+  const { lanes, delayMs, bytes, fetchers, archive, seconds = 30, warmMs = WARM_MS } = one
   const sites = await startSites(folder, lanes, bytes)
   const redis = await benchRedis()
   const fleet = await startFleet({ env: env(redis.url, one, archive ? folder : ''), gateways: 1, fetchers })
@@ -151,22 +161,25 @@ async function fleetOn(one: Case, folder: string): Promise<Figures> {
     const begunAt = await begin(frontier, sites, Math.ceil(((seconds + 10) * 1_000 + warmMs) / delayMs), delayMs)
     await sleep(Math.max(warmMs, begunAt + delayMs + warmMs - Date.now()))
     const usage = async () => ({
+      at: Date.now(),
       redis: await redis.cpuMicros(),
       bytes: await counted(redis, 'stats', 'total_net_input_bytes'),
       scripts: await scriptsOf(redis),
       gateway: usageOf(fleet.of('gateway')[0]?.pid as number),
       fetchers: fleet.of('fetcher').map(({ pid }) => usageOf(pid as number)),
     })
-    const before = await usage()
-    const from = Date.now()
-    await sleep(seconds * 1_000)
-    const to = Date.now()
-    const after = await usage()
-    const judged = judge(await sites.visits(), delayMs, { from, to })
+    const marks = await inParts(seconds, usage)
+    const [before, after] = endsOf(marks)
+    const visits = await sites.visits()
+    const judged = judge(visits, delayMs, { from: before.at, to: after.at })
     const per = (used: number): number => used / judged.pages
     const cpuOf = (all: { cpuMicros: number }[]): number => all.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
     return {
       ...judged,
+      parts: partsOf(
+        marks.map(({ at, redis, gateway, fetchers }) => ({ at, cpu: redis + gateway.cpuMicros + cpuOf(fetchers) })),
+        (window) => judge(visits, delayMs, window),
+      ),
       cpu: {
         redis: per(after.redis - before.redis),
         gateway: per(after.gateway.cpuMicros - before.gateway.cpuMicros),
@@ -220,45 +233,4 @@ async function counted(redis: BenchRedis, section: string, name: string): Promis
 }
 async function scriptsOf(redis: BenchRedis): Promise<number> {
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.client.info('commandstats'))?.[1] ?? 0)
-}
-
-type Peer = { name: string; isHere(): boolean; command(list: string, delayS: string): [string, string[]] }
-const PEERS: Peer[] = [
-  {
-    name: 'Scrapy',
-    isHere: () => spawnSync(PYTHON, ['-c', 'import scrapy']).status === 0,
-    command: (list, delay) => [PYTHON, [join(import.meta.dirname, 'crawl/peer.scrapy.py'), list, delay]],
-  },
-  {
-    name: "Crawlee's HttpCrawler",
-    isHere: () => true,
-    command: (list, delay) => [process.execPath, [join(import.meta.dirname, 'crawl/peer.crawlee.ts'), list, delay]],
-  },
-]
-
-/** A crawler of others for a while, then it is ended. */
-async function peerOn({ name, command }: Peer, folder: string): Promise<string[]> {
-  const delayMs = 1_000
-  const sites = await startSites(folder, 1_000, 1_000)
-  const list = join(folder, 'urls.txt')
-  const urls = Array.from({ length: 120 }, (_, n) => sites.origins.map((origin) => `${origin}/page-${n}`)).flat()
-  await writeFile(list, urls.join('\n'))
-  const [program, args] = command(list, String(delayMs / 1_000))
-  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder })
-  const gone = once(child, 'exit')
-  try {
-    await sleep(WARM_MS) // it reads its list, and asks for rules
-    const before = usageOf(child.pid as number).cpuMicros
-    const from = Date.now()
-    await sleep(20_000)
-    const to = Date.now()
-    const cpu = usageOf(child.pid as number).cpuMicros - before
-    const { pages, perSecond, ratios, lateMs, early } = judge(await sites.visits(), delayMs, { from, to })
-    const late = [lateMs.p50, lateMs.p99].map((ms) => round(ms, 0))
-    return [name, round(perSecond, 0), ratios.all.toFixed(3), ...late, String(early), round(cpu / pages, 0)]
-  } finally {
-    child.kill('SIGKILL')
-    await gone
-    await sites.stop()
-  }
 }
