@@ -7,8 +7,8 @@ const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 
 /** One agent's lane is begun; another agent's is, too, and will be told something. */
-async function started() {
-  const bench = await emptyLedger(redis)
+async function started(options: Parameters<typeof emptyLedger>[1] = {}) {
+  const bench = await emptyLedger(redis, options)
   const { ledger, reserve, startPage } = bench
   await ledger.park(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
   const lanes = await reserve()
@@ -77,6 +77,25 @@ test('a clock that is held with the lane counts as well: the whole host was told
   expect(await ledger.confirm(both), 'a block is for the URLs of its own origin').toBe('granted')
   await ledger.operate({ ...by, origin: host.origin, action: 'pause', until: clock.now + 1_000 }, [])
   expect(await ledger.confirm(both)).toBe('back-off')
+})
+
+test('what many requests ask at one moment is one call, and each has the answer for its own lanes', async () => {
+  const verbs: string[] = []
+  const { ledger, own, other, held } = await started({ onCall: (verb) => void verbs.push(verb) })
+  const theirs = { agent: 'bee', origin: ORIGIN, fence: other.fence, version: 0 }
+  const notTheirs = { ...theirs, fence: own.fence + 1_000 }
+  const asked = [
+    held,
+    [...held, notTheirs],
+    [theirs],
+    [notTheirs, theirs],
+    [...held, theirs],
+    [{ ...theirs, version: 7 }],
+  ]
+  expect(await Promise.all(asked.map((lanes) => ledger.confirm(lanes)))).toEqual([
+    ...['granted', 'stale', 'granted', 'stale', 'granted', 'rules-changed'],
+  ])
+  expect(verbs.filter((verb) => verb === 'confirm')).toHaveLength(1)
 })
 
 test('unused: the URL has not been tried, and the lane opens after its delay, not before', async () => {

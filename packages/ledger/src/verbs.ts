@@ -62,7 +62,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
       park(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
     start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
-    confirm: (held: HeldLane[]) => confirm(scripts, held),
+    confirm: batched((requests: HeldLane[][]) => confirm(scripts, requests), MAX_ITEMS / 2),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
     grant: batched((requests: GrantRequest[]) => grant(scripts, settings, requests), MAX_ITEMS / 2),
     extend: (held: HeldLane[], leaseMs: number) => extend(scripts, held, leaseMs),

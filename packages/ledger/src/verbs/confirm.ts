@@ -1,14 +1,26 @@
-/** confirm: may a request that took long to connect still be sent? */
+/** confirm: may requests that took long to connect still be sent? */
 import { CONFIRM_ITEM } from '../calls.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { Confirmation, HeldLane } from '../types.ts'
 
-/** @param held  the lanes of one partition that the request holds */
-export async function confirm(scripts: Scripts, held: HeldLane[]): Promise<Confirmation> {
-  const items = held.flatMap(({ agent, origin, fence, version }) =>
-    CONFIRM_ITEM.write({ lane: laneName(agent, origin), fence, version: version ?? '' }),
-  )
+/**
+ * Where connecting is slow, because this machine is full or the network is, all requests under way have to ask, and an answer for each would
+ * make it slower still. So the questions of one turn of the event loop go together.
+ * @param requests  of each the lanes that it holds, all of one partition
+ * @returns of each 'granted' when all of its lanes are, otherwise why the first one is not
+ */
+export async function confirm(scripts: Scripts, requests: HeldLane[][]): Promise<Confirmation[]> {
+  const items = requests
+    .flat()
+    .flatMap(({ agent, origin, fence, version }) =>
+      CONFIRM_ITEM.write({ lane: laneName(agent, origin), fence, version: version ?? '' }),
+    )
   const { values } = await scripts.call('confirm', {}, items)
-  return values[0] as Confirmation
+  let at = 0
+  return requests.map((held) => {
+    const ofLanes = values.slice(at, at + held.length) as Confirmation[]
+    at += held.length
+    return ofLanes.find((answer) => answer !== 'granted') ?? 'granted'
+  })
 }

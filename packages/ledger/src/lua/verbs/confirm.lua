@@ -2,9 +2,9 @@
 --- @include "lib/origin"
 --[[
   confirm: asked by a holder that took long to connect: may the request still be sent?
-  ARGV    per lane that the request holds CONFIRM_ITEM in calls.ts; the version is of the rules that it was judged by, '' for a
+  ARGV    per lane that a request holds CONFIRM_ITEM in calls.ts; the version is of the rules that it was judged by, '' for a
           secondary lease
-  Returns 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped, back-off (also a pause,
+  Returns per lane, in order: 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped, back-off (also a pause,
           a block or visiting hours), rules-changed
   Keeps   nothing changes: a caller that is refused gives back what it holds (resolve: unused, release).
 ]]
@@ -24,8 +24,10 @@ local function whyNot(lane, fence, version)
   if kind == KIND.robots and fetchFence ~= fence then return 'stale' end
 end
 
-local answer = --[[rule:confirm-minds-the-hold]] holdUntil > now --[[end]] and 'startup-hold'
+local isHeld = --[[rule:confirm-minds-the-hold]] holdUntil > now --[[end]]
+local out = reply()
 for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
-  answer = answer or whyNot(ARGV[i + CONFIRM_ITEM.lane], ARGV[i + CONFIRM_ITEM.fence], ARGV[i + CONFIRM_ITEM.version])
+  out[#out + 1] = isHeld and 'startup-hold'
+    or whyNot(ARGV[i + CONFIRM_ITEM.lane], ARGV[i + CONFIRM_ITEM.fence], ARGV[i + CONFIRM_ITEM.version]) or 'granted'
 end
-return reply(answer or 'granted')
+return out
