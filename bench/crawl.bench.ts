@@ -16,7 +16,7 @@ import { type Judged, judge } from './crawl/judge.ts'
 import { PEERS, peerOn } from './crawl/peers.ts'
 import { type Sites, startSites } from './crawl/sites.ts'
 import { usageOf } from './crawl/usage.ts'
-import { between, endsOf, inParts, PARTS, type Part, partsOf } from './crawl/window.ts'
+import { between, endsOf, inParts, PARTS, type Parts, partsOf } from './crawl/window.ts'
 import { round, table } from './frame/figures.ts'
 import { fleetEnv } from './frame/fleet-env.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -41,7 +41,7 @@ type Case = {
 type Figures = Judged & {
   /** CPU per page, µs */
   cpu: { redis: number; gateway: number; fetchers: number }
-  parts: Part[]
+  parts: Parts
   /** MiB, at the end of the window */
   rss: { gateway: number; fetchers: number }
   /** bytes that Redis received per page, and scripts that it ran */
@@ -125,17 +125,11 @@ function rowOf(
 ): string[] {
   return [
     name,
-    between(
-      perSecond,
-      parts.map((part) => part.perSecond),
-    ),
+    between(perSecond, parts.perSecond),
     ...[ratios.all, ratios.worst, ratios.p5].map((ratio) => ratio.toFixed(3)),
     ...[lateMs.p50, lateMs.p99].map((ms) => round(ms, 0)),
     String(early),
-    between(
-      cpu.redis + cpu.gateway + cpu.fetchers,
-      parts.map((part) => part.cpuPerPage),
-    ),
+    between(cpu.redis + cpu.gateway + cpu.fetchers, parts.cpuPerPage),
     ...[cpu.redis, cpu.gateway, cpu.fetchers].map((micros) => round(micros, 0)),
     ...[rss.gateway, rss.fetchers, redisBytes].map((value) => round(value, 0)),
     round(scripts, 2),

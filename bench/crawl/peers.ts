@@ -44,14 +44,8 @@ export async function peerOn({ name, command }: Peer, folder: string, warmMs: nu
     const { pages, perSecond, ratios, lateMs, early } = judge(visits, delayMs, { from: before.at, to: after.at })
     const parts = partsOf(marks, (window) => judge(visits, delayMs, window))
     const late = [lateMs.p50, lateMs.p99].map((ms) => round(ms, 0))
-    const rate = between(
-      perSecond,
-      parts.map((part) => part.perSecond),
-    )
-    const cpu = between(
-      (after.cpu - before.cpu) / pages,
-      parts.map((part) => part.cpuPerPage),
-    )
+    const rate = between(perSecond, parts.perSecond)
+    const cpu = between((after.cpu - before.cpu) / pages, parts.cpuPerPage)
     return [name, rate, ratios.all.toFixed(3), ...late, String(early), cpu]
   } finally {
     child.kill('SIGKILL')

@@ -6,8 +6,8 @@ import type { Judged } from './judge.ts'
 /** The window is cut into so many equal parts, whose least and greatest figures are the spread. */
 export const PARTS = 3
 
-/** What a part of the window had. */
-export type Part = { perSecond: number; cpuPerPage: number }
+/** What each part of the window had. */
+export type Parts = { perSecond: number[]; cpuPerPage: number[] }
 
 /** What `of` says at the beginning of the window and after each of its parts. */
 export async function inParts<T>(seconds: number, of: () => T | Promise<T>): Promise<T[]> {
@@ -25,12 +25,15 @@ export const endsOf = <T>(marks: T[]): [T, T] => [marks[0] as T, marks.at(-1) as
 export function partsOf(
   marks: { at: number; cpu: number }[],
   judged: (window: { from: number; to: number }) => Judged,
-): Part[] {
-  return marks.slice(1).map(({ at, cpu }, part) => {
+): Parts {
+  const parts: Parts = { perSecond: [], cpuPerPage: [] }
+  for (const [part, { at, cpu }] of marks.slice(1).entries()) {
     const before = marks[part] as { at: number; cpu: number }
     const { pages, perSecond } = judged({ from: before.at, to: at })
-    return { perSecond, cpuPerPage: (cpu - before.cpu) / pages }
-  })
+    parts.perSecond.push(perSecond)
+    parts.cpuPerPage.push((cpu - before.cpu) / pages)
+  }
+  return parts
 }
 
 /** '999 (990–1,004)': of the whole window, and the least and greatest of its parts */

@@ -5,8 +5,8 @@ import type { Scripts } from '../scripts.ts'
 import type { Confirmation, HeldLane } from '../types.ts'
 
 /**
- * Where connecting is slow, because this machine is full or the network is, all requests under way have to ask, and an answer for each would
- * make it slower still. So the questions of one turn of the event loop go together.
+ * Where connecting is slow, because this machine or the network is full, all requests under way have to ask. A call for each of them
+ * would make connecting slower still, so the questions of one turn of the event loop go in one call.
  * @param requests  of each the lanes that it holds, all of one partition
  * @returns of each 'granted' when all of its lanes are, otherwise why the first one is not
  */

@@ -4,8 +4,8 @@
   confirm: asked by a holder that took long to connect: may the request still be sent?
   ARGV    per lane that a request holds CONFIRM_ITEM in calls.ts; the version is of the rules that it was judged by, '' for a
           secondary lease
-  Returns per lane, in order: 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped, back-off (also a pause,
-          a block or visiting hours), rules-changed
+  Returns per lane, in order: 'granted', or why not: stale (the lease is not the caller's any more), startup-hold, stopped,
+          back-off (also a pause, a block or visiting hours), rules-changed
   Keeps   nothing changes: a caller that is refused gives back what it holds (resolve: unused, release).
 ]]
 local function whyNot(lane, fence, version)
