@@ -136,18 +136,24 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
     while (left-- > 0) {
       const start = performance.now()
       let what: string
+      let endedAt: number
       if (lane % 4 === 0) {
-        const { event } = await robots(connections, origin, { agent, lease: leaseOf(DEADLINE_MS) })
+        const answer = await robots(connections, origin, { agent, lease: leaseOf(DEADLINE_MS) })
+        const { event } = answer
         expect(event).toBeDefined()
         what = event?.kind === 'unanswered' ? `robots ${event.reason}` : `robots ${event?.kind}`
+        endedAt = answer.endedAt
       } else {
         const order = pageOrder(origin, '/', { attempt: 5 })
-        const { outcome, load } = await page(connections, order, { agent, lease: leaseOf(DEADLINE_MS) })
+        const fetched = await page(connections, order, { agent, lease: leaseOf(DEADLINE_MS) })
+        const { outcome, load } = fetched
         expect(load).toBeDefined()
         what = outcome?.kind === 'failed' ? outcome.reason : String(outcome?.kind)
         expect(['fetched', 'redirected', ...FAILURE_REASONS]).toContain(what)
+        endedAt = fetched.endedAt
       }
-      slowest = Math.max(slowest, performance.now() - start)
+      // The end of the exchange: a body is decoded after it, in threads for which a turn of the loop does not wait.
+      slowest = Math.max(slowest, endedAt - start)
       seen[what] = (seen[what] ?? 0) + 1
     }
   }
@@ -161,7 +167,7 @@ test(`${COUNT} mutated answers: each exchange ends in time with something that t
     await Promise.all(Array.from({ length: LANES }, (_, lane) => crawl(lane))).finally(() => over.abort())
   })
   console.log(`slowest ${slowest} ms; ${JSON.stringify(seen)}`)
-  expect(slowest).toBeLessThanOrEqual(DEADLINE_MS + 500)
+  expect(slowest).toBeLessThanOrEqual(DEADLINE_MS + TURN_MS)
   expect(Object.keys(seen).length).toBeGreaterThan(8)
   expect(unhandled).toEqual([])
 })
