@@ -1,4 +1,6 @@
 /** confirm and unused: may a started request still be sent, and what a lane owes when it was not. */
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { confirm as confirmVerb } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, ORIGIN, outcomeOf, recordDelay, url, urls } from './ledger-for-test.ts'
@@ -96,6 +98,21 @@ test('what many requests ask at one moment is one call, and each has the answer 
     ...['granted', 'stale', 'granted', 'stale', 'granted', 'rules-changed'],
   ])
   expect(verbs.filter((verb) => verb === 'confirm')).toHaveLength(1)
+})
+
+test('a request that holds no lane may not be sent', async () => {
+  const { ledger } = await started()
+  expect(await ledger.confirm([])).toBe('stale')
+})
+
+test.each([
+  ['none', []],
+  ['one too few', ['granted', 'granted']],
+  ['one too many', ['granted', 'granted', 'granted', 'granted']],
+])('a reply with %s of the answers grants nothing', async (_, values) => {
+  const lane = { agent: AGENT, origin: ORIGIN, fence: 1 }
+  const scripts = { call: async () => ({ now: 0, values }), now: () => 0, aheadMs: () => 0 }
+  await expect(confirmVerb(scripts, [[lane, lane], [lane]])).rejects.toThrow(LedgerUnavailableError)
 })
 
 test('unused: the URL has not been tried, and the lane opens after its delay, not before', async () => {

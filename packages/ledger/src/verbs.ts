@@ -61,10 +61,12 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     park: (items: ParkItem[], mark?: ParkMark, elsewhere?: Elsewhere) =>
       park(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
-    start: batched((requests: StartRequest[]) => start(scripts, settings, requests), MAX_ITEMS),
-    confirm: batched((requests: HeldLane[][]) => confirm(scripts, requests), MAX_ITEMS / 2),
+    start: batched('start', (requests: StartRequest[]) => start(scripts, settings, requests)),
+    confirm: batched('confirm', (requests: HeldLane[][]) => confirm(scripts, requests), {
+      sizeOf: ({ length }) => length,
+    }),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
-    grant: batched((requests: GrantRequest[]) => grant(scripts, settings, requests), MAX_ITEMS / 2),
+    grant: batched('grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), { most: MAX_ITEMS / 2 }),
     extend: (held: HeldLane[], leaseMs: number) => extend(scripts, held, leaseMs),
     claim: (lane: LaneRef) => claim(scripts, settings, lane),
     complete: completer(scripts, settings),

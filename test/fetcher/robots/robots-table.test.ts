@@ -15,6 +15,8 @@ import { type Answering, answerOf, type RawOrigin, rawOrigin } from '../support/
 
 const redis = await redisForTest()
 const PROFILES = Object.keys(policies) as ProfileName[]
+/** A fleet of another test that visits a port which one of its own sites had before is not one of these agents. */
+const OURS = `(+https://example.com/bot?${process.pid})`
 /** All sites are ports of one host, and take turns at its clock: the first row is done about when the last one is. */
 const settings = {
   REDIS_URL: redis.url,
@@ -22,7 +24,7 @@ const settings = {
   DECORUM_AGENTS: JSON.stringify(
     PROFILES.map((profile) => ({
       name: nameOf(profile),
-      userAgent: `${nameOf(profile)}/1 (+https://example.com/bot)`,
+      userAgent: `${nameOf(profile)}/1 ${OURS}`,
       profile,
       minDelayMs: 0,
     })),
@@ -149,8 +151,9 @@ describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
 
 test('each origin was asked for its robots.txt once, for all five agents, and before any page', () => {
   for (const [row, { asked }] of Object.entries(sites)) {
-    const first = asked.filter(({ path }) => path === '/robots.txt')
-    expect([row, first.length]).toEqual([row, 1])
-    expect(asked[0]?.path).toBe('/robots.txt')
+    const ours = asked.filter(({ head }) => head.includes(OURS))
+    const first = ours.filter(({ path }) => path === '/robots.txt')
+    expect(first, `robots.txt of ${row}: ${JSON.stringify(asked)}`).toHaveLength(1)
+    expect(ours[0]?.path).toBe('/robots.txt')
   }
 })

@@ -22,25 +22,30 @@ type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
  */
 export async function runRole(role: Role): Promise<ExitCode> {
   const asked = Promise.withResolvers<void>()
-  let times = 0
-  const onSignal = (): void => {
-    if (++times > 1) process.exit(FAILED)
+  let isAsked = false
+  let signals = 0
+  const ask = (): void => {
+    isAsked = true
     asked.resolve()
+  }
+  const onSignal = (): void => {
+    if (++signals > 1) process.exit(FAILED)
+    ask()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
   // The parent started this process with an IPC channel: when that closes, the parent has ended, and so does this process.
   // Without a channel `connected` is undefined; false means that the parent ended while the modules of this process were loaded.
   if (process.connected === false) return FAILED
-  process.once('disconnect', () => asked.resolve())
+  process.once('disconnect', ask)
 
   const starting = start(role, environment()).catch((error: unknown) => {
-    if (times === 0) throw error
-    return undefined // Ctrl-C has reached the process that it was starting as well; nothing has begun
+    if (!isAsked) throw error
+    return undefined // nothing has begun, and Ctrl-C has reached the process that it was starting as well
   })
   const givenUp = asked.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
   const service = await Promise.race([starting, givenUp])
   if (service === undefined) {
-    void starting.then((late) => late?.stop())
+    starting.then((late) => late?.stop()).catch(() => undefined) // this process ends whether or not that succeeds
     return DONE
   }
   flushCompileCache() // now: a role that is killed flushes nothing

@@ -21,11 +21,10 @@ export function completer(
   scripts: Scripts,
   settings: VerbSettings,
 ): (completion: Completion) => Promise<CompleteResult> {
-  const tell = batched(
-    (ended: Ended[]) => complete(scripts, settings, ended),
-    MAX_ITEMS / 2,
-    ({ completion }) => waitOf(completion, settings.gatherMs),
-  )
+  const tell = batched('complete', (ended: Ended[]) => complete(scripts, settings, ended), {
+    most: MAX_ITEMS / 2,
+    waits: ({ completion }) => waitOf(completion, settings.gatherMs),
+  })
   return (completion) =>
     tell({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : performance.now() })
 }

@@ -23,8 +23,9 @@ export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => Hel
     try {
       const byPartition = Map.groupBy(held(), ({ origin }) => ledger.partitionOf(origin))
       const answers = await Promise.all([...byPartition.values()].map((lanes) => ledger.confirm(lanes)))
-      const why = answers.find((answer) => answer !== 'granted')
-      if (why !== undefined) return `the ledger did not confirm the lease: ${why}`
+      // No answer is no permission: each has to say so.
+      if (answers.length === 0 || !answers.every((answer) => answer === 'granted'))
+        return `the ledger did not confirm the lease: ${answers.find((answer) => answer !== 'granted') ?? 'stale'}`
       lastWord = asking
       return undefined
     } catch (error) {
