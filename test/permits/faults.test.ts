@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openLink } from '../storm/link.ts'
+import { openLink, SLOW_MS } from '../storm/link.ts'
 import { startRedis } from '../support/redis.ts'
 import { permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
 
@@ -195,6 +195,24 @@ test('a grant or an extension that the ledger answers too late is none: 503, and
   })
   link.heal()
   expect((await ask({ url: at, waitMs: 20_000 })).status).toBe(201)
+})
+
+test('what the ledger took for its answer is not there for sending any more', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const link = await openLink(redis.port)
+  onTestFinished(() => link.close())
+  const url = `redis://127.0.0.1:${link.port}`
+  const env = { LEASE_MS: '90000' } // so that the answer is late, but not too late
+  const { web, ask, complete } = await permitFleet([{ name: 'slow', robots: { body: '' } }], { env, redis, url })
+  const at = `${web.origins.slow}/1`
+  const first = await ask({ url: at, waitMs: 20_000 })
+  expect(first.status).toBe(201)
+  await complete(first.body.permit, { status: 200 })
+  link.hurt('slow')
+  const { status, body } = await ask({ url: at, waitMs: 20_000 })
+  expect(status).toBe(201)
+  expect(body.sendWithinMs).toBeLessThanOrEqual(1_000 - SLOW_MS)
 })
 
 test('two hundred callers of two permits processes for one lane: each has its turn, in the order in which they came to its process', async () => {

@@ -12,7 +12,14 @@ test('an unknown origin: a fetcher asks for robots.txt while the permit waits, t
   const asked = await ask({ url, waitMs: 20_000 })
   expect(asked).toMatchObject({
     status: 201,
-    body: { decision: 'granted', url, agent: 'journeybot', userAgent: UA, delayMs: TIMES.delayMs, sendWithinMs: 1000 },
+    body: {
+      decision: 'granted',
+      url,
+      agent: 'journeybot',
+      userAgent: UA,
+      delayMs: TIMES.delayMs,
+      sendWithinMs: expect.any(Number),
+    },
   })
   expect(asked.headers.get('location')).toBe(`/v1/permits/${asked.body.permit}`)
   const answer = await fetch(url, { headers: { 'user-agent': UA } })

@@ -195,7 +195,7 @@ describe('before a fleet that is strict', () => {
     const until = performance.now() + Number(STRICT.LEASE_MS) + TIMES.quarantineMs + 500
     while (performance.now() < until) {
       const held = await fleet.call('PATCH', `/v1/permits/${order.permit}`, {})
-      expect(held).toMatchObject({ status: 200, body: { sendWithinMs: 1_000 } })
+      expect(held).toMatchObject({ status: 200, body: { sendWithinMs: expect.any(Number) } })
       await sleep(200)
     }
     expect(await fleet.takeOrders()).toEqual([]) // its lane is still held

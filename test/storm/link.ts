@@ -15,7 +15,7 @@ export type Link = {
   close(): Promise<void>
 }
 
-const SLOW_MS = 200
+export const SLOW_MS = 200
 
 export async function openLink(redisPort: number): Promise<Link> {
   const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean; isForgotten: boolean }>()

@@ -1,11 +1,15 @@
-// Loaded before everything else in the processes of a storm: those that fetch, or answer, write down when they were kept from running.
+// Loaded before everything else in the processes of a storm: those that fetch, grant permits, or answer, write down when they were kept from running.
 import { appendFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
 const EVERY_MS = 50
 const [, program = '', role] = process.argv
 const { STORM_STALLS: file, STORM_NAME: who = 'the sites' } = process.env
-if (isMainThread && file !== undefined && (role === 'fetcher' || /(process\/child|web-process)\.ts$/.test(program))) {
+if (
+  isMainThread &&
+  file !== undefined &&
+  (role === 'fetcher' || role === 'permits' || /(process\/child|web-process)\.ts$/.test(program))
+) {
   const clock = () => performance.timeOrigin + performance.now()
   let last = clock()
   setInterval(() => {

@@ -86,18 +86,18 @@ export const longestNear = (stalls: readonly Stall[], from: number, until = from
   longestOf(stalls.filter((stall) => stall.until >= from - NEAR_MS && stall.at <= until + NEAR_MS))
 
 /**
- * How long an exchange between two instants may have been kept waiting in all, ms: by the fetcher that was late most, by Redis, by its
- * site and by this process, whose links some of them use. Many short stalls delay it as much as a long one.
+ * How long an exchange between two instants may have been kept waiting in all, ms: by the fetcher, or the process that grants permits,
+ * that was late most, by Redis, by its site and by this process, whose links some of them use. Many short stalls delay it as much as a long one.
  */
 export function keptWaiting(stalls: readonly Stall[], from: number, until: number): number {
   const near = stalls.filter((stall) => stall.until > from && stall.at < until)
   const sums = [...Map.groupBy(near, ({ who }) => who)].map(([who, its]) => ({
-    isFetcher: who.startsWith('fetcher'),
+    isOneOfMany: who.startsWith('fetcher') || who.startsWith('permits'),
     ms: its.reduce((sum, stall) => sum + Math.min(stall.until, until) - Math.max(stall.at, from), 0),
   }))
-  const ofFetchers = sums.filter(({ isFetcher }) => isFetcher).map(({ ms }) => ms)
-  const ofOthers = sums.filter(({ isFetcher }) => !isFetcher).reduce((sum, { ms }) => sum + ms, 0)
-  return Math.max(0, ...ofFetchers) + ofOthers
+  const ofOneOfMany = sums.filter(({ isOneOfMany }) => isOneOfMany).map(({ ms }) => ms)
+  const ofOthers = sums.filter(({ isOneOfMany }) => !isOneOfMany).reduce((sum, { ms }) => sum + ms, 0)
+  return Math.max(0, ...ofOneOfMany) + ofOthers
 }
 
 /** Something that happened to one process, ms of clock(). */

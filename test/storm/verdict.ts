@@ -181,7 +181,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
       `${lateBack.length} lanes of killed fetchers came back later than ${backWithin} ms: ${lateBack.join(', ')}`,
     )
 
-  const starts = requests.map(begunBy).toSorted((a, b) => a - b)
+  const begun = requests.map((line) => ({ start: begunBy(line), line })).toSorted((a, b) => a.start - b.start)
   let unjudgedHolds = 0
   const afterHoldMs = faults.outages.map(({ killedAt, startedAt, backAt }) => {
     const opens = backAt + holdOf(times)
@@ -190,13 +190,13 @@ export function judgeStorm(facts: StormFacts): Verdict {
     const judgedFrom = granted + stallMs
     const judgedUntil = startedAt + holdOf(times) - 50 - stallMs // the storm may notice later than the fleet that Redis is back
     if (judgedFrom >= judgedUntil) unjudgedHolds++
-    const inHold = starts.filter((start) => start > judgedFrom && start < judgedUntil)
-    const early = inHold.filter((start) => start > granted + keptWaiting(stalls, killedAt, start))
+    const inHold = begun.filter(({ start }) => start > judgedFrom && start < judgedUntil)
+    const early = inHold.filter(({ start }) => start > granted + keptWaiting(stalls, killedAt, start))
     if (early.length > 0)
       broken.push(
-        `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(at).join(', ')}`,
+        `${early.length} requests while the ledger was away or on hold after ${at(killedAt)}: ${early.map(({ start, line }) => `${at(start)} ${line.agent} ${line.origin}${line.path}`).join(', ')}`,
       )
-    const first = starts.find((start) => start >= opens - 50) ?? Number.POSITIVE_INFINITY
+    const first = begun.find(({ start }) => start >= opens - 50)?.start ?? Number.POSITIVE_INFINITY
     if (first - opens > AFTER_HOLD_MS)
       late.push(`${Math.round(first - opens)} ms after the hold nothing had been granted`)
     return first - opens

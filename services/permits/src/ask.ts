@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
 import { attempt, type Granted, giveBack } from './attempt.ts'
 import type { Token } from './config.ts'
-import { type Desk, exactly, SEND_WITHIN_MS, tooLate } from './desk.ts'
+import { type Desk, exactly, tooLate } from './desk.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
@@ -89,7 +89,7 @@ export class Asking {
         url: wish.url,
         agent: agent.name,
         userAgent: agent.userAgent,
-        sendWithinMs: Math.min(SEND_WITHIN_MS, leaseMs),
+        sendWithinMs: desk.sendWithinMs(answer.since, leaseMs),
         leaseMs,
         delayMs: permit.delayMs,
         ...ofSeveral,

@@ -15,7 +15,7 @@ import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
 /** An answer of the ledger (rules, pauses, stops, fence) is relied on for so long, as the fleet's fetchers do. */
-export const SEND_WITHIN_MS = 1_000
+const SEND_WITHIN_MS = 1_000
 /** The ledger's lease is longer than the permit by this, or by less when leases are short: time for the completion to arrive. */
 const MARGIN_MS = 5_000
 /** How many ended permits are remembered, so that a second completion is not taken for a late one. */
@@ -96,7 +96,12 @@ export class Desk {
    * frozen, that more than the margin has passed, the holder would rely on a lease that has ended.
    */
   isTooLate(since: Since): boolean {
-    return passed(since) > this.marginMs
+    return passed(since) > Math.min(this.marginMs, SEND_WITHIN_MS)
+  }
+
+  /** How long after our answer the holder may send, whole ms: what is left of the time for which the ledger's answer is relied on. */
+  sendWithinMs(since: Since, leaseMs: number): number {
+    return Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(since)), leaseMs))
   }
 
   endOf(id: string): Ended | undefined {

@@ -6,7 +6,7 @@ import { DEFAULT_CRAWL, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
-import { type Desk, SEND_WITHIN_MS, tooLate } from './desk.ts'
+import { type Desk, tooLate } from './desk.ts'
 import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
 import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
@@ -123,7 +123,7 @@ export class Holding {
     }
     if (desk.isTooLate(since)) throw tooLate()
     if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
-    const sendWithinMs = Math.min(SEND_WITHIN_MS, leaseMs)
+    const sendWithinMs = desk.sendWithinMs(since, leaseMs)
     return { permit: id, agent, origin, leaseMs, ...(order === undefined ? {} : { sendWithinMs }) }
   }
 

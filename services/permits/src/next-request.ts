@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
-import { type Desk, exactly, SEND_WITHIN_MS } from './desk.ts'
+import { type Desk, exactly } from './desk.ts'
 import type { Holding } from './held.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
@@ -58,14 +58,13 @@ export class NextRequests {
     }
     if (judgement.kind !== 'allowed')
       throw new Problem('refused', 'the rules of this origin are not known now', { url, reason: 'robots-unreachable' })
-    const leaseMs = await this.#stillWanted(id, token)
-    return { permit: id, url: wish.url, sendWithinMs: Math.min(SEND_WITHIN_MS, leaseMs), leaseMs }
+    return { permit: id, url: wish.url, ...(await this.#stillWanted(id, token)) }
   }
 
-  /** @returns the lease from now on, ms */
-  async #stillWanted(id: string, token: Token): Promise<number> {
-    const { stop, leaseMs = 0 } = await this.#holding.extend(id, undefined, token)
+  /** @returns the lease from now on, and when the request may leave, ms */
+  async #stillWanted(id: string, token: Token): Promise<{ sendWithinMs: number; leaseMs: number }> {
+    const { stop, leaseMs = 0, sendWithinMs = 0 } = await this.#holding.extend(id, undefined, token)
     if (stop !== undefined) throw new Problem('refused', `no more requests now: ${stop}`, { reason: stop })
-    return leaseMs
+    return { sendWithinMs, leaseMs }
   }
 }

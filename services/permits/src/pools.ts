@@ -7,7 +7,7 @@ import { LedgerUnavailableError } from '@decorum/ledger'
 import { mayBe } from './access.ts'
 import { giveBack } from './attempt.ts'
 import type { Token } from './config.ts'
-import { type Desk, SEND_WITHIN_MS } from './desk.ts'
+import type { Desk } from './desk.ts'
 import { headersFor } from './order-headers.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { Permit } from './permit-id.ts'
@@ -212,7 +212,7 @@ export class Pools {
       agent: agent.name,
       method: request?.method ?? 'GET',
       headers: headersFor(agent, request),
-      sendWithinMs: Math.min(SEND_WITHIN_MS, desk.longestLeaseMs),
+      sendWithinMs: desk.sendWithinMs(started.since, desk.longestLeaseMs),
       leaseMs: desk.longestLeaseMs,
       delayMs,
       attempt,

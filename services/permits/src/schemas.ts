@@ -71,6 +71,12 @@ export const PoolQuery = z.object({
   max: z.coerce.number().int().min(1).max(100).default(1).describe('orders at once, each of another lane'),
   waitMs: z.coerce.number().int().min(0).max(60_000).default(0).describe('how long to wait for the first one, ms'),
 })
+const SendWithin = z
+  .number()
+  .describe(
+    'the first octet leaves within so many ms of this answer, or not at all: 1,000, less the age of what the ledger said',
+  )
+
 const OrderAnswer = z.object({
   permit: z.string().describe('completed, extended and given back like any permit'),
   id: z.string().describe('of the candidate'),
@@ -78,7 +84,7 @@ const OrderAnswer = z.object({
   agent: z.string(),
   method: z.enum(['GET', 'HEAD']),
   headers: z.array(z.tuple([z.string(), z.string()])).describe('to be sent; others belong to the connection'),
-  sendWithinMs: z.number(),
+  sendWithinMs: SendWithin,
   leaseMs: z.number(),
   delayMs: z.number(),
   attempt: z.number().describe('1 for the first try'),
@@ -93,7 +99,7 @@ export const RequestBody = z.strictObject({ url })
 export const RequestAnswer = z.object({
   permit: z.string(),
   url: z.string(),
-  sendWithinMs: z.number(),
+  sendWithinMs: SendWithin,
   leaseMs: z.number(),
 })
 
@@ -134,7 +140,7 @@ export const GrantedAnswer = z.object({
   url: z.string(),
   agent: z.string(),
   userAgent: z.string().describe('what the request calls itself'),
-  sendWithinMs: z.number().describe('the first octet leaves within so many ms of this answer, or not at all'),
+  sendWithinMs: SendWithin,
   leaseMs: z.number().describe('the exchange ends, or is extended, within so many ms of this answer'),
   delayMs: z.number().describe('kept after the exchange before the next one of the lane'),
   ...ofSeveral,
@@ -158,7 +164,7 @@ export const HeldAnswer = z.object({
   agent: z.string(),
   origin: z.string(),
   leaseMs: z.number().optional().describe('from now on'),
-  sendWithinMs: z.number().optional().describe('of an order: its request may leave within so many ms'),
+  sendWithinMs: SendWithin.optional(), // of an order
   stop: z
     .enum(['stopped', 'visiting-hours', 'paused', 'blocked', 'back-off', 'startup-hold', 'rules-changed'])
     .optional()
