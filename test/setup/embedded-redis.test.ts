@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
@@ -59,6 +59,12 @@ async function parentProcess(dataDir: string, env = process.env): Promise<Parent
     })
   })
   return { child, lines, first }
+}
+
+/** What the append-only files below a folder hold, as text. */
+async function appended(dir: string): Promise<string> {
+  const files = (await readdir(dir, { recursive: true })).filter((name) => name.endsWith('.incr.aof'))
+  return (await Promise.all(files.map((name) => readFile(join(dir, name), 'latin1')))).join('')
 }
 
 /** A connection to the server; its `closed` resolves when the server ends it: gone, not just slow. */
@@ -181,9 +187,12 @@ test('where the kernel cannot end Redis with its guardian, the next start ends w
 })
 
 test('a Redis that dies is started again at the same address, with what was acknowledged', async () => {
-  const { child, lines, first } = await parentProcess(await folder())
+  const dir = await folder()
+  const { child, lines, first } = await parentProcess(dir)
   const redis = client(first.url)
   await redis.set('kept', 'yes')
+  // Redis answers before it writes while the disk is busy with the sync before (appendfsync everysec); what it has written is kept.
+  await expect.poll(() => appended(dir)).toContain('kept')
   const said = once(lines, 'line')
   process.kill(first.pid, 'SIGKILL')
   expect(String(await said)).toContain('was started again')
