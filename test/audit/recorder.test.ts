@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { type ClientRequest, request as httpRequest } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord } from '@decorum/audit'
 import { expect, test } from 'vitest'
@@ -18,6 +19,13 @@ async function withWeb(sites: Site[], use: (web: RecordedWeb) => Promise<void>):
 const get = async (url: string, headers: Record<string, string> = {}) => {
   const response = await fetch(url, { headers, redirect: 'manual' })
   return { status: response.status, headers: response.headers, body: await response.text(), ended: now() }
+}
+
+/** Resolves when the kernel has the request: its 'finish' comes before there is a connection. */
+async function written(request: ClientRequest): Promise<void> {
+  const [socket] = (await once(request, 'socket')) as [Socket]
+  if (socket.connecting) await once(socket, 'connect')
+  await new Promise<unknown>((resolve) => socket.write('', resolve))
 }
 
 test('each exchange is recorded with its times, inside those that the client sees', async () => {
@@ -113,7 +121,7 @@ test.each([0, 50])(
         const leaving = httpRequest(web.origins.still + path, { headers: { 'user-agent': 'bot/1' } })
         leaving.on('error', () => undefined)
         leaving.end()
-        await once(leaving, 'finish')
+        await written(leaving)
         await sleep(DELAY_MS)
         leaving.destroy()
         await sleep(DELAY_MS + 50)

@@ -183,8 +183,8 @@ describe('a crawl that is stopped', () => {
     await expect.poll(() => asked.length).toBeGreaterThan(before)
     const note = JSON.parse(await readFile(join(dir, 'decorum-out/state/redis.json'), 'utf8')) as { pid: number }
     process.kill(note.pid, 'SIGKILL')
-    const { code, stdout } = await resumed.result
-    expect(code).toBe(0)
+    const { code, stdout, stderr } = await resumed.result
+    expect(code, stdout + stderr).toBe(0)
     expect(stdout).toContain('was started again')
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
     expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
