@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/client'
 import type { Agent } from '@decorum/config'
+import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
@@ -179,8 +180,9 @@ async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<
   }
 }
 
+/** Redis does not answer, whichever of its two clients found it out. @throws every other error */
 function unlessAway(error: unknown): void {
-  if (!(error instanceof FrontierUnavailableError)) throw error
+  if (!(error instanceof FrontierUnavailableError || error instanceof LedgerUnavailableError)) throw error
 }
 
 async function watch({ tally, local, display, agent }: Crawl, fed: () => boolean, stop: AbortSignal): Promise<void> {
