@@ -58,7 +58,13 @@ const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start'
 export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 
 /** @param file  below lua/, such as `lib/clock` */
-export const readPart = (file: string): string => readFileSync(new URL(`./lua/${file}.lua`, import.meta.url), 'utf8')
+export function readPart(file: string): string {
+  const text = texts.get(file) ?? readFileSync(new URL(`./lua/${file}.lua`, import.meta.url), 'utf8')
+  texts.set(file, text)
+  return text
+}
+/** Verbs share most of their parts, and every process that starts makes all scripts: each file is read and taken apart once. */
+const texts = new Map<string, string>()
 
 /**
  * @param read  tests only: a part as it is to be
@@ -67,22 +73,42 @@ export const readPart = (file: string): string => readFileSync(new URL(`./lua/${
 export function scriptText(verb: Verb, read: (file: string) => string = readPart): string {
   const constants = { ...CONSTANTS, ARG: argumentsOf(verb) }
   const included = new Set<string>()
-  const include = (file: string): string => {
-    if (included.has(file)) return ''
+  const include = (file: string): string[] => {
+    if (included.has(file)) return []
     included.add(file)
-    return read(file)
-      .replace(BLOCK_COMMENT, '')
-      .split('\n')
-      .map((line) => {
-        const part = INCLUDE.exec(line)?.[1]
-        return part === undefined ? withConstants(line.replace(LINE_COMMENT, ''), constants, file) : include(part)
-      })
-      .filter((line) => line.trim() !== '')
-      .join('\n')
+    return piecesOf(file, read(file)).flatMap((piece) => {
+      if (typeof piece === 'string') return piece
+      return 'include' in piece ? include(piece.include) : withConstants(piece.own, constants, file)
+    })
   }
-  const text = include(`verbs/${verb}`)
+  const text = include(`verbs/${verb}`).join('\n')
   return REFUSED_WHEN_FULL.has(verb) ? text : `${ALLOWED_WHEN_FULL}\n${text}`
 }
+
+/** Code as every verb has it; code that names places of arguments, which differ from verb to verb; or another part that stands here. */
+type Piece = string | { own: string } | { include: string }
+
+/** A part without its comments, and with the names in it replaced, but for those that differ from verb to verb. */
+function piecesOf(file: string, text: string): readonly Piece[] {
+  const known = taken.get(text)
+  if (known !== undefined) return known
+  const pieces: Piece[] = []
+  for (const line of text.replace(BLOCK_COMMENT, '').split('\n')) {
+    const part = INCLUDE.exec(line)?.[1]
+    const code = line.replace(LINE_COMMENT, '')
+    const before = pieces.at(-1)
+    if (part !== undefined) pieces.push({ include: part })
+    else if (code.includes('ARG.')) pieces.push({ own: code })
+    else if (code.trim() === '') continue
+    else if (typeof before === 'string') pieces[pieces.length - 1] = `${before}\n${code}`
+    else pieces.push(code)
+  }
+  const done = pieces.map((piece) => (typeof piece === 'string' ? withConstants(piece, CONSTANTS, file) : piece))
+  taken.set(text, done)
+  return done
+}
+/** Text of a part → its pieces. */
+const taken = new Map<string, readonly Piece[]>()
 
 const INCLUDE = /^--- @include "([\w/-]+)"$/
 /** No text in the scripts holds two hyphens. */

@@ -9,20 +9,39 @@ const MOST_SLIPS = 2
 /** @returns the nearest of `names`, when it is near enough to be meant: one slip, or two in a name of 12 letters and more */
 export function nearestName<T extends string>(given: string, names: readonly T[]): T | undefined {
   const wanted = given.slice(0, 64).toLowerCase()
+  const letters = lettersOf(wanted)
   let best: { name: T; slips: number } | undefined
   for (const name of names) {
-    const slips = slipsBetween(wanted, name.toLowerCase())
+    const other = name.toLowerCase()
+    if (Math.abs(wanted.length - other.length) > MOST_SLIPS || differing(letters, lettersOf(other)) > 2 * MOST_SLIPS)
+      continue
+    const slips = slipsBetween(wanted, other)
     if (slips <= (name.length < 12 ? 1 : MOST_SLIPS) && slips < (best?.slips ?? Infinity)) best = { name, slips }
   }
   return best?.name
 }
 
 /**
+ * Which characters occur in a text, a bit each; some share a bit. A slip changes two bits at most, so this tells most pairs of names apart
+ * without counting their slips: each process compares all of its environment with all settings at its start.
+ */
+function lettersOf(text: string): number {
+  let letters = 0
+  for (let i = 0; i < text.length; i++) letters |= 1 << (text.charCodeAt(i) & 31)
+  return letters
+}
+
+function differing(a: number, b: number): number {
+  let count = 0
+  for (let bits = a ^ b; bits !== 0; bits &= bits - 1) count++
+  return count
+}
+
+/**
  * Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); Infinity when they are known to be more
- * than could be meant, because each process compares all of its environment at its start.
+ * than could be meant.
  */
 function slipsBetween(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MOST_SLIPS) return Infinity
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity
   for (let i = 1; i <= a.length; i++) {
