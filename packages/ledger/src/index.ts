@@ -1,7 +1,7 @@
 /**
  * What the fleet shares, in Redis: lanes with their URLs and leases, what is known of origins, and outcomes. Start at `openLedger`
- * (ledger.ts); each of its functions is a verb, which is one Lua script in lua/verbs/ and one codec of the same name in verbs/ or
- * admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
+ * (ledger.ts); its functions are in ledger/. What changes a lane or an origin is a verb: one Lua script in lua/verbs/ and one codec of
+ * the same name in verbs/ or admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
 
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
@@ -32,7 +32,8 @@ export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
 export type { Intake } from './intake-reads.ts'
 export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
-export { type Ledger, type OutboxEntry, openLedger } from './ledger.ts'
+export type { OutboxEntry } from './ledger/journey.ts'
+export { type Ledger, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
 export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'

@@ -1,0 +1,85 @@
+/** Crawls in all partitions, their outcomes, and the groups that read these. */
+import { outcomesKey } from '@decorum/protocol'
+import {
+  type Crawl,
+  type CrawlBook,
+  changeCrawl,
+  forgetCrawl,
+  healCrawls,
+  limitCrawls,
+  listCrawls,
+  sweepCrawl,
+} from '../crawls/keeper.ts'
+import { type Changing, type CrawlRecord, endingOf } from '../crawls/record.ts'
+import { readTags } from '../fit.ts'
+import { crawlsIn, oldestOutcome, trimOutcomes } from '../outcomes.ts'
+import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from '../readers.ts'
+import { thatAnswer } from '../that-answer.ts'
+import type { Partitions } from './partitions.ts'
+
+/** Crawls whose outcomes are trimmed by one call, beside the default one. */
+const TRIMMED_AT_ONCE = 50
+
+/** The same partitions, as crawls/keeper.ts needs them. */
+export const crawlPlaces = ({ redis, active, all, callDeadlineMs }: Partitions) => ({
+  redis,
+  places: active,
+  all: all.map(({ keys }) => keys),
+  callDeadlineMs,
+})
+
+export function crawlCalls(partitions: Partitions, book: CrawlBook) {
+  const { redis, tags, retired, of, timed, wall } = partitions
+  const places = crawlPlaces(partitions)
+  const trimmedTo = new Map<number, number>()
+  return {
+    /** The crawls with their counts, the default one first; of the partitions that answer. */
+    crawls: (names?: readonly string[]): Promise<Crawl[]> => listCrawls(places, names),
+    /**
+     * Sets weight, pause, end, limits or settings of a crawl, or cancels it.
+     * @returns the record, and how many partitions did not answer: they are told when they do
+     * @throws  CrawlError when that cannot be done: nothing was changed
+     */
+    changeCrawl: (changing: Changing): Promise<{ record: CrawlRecord; unreached: number }> =>
+      changeCrawl(places, changing, wall),
+    /** Forgets a crawl that holds no URLs and that no group reads. */
+    forgetCrawl: (name: string) => forgetCrawl(places, name),
+    /** Tells a partition what it does not know yet of crawls. */
+    healCrawls: (partition: number): Promise<void> => healCrawls(places, partition, book),
+    /** Ends crawls whose end has come, and shares limits among the partitions. */
+    limitCrawls: (): Promise<void> => limitCrawls(places, book, wall()),
+    /** Ends some URLs of the crawls that are over. @returns how many */
+    async sweepCrawls(partition: number): Promise<number> {
+      let ended = 0
+      for (const name of book.names()) {
+        const record = book.recordOf(name)
+        if (endingOf(record) !== undefined)
+          ended += await sweepCrawl(places, of(partition), name, record, wall(partition))
+      }
+      return ended
+    },
+    /** Trims the outcomes of the default crawl, and of some others in turn, so that all are trimmed in time. */
+    async trimOutcomes(partition: number): Promise<void> {
+      const { keys } = of(partition)
+      await timed(trimOutcomes(redis, keys), 'trimOutcomes')
+      const crawls = (await timed(crawlsIn(redis, [keys.tag]), 'trimOutcomes')).sort()
+      const from = trimmedTo.get(partition) ?? 0
+      for (const crawl of crawls.slice(from, from + TRIMMED_AT_ONCE))
+        await timed(trimOutcomes(redis, keys, crawl), 'trimOutcomes')
+      trimmedTo.set(partition, from + TRIMMED_AT_ONCE < crawls.length ? from + TRIMMED_AT_ONCE : 0)
+    },
+    /** Instant of the oldest outcome that some reader may still want, ms; undefined: there is none. Of all partitions, or it throws. */
+    async oldestOutcome(): Promise<number | undefined> {
+      const { tags, retired } = await timed(readTags(redis), 'oldestOutcome')
+      return timed(oldestOutcome(redis, [...tags, ...retired]), 'oldestOutcome')
+    },
+    /** How many outcomes of a crawl are stored in each partition that answers: at the limit, dispatch pauses. */
+    unread: (crawl: string): Promise<number[]> =>
+      thatAnswer(tags.map((tag) => timed(redis.xlen(outcomesKey(tag, crawl)), 'unread'))),
+    /** The groups that read a crawl's outcomes, those with most to read first; of the partitions that answer. */
+    readers: (crawl: string): Promise<Reader[]> => timed(readersOf(redis, [...tags, ...retired], crawl), 'readers'),
+    /** Forgets a group and writes that down. It throws when a partition does not answer, and asking again is safe. */
+    forgetReader: (forgetting: Forgetting): Promise<Forgotten> =>
+      timed(forgetReader(redis, [...tags, ...retired], forgetting), 'forgetReader'),
+  }
+}

@@ -1,0 +1,73 @@
+/** What is told to every partition and heard from all of them: who runs, what is stopped, delays and policies, where pages are kept. */
+import { MINUTE } from '@decorum/protocol'
+import { ANNOUNCED, contentKey, EPOCH } from '../layout.ts'
+import { type Lifting, type Stopping, type StopRecord, withoutStops, withStops } from '../stops/record.ts'
+import { thatAnswer } from '../that-answer.ts'
+import type { SitePolicyToTell } from '../types.ts'
+import { type Member, type Roll, readMembers } from '../verbs/fleet.ts'
+import type { LeastDelay } from '../verbs/least-delays.ts'
+import type { Partitions } from './partitions.ts'
+
+const MEMBER_LIFE_MS = 5_000
+
+export function fleetCalls({ redis, tags, all, active, timed, stops }: Partitions) {
+  const inFlight = tags.map(() => 0)
+  // Every partition hears from every process: one that lost its data learns which epoch running processes remember, and when the
+  // master of one is away, the others still know which processes run.
+  const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
+    thatAnswer(
+      active.map(async ({ verbs: { fleet } }, at) => {
+        const roll = await fleet(announced).catch((error: unknown) => {
+          inFlight[at] = 0
+          throw error
+        })
+        inFlight[at] = roll.leases
+        return roll
+      }),
+    )
+  return {
+    /** Says that this process is alive, and hears who else is. To be called once a second; `lifeMs` 0 says goodbye. */
+    announce: async (member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> =>
+      membersOf(await rolls({ member, lifeMs })),
+    members: async (): Promise<Member[]> => membersOf(await rolls()),
+    /** Leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer. */
+    inFlight: (): readonly number[] => inFlight,
+    /** Every lease has ended and Redis is about to be stopped: after it is started again, no lease has to be waited for. */
+    async announceRestart(): Promise<void> {
+      for (const { keys } of all)
+        await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')
+    },
+    /**
+     * The least delay of each agent in this version of the fleet's configuration: a lane owes no less, whoever asks. Resolves when every
+     * partition knows it. An older version changes nothing.
+     */
+    async setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void> {
+      await Promise.all(active.map(({ verbs }) => verbs['least-delays'](version, leastDelays)))
+    },
+    /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
+    async setSitePolicies(version: number, policies: readonly SitePolicyToTell[]): Promise<void> {
+      await Promise.all(active.map(({ verbs }) => verbs.policies(version, policies)))
+    },
+    /**
+     * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
+     * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
+     * @throws   StopError when that cannot be done: nothing was changed
+     */
+    stop: (stopping: Stopping): Promise<{ record: StopRecord; unreached: number }> =>
+      stops.change((record, at) => withStops(record, stopping, at)),
+    lift: (lifting: Lifting): Promise<{ record: StopRecord; unreached: number }> =>
+      stops.change((record, at) => withoutStops(record, lifting, at)),
+    /** Announces, for the next minute, that this process serves at `base` the pages that it keeps. */
+    async announceContent(base: string): Promise<void> {
+      await timed(redis.set(contentKey(base), '1', 'PX', MINUTE), 'announceContent')
+    },
+    /** Whether a process has announced that. Nobody else is asked for pages, nor sent the fleet's token. */
+    keepsContent: async (base: string): Promise<boolean> =>
+      (await timed(redis.exists(contentKey(base)), 'keepsContent')) === 1,
+  }
+}
+
+/** The members of all partitions, each once. */
+function membersOf(rolls: Roll[]): Member[] {
+  return readMembers(new Set(rolls.flatMap(({ members }) => members)))
+}

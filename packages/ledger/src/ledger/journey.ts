@@ -1,0 +1,122 @@
+/** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
+import type { Candidate } from '@decorum/protocol'
+import { takenElsewhere } from '../crawls/elsewhere.ts'
+import type { CrawlBook } from '../crawls/keeper.ts'
+import { listOf } from '../layout.ts'
+import type { Notes } from '../notes.ts'
+import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
+import { headOf, poolLists } from '../pools.ts'
+import type {
+  CompleteResult,
+  Completion,
+  GrantRequest,
+  HeldLane,
+  LaneRef,
+  LearnResult,
+  OriginView,
+  Parked,
+  ParkItem,
+  ParkMark,
+  ParkResult,
+  ReserveRequest,
+  Resolution,
+  RobotsFetchEnd,
+  RobotsRecord,
+  SecondaryRequest,
+  StartRequest,
+} from '../types.ts'
+import { DONE_MARK_MS } from '../verbs/park.ts'
+import type { Partitions } from './partitions.ts'
+
+export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
+
+/** Notes only listen: the error of a call is told to its caller. */
+const ignored = (): void => {}
+
+/** @param notes  undefined: none are written */
+export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
+  const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
+  const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
+    if (load.kind !== 'normal')
+      notes?.backOff(origin, agent, load.kind, load.kind === 'asked-for-less' ? load.retryAfterMs : undefined)
+    if (outcome !== undefined) notes?.outcome(outcome, origin)
+  }
+  return {
+    async park(partition: number, items: ParkItem[], mark?: ParkMark): Promise<ParkResult> {
+      const { keys: own, verbs } = of(partition)
+      const others = all.map(({ keys }) => keys).filter((keys) => keys !== own)
+      const elsewhere = await takenElsewhere({ redis, others, callDeadlineMs }, book, items)
+      const result = await verbs.park(items, mark, elsewhere)
+      for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
+      return result
+    },
+    /** The job of this mark is done. The mark is kept for an hour more, for a gateway that was away while another one did the same job. */
+    async forgetMark(partition: number, name: string): Promise<void> {
+      await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')
+    },
+    /** Candidates that redirects led to, oldest first; only those behind an id when one is given. */
+    async outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]> {
+      const from = after === undefined ? '-' : `(${after}`
+      const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
+      return rows.map(([id, fields]) => ({
+        id,
+        candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
+      }))
+    },
+    async clearOutbox(partition: number, ids: string[]): Promise<void> {
+      if (ids.length > 0) await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox')
+    },
+    reserve: (partition: number, request: ReserveRequest) => of(partition).verbs.reserve(request),
+    /** Reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for. */
+    claim: (lane: LaneRef) => ofOrigin(lane.origin).verbs.claim(lane),
+    /** Orders on their way to the workers of a pool. */
+    pool: (partition: number, name: string) =>
+      poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, callDeadlineMs }),
+    /** The URL of a lane that is in flight, by the priority and the crawl that its order tells. */
+    headOf: (lane: LaneRef, priority: Parked['priority'], crawl: string): Promise<Parked | undefined> =>
+      headOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), callDeadlineMs),
+    start: (request: StartRequest) => ofOrigin(request.origin).verbs.start(request),
+    /**
+     * Asks whether a request that was started some time ago may still be sent, for the lanes of one partition that it holds. When it
+     * is refused they are given back by `resolve`: `unused` for a lease that was started, `release` for a secondary lease.
+     */
+    confirm: (held: HeldLane[]) => ofOrigin(held[0]?.origin ?? '').verbs.confirm(held),
+    /** A secondary lease, at once or later. It ends by `complete` with `secondary`, or by `resolve` with `release`. */
+    acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
+    /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
+    grant: (request: GrantRequest) => ofOrigin(request.origin).verbs.grant(request),
+    /**
+     * The leases that one permit, or one order of a pool, holds in one partition last so much longer from now on: all of them, or none.
+     */
+    extend: (held: HeldLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
+    complete(completion: Completion): Promise<CompleteResult> {
+      const ended = ofOrigin(completion.origin).verbs.complete(completion)
+      ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
+      return ended
+    },
+    resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]> {
+      const ended = of(partition).verbs.resolve(resolutions)
+      ended.then((results) => {
+        for (const [n, { dropped, origin }] of resolutions.entries())
+          if (results[n] === 'completed') for (const outcome of dropped) notes?.outcome(outcome, origin)
+      }, ignored)
+      return ended
+    },
+    async record(robotsRecord: RobotsRecord): Promise<LearnResult> {
+      const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
+      const { origin, state } = robotsRecord
+      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      return result
+    },
+    endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),
+    /** The body of a robots.txt. */
+    body: (partition: number, hash: string): Promise<Uint8Array | undefined> =>
+      bodyOf(redis, of(partition).keys, hash, callDeadlineMs),
+    /** Of origins of one partition, in their order. */
+    robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]> {
+      const { keys, scripts } = of(partition)
+      return robotsStatesOf(redis, keys, scripts, origins, callDeadlineMs)
+    },
+    reap: (partition: number) => of(partition).verbs.reap(),
+  }
+}

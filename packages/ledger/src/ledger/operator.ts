@@ -1,0 +1,128 @@
+/** What operators look at and change: lanes, origins, partitions, and where a candidate is. */
+import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { dropPending } from '../admin/drop-pending.ts'
+import { type FoundPending, findInJobs, findOutcome, findPending } from '../admin/find-candidate.ts'
+import { listOperations } from '../admin/operate.ts'
+import { areStored, type Intake, intakeOf, waitingForIntake } from '../intake-reads.ts'
+import { KEPT } from '../layout.ts'
+import type { Note, Notes } from '../notes.ts'
+import { answersOf } from '../scripts.ts'
+import { EVERYTHING, stopsInForce } from '../stops/record.ts'
+import { thatAnswer } from '../that-answer.ts'
+import type {
+  Cancelled,
+  LaneList,
+  LaneRef,
+  LaneScan,
+  Operation,
+  OperationRecord,
+  Outcome,
+  PartitionView,
+  PendingUrl,
+  ShutList,
+  WantedCandidate,
+} from '../types.ts'
+import type { Sample } from '../verbs/sample.ts'
+import type { Partitions } from './partitions.ts'
+
+/** @param notes  undefined: none are written */
+export function operatorCalls(partitions: Partitions, notes: Notes | undefined) {
+  const { redis, tags, all, active, of, ofOrigin, placeOf, callDeadlineMs, timed, wall, stops } = partitions
+  return {
+    viewOrigin: (origin: string, agents: string[]) => ofOrigin(origin).verbs['view-origin'](origin, agents),
+    /** A bounded number of lanes in order; a lane without URLs is listed until its delay is over. */
+    viewLanes: (partition: number, list: LaneList) => of(partition).verbs['view-lanes'](list),
+    viewPartition(partition: number): Promise<PartitionView> {
+      const viewed = of(partition).verbs['view-partition'](tags[partition] as string)
+      return viewed.then((view) => {
+        const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
+        return stop === undefined ? view : { ...view, stopped: stop.reason }
+      })
+    },
+    /** Origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: of the list, those of other domains too. */
+    viewShut: (partition: number, list: ShutList, agents: string[]) => of(partition).verbs['view-shut'](list, agents),
+    /** Lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last. */
+    scanLanes: (partition: number, scan: LaneScan) => of(partition).verbs['scan-lanes'](scan),
+    /** What happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition. */
+    async notesOf(origin: string): Promise<Note[]> {
+      const key = ofOrigin(origin).keys.notes(origin)
+      const texts = await timed(redis.lrange(key, 0, KEPT.notes - 1), 'notes')
+      return texts.map((text) => JSON.parse(text) as Note)
+    },
+    /** The latest examples of outcomes with each of these reasons (`countedAs`), newest first: at most 10 of each, kept for a day. */
+    async examples(partition: number, reasons: readonly string[]): Promise<Note[][]> {
+      const { keys } = of(partition)
+      const pipeline = redis.pipeline()
+      for (const reason of reasons) pipeline.lrange(keys.examples(reason), 0, KEPT.examples - 1)
+      const lists = (await answersOf(pipeline, callDeadlineMs, 'examples')) as string[][]
+      return lists.map((texts) => texts.map((text) => JSON.parse(text) as Note))
+    },
+    /** Takes a sample for `samples`, unless one was taken within the last half minute. */
+    sample: (partition: number) => of(partition).verbs.sample(),
+    /** How the partition was in the last hours, newest first. */
+    async samples(partition: number, most: number): Promise<Sample[]> {
+      const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
+      return texts.map((text) => JSON.parse(text) as Sample)
+    },
+    operate: (operation: Operation, agents: string[]) => ofOrigin(operation.origin).verbs.operate(operation, agents),
+    /** What operators did, newest first. */
+    operations: (partition: number, most: number): Promise<OperationRecord[]> =>
+      listOperations(redis, of(partition).keys, most, callDeadlineMs),
+    /** Ends what is pending in a lane now. @returns how many URLs */
+    dropBacklog: (lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number> =>
+      dropPending(ofOrigin(lane.origin), lane, by, reason, signal),
+    /** Candidates that no gateway has stored in lanes yet. */
+    intake: (partition: number): Promise<Intake> =>
+      intakeOf(redis, of(partition).keys, wall(partition), callDeadlineMs),
+    /** Jobs of candidates and targets of redirects that no gateway has stored in lanes yet, retired partitions included. */
+    async waitingForIntake(): Promise<number> {
+      const counts = all.map(({ keys }) => waitingForIntake(redis, keys, callDeadlineMs))
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    },
+    /** Whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others. */
+    findInJobs: (
+      partition: number,
+      wanted: { id?: string; url?: string; crawl?: string },
+    ): Promise<{ found: boolean; complete: boolean }> =>
+      timed(findInJobs(redis, of(partition).keys, wanted), 'findInJobs'),
+    /**
+     * Where a candidate is in a lane, in the order in which URLs are fetched; the same URL may be there under several ids.
+     * @param most  URLs that are looked through; by default so many that it takes Redis about a millisecond
+     */
+    findPending: (lane: LaneRef, wanted: WantedCandidate, most?: number): Promise<FoundPending> =>
+      timed(findPending(redis, ofOrigin(lane.origin).keys, lane, wanted, most), 'findPending'),
+    /** Its outcome, if it is among the latest of a crawl in this partition. */
+    findOutcome: (
+      partition: number,
+      crawl: string,
+      wanted: { id?: string; url?: string },
+    ): Promise<Outcome | undefined> => timed(findOutcome(redis, of(partition).keys, crawl, wanted), 'findOutcome'),
+    /** The partitions in which a candidate of this id is stored; ids that a gateway has assigned are not known there. */
+    async storedIn(id: string, crawl = DEFAULT_CRAWL): Promise<number[]> {
+      const found = await thatAnswer(
+        active.map(async ({ keys }, partition) => {
+          const [isStored] = await areStored(redis, keys, [{ id, crawl }], callDeadlineMs)
+          return isStored === true ? partition : -1
+        }),
+      )
+      return found.filter((partition) => partition >= 0)
+    },
+    /** For each candidate, whether one of its id is stored: pending, or in flight. Each partition is asked by one pipeline. */
+    async areStored(candidates: readonly { origin: string; id: string; crawl?: string }[]): Promise<boolean[]> {
+      const byPartition = Map.groupBy(candidates.keys(), (at) => placeOf(candidates[at]?.origin ?? ''))
+      const found: boolean[] = []
+      for (const [partition, places] of byPartition) {
+        const ids = places.map((at) => candidates[at] ?? { id: '' })
+        const stored = await areStored(redis, of(partition).keys, ids, callDeadlineMs)
+        for (const [n, at] of places.entries()) found[at] = stored[n] === true
+      }
+      return found
+    },
+    /** Ends a pending URL with this outcome, in one step: also one that is reserved, but none whose request may have been sent. */
+    async cancel(url: PendingUrl, outcome: Outcome): Promise<Cancelled> {
+      const [result = 'absent'] = await ofOrigin(url.origin).verbs.cancel(url, [{ entry: url.entry, outcome }])
+      if (result === 'cancelled') notes?.outcome(outcome, url.origin)
+      return result
+    },
+  }
+}

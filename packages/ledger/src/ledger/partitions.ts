@@ -1,0 +1,121 @@
+/** The partitions of an open ledger, and what all of its calls share: where an origin lives, the time, the deadline, the stops. */
+import { hostOf, partitionOf } from '@decorum/protocol'
+import { checkRedis, readTags, registerPartitions } from '../fit.ts'
+import { EPOCH, type Keys, keysOf, STOPS } from '../layout.ts'
+import type { RedisLink } from '../link.ts'
+import { type Scripts, scriptsOf, withDeadline } from '../scripts.ts'
+import { type LedgerOptions, verbSettings } from '../settings.ts'
+import { stopKeeper } from '../stops/keeper.ts'
+import { thatAnswer } from '../that-answer.ts'
+import { type Verbs, verbsOf } from '../verbs.ts'
+import { whyHeld } from '../why-held.ts'
+
+type Partition = { redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Verbs }
+
+export type Partitions = Awaited<ReturnType<typeof openPartitions>>
+
+/** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when no partition answers */
+export async function openPartitions(redis: RedisLink, options: LedgerOptions, callDeadlineMs: number) {
+  const warnings = await checkRedis(redis, callDeadlineMs)
+  const settings = verbSettings(options)
+  const holdMs = settings.leaseMs + settings.quarantineMs
+  const isNew = options.isNew ?? options.nowMs !== undefined
+  const isVirtual = options.nowMs !== undefined // the age of the Redis server says nothing then
+  const known = isNew || isVirtual ? { isNew } : { holdMs }
+  const tags = await registerPartitions(redis, options.partitions, known)
+  const { retired } = await readTags(redis)
+  const stopsOf = (place: number) => ({
+    get version() {
+      return stops.version
+    },
+    seen: (version: number) => stops.seen(place, version),
+  })
+  const all = [...tags, ...retired].map((tag, place): Partition => {
+    const keys = keysOf(tag)
+    const scripts = scriptsOf(redis, keys, {
+      stops: place < tags.length ? stopsOf(place) : undefined,
+      partitions: tags.length,
+      holdMs,
+      callDeadlineMs,
+      nowMs: options.nowMs,
+      mostMs: options.mostMs,
+      onEpoch: () => void sayWhyHeld(keys, scripts),
+      onCall: options.onCall,
+    })
+    return { redis, keys, scripts, verbs: verbsOf(scripts, settings) }
+  })
+  const active = all.slice(0, tags.length)
+  const of = (partition: number): Partition => {
+    const found = all[partition]
+    if (found === undefined) throw new RangeError(`there is no partition ${partition}`)
+    return found
+  }
+  const placeOf = tags.length === 1 ? () => 0 : remembering((origin) => partitionOf(hostOf(origin), tags.length))
+  const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
+  const now = (partition = 0): number =>
+    of(partition).scripts.now() || Math.max(...all.map(({ scripts }) => scripts.now()))
+  const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
+  const notice = options.onNotice ?? (() => {})
+  const said = new Map<string, string>()
+  /** Reads the epoch again, because several calls may have seen the new one at once. */
+  const sayWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
+    const found = await timed(redis.hmget(keys.epoch, EPOCH.id, EPOCH.why, EPOCH.holdUntil), 'epoch').catch(() => [])
+    const sentence = whyHeld(found[1] ?? '', Number(found[2]) - scripts.now(), tags.length === 1 ? '' : keys.tag)
+    if (sentence === undefined || said.get(keys.tag) === found[0]) return
+    said.set(keys.tag, found[0] ?? '')
+    notice(sentence)
+  }
+  const stops = stopKeeper(
+    active.map(({ keys, verbs }) => ({
+      write: (record, expected) => verbs.stops(record, wall(), expected),
+      read: () => timed(redis.hget(keys.stops, STOPS.record), 'stops'),
+    })),
+    wall,
+  )
+  // The first calls also tell the clock and the epoch.
+  const seen = await thatAnswer(active.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
+  await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
+  await stops.settled() // a partition that knows no stop yet is told before this process grants anything in it
+  if (seen.length < tags.length)
+    warnings.push(
+      `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
+    )
+  return {
+    redis,
+    callDeadlineMs,
+    /** what the verbs are told with each call; some of it may change while the ledger is open */
+    settings,
+    warnings,
+    tags,
+    retired,
+    /** those in which hosts live, in the order of `tags` */
+    active,
+    /** `active`, and behind them the retired ones */
+    all,
+    /** one of `all`, by its place there */
+    of,
+    /** the one in which an origin lives */
+    ofOrigin: (origin: string): Partition => of(placeOf(origin)),
+    placeOf,
+    /** settles as `work` does, or fails with LedgerUnavailableError when Redis does not answer in time */
+    timed,
+    now,
+    wall,
+    stops,
+  }
+}
+
+/** How many origins' partitions are remembered: each verb of each URL needs one, and it takes a SHA-1. */
+const PLACES = 10_000
+
+function remembering(find: (origin: string) => number): (origin: string) => number {
+  const places = new Map<string, number>()
+  return (origin) => {
+    const known = places.get(origin)
+    if (known !== undefined) return known
+    if (places.size >= PLACES) places.clear()
+    const place = find(origin)
+    places.set(origin, place)
+    return place
+  }
+}
