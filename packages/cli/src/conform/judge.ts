@@ -3,7 +3,7 @@ import type { RequestLine, Violation } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
 import type { HeardHeaders } from './header-site.ts'
 import { CONFORM } from './settings.ts'
-import type { Situation } from './situations.ts'
+import type { Situation } from './situation.ts'
 
 export type Evidence = {
   requests: RequestLine[]

@@ -1,73 +1,11 @@
 /**
  * What a worker of a pool meets: each situation has sites of its own, URLs, what becomes of these, and what a good worker does. Those
- * without `act` are tried side by side, the others one after the other behind them.
+ * without `act` are tried side by side, the others (interruptions.ts) one after the other behind them.
  */
-
-import type { RequestLine } from '@decorum/audit'
-import type { Candidate, Outcome } from '@decorum/protocol'
-import type { Site } from '@decorum/synthetic-web'
-import { CUT_BYTES, type HeardHeaders, PLAIN } from './header-site.ts'
+import { CUT_BYTES, PLAIN } from './header-site.ts'
+import { INTERRUPTIONS } from './interruptions.ts'
 import { CONFORM } from './settings.ts'
-import type { World } from './world.ts'
-
-/** What was seen of one situation. */
-export type Seen = {
-  /** of its sites, robots.txt left out, in order */
-  requests: RequestLine[]
-  /** of the site that notes headers */
-  heard: HeardHeaders[]
-  /** by id without the name of the situation */
-  outcomes: Map<string, Outcome>
-}
-
-export type Situation = {
-  name: string
-  /** what a good worker does */
-  means: string
-  /** `page`, or `name.page` of another site of the situation, → its URL; sites are called `<situation>-<name>` */
-  sites?: Record<string, Omit<Site, 'name'>>
-  urls: (origins: Record<string, string>) => Record<string, string | Omit<Candidate, 'id'>>
-  /** most requests of its sites; default: as many as URLs */
-  most?: number
-  /** @returns what is wrong; the record is audited besides, whatever it says */
-  judge?: (seen: Seen) => (string | false | undefined)[]
-  /** what happens to the worker meanwhile, once the URLs have been enqueued */
-  act?: (world: World) => Promise<(string | false | undefined)[]>
-}
-
-const RULES = { body: '' }
-const of = (seen: Seen, id: string): Outcome | undefined => seen.outcomes.get(id)
-const isKind = (seen: Seen, id: string, ...kinds: Outcome['kind'][]): string | false => {
-  const outcome = of(seen, id)
-  return (
-    outcome !== undefined &&
-    !kinds.includes(outcome.kind) &&
-    `${id}: ended as ${outcome.kind}, not ${kinds.join(' or ')}`
-  )
-}
-const isFetched = (seen: Seen, id: string, wanted: Partial<Extract<Outcome, { kind: 'fetched' }>>) => {
-  const outcome = of(seen, id)
-  if (outcome?.kind !== 'fetched') return [isKind(seen, id, 'fetched')]
-  return Object.entries(wanted).map(([field, value]) => {
-    const told = outcome[field as keyof typeof outcome]
-    return told !== value && `${id}: ${field} is ${JSON.stringify(told)}, not ${JSON.stringify(value)}`
-  })
-}
-const at = (path: string) => (origins: Record<string, string>) => ({ page: `${origins.site}${path}` })
-/** A busy machine makes everything later. */
-const SLACK_MS = 3_000
-/** The clock of Redis, by which outcomes are dated, and that of the sites may differ by less than this. */
-const CLOCKS_MS = 500
-/** An outcome from before the last octet of its answer: the delay of the lane began too early, whether or not another request suffered. */
-function isEarly({ requests, outcomes }: Seen, id: string, path: string): string | false {
-  const [told, end] = [outcomes.get(id)?.at, requests.findLast((one) => one.path === path)?.end]
-  if (told === undefined || end === undefined || told >= end - CLOCKS_MS) return false
-  return `${id}: completed ${Math.round(end - told)} ms before its answer had ended`
-}
-
-/** A site that was kept from running hears late of a request, and late that it was given up. */
-const leastOpenMs = ({ start, end, resolution = 0, late = 0 }: Seen['requests'][number]): number =>
-  end - late - start - resolution
+import { at, isEarly, isFetched, isKind, leastOpenMs, of, RULES, type Situation, SLACK_MS } from './situation.ts'
 
 export const SITUATIONS: Situation[] = [
   {
@@ -250,57 +188,5 @@ export const SITUATIONS: Situation[] = [
     most: 1,
     judge: (seen) => [isKind(seen, 'yes', 'fetched'), isKind(seen, 'no', 'disallowed')],
   },
-  {
-    name: 'stop',
-    means: 'hangs up when the answer to an extension says stop, or when its lease is over',
-    sites: { site: { announce: true, robots: RULES, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
-    urls: at('/stopped'),
-    most: 2,
-    async act({ pause, began, now }) {
-      await began('stop-site')
-      const at = now()
-      await pause('stop-site')
-      const openMs = await began('stop-site', 'ended').then((end) => end - at)
-      await pause('stop-site', 'resume')
-      return [openMs > CONFORM.leaseMs + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`]
-    },
-  },
-  {
-    name: 'dead-lease',
-    means: 'goes on when its permit is gone: it was frozen for longer than its lease',
-    sites: { site: { announce: true, robots: RULES, pages: [{ delayMs: 2_000 }, {}] } },
-    urls: at('/frozen'),
-    most: 2,
-    async act({ began, worker, pauseFor }) {
-      await began('dead-lease-site')
-      worker.signal('SIGSTOP')
-      await pauseFor(CONFORM.leaseMs + CONFORM.quarantineMs + 1_000)
-      worker.signal('SIGCONT')
-      return []
-    },
-    judge: (seen) => [isKind(seen, 'page', 'fetched')],
-  },
-  {
-    name: 'service-away',
-    means: 'asks again after the permits service was killed and has come back',
-    sites: { site: { robots: RULES } },
-    urls: at('/after'),
-    async act({ killPermits }) {
-      await killPermits()
-      return []
-    },
-    judge: (seen) => [isKind(seen, 'page', 'fetched')],
-  },
-  {
-    name: 'terminated',
-    means: 'ends within ten seconds of SIGTERM, and holds no order any more',
-    sites: { site: { announce: true, robots: RULES, pages: { delayMs: 1_000 } } },
-    urls: at('/last'),
-    async act({ began, worker, isHeld }) {
-      await began('terminated-site')
-      worker.signal('SIGTERM')
-      if (!(await worker.endsWithin(10_000 + SLACK_MS))) return ['it still runs']
-      return [(await isHeld('terminated-site')) && 'its order was neither completed nor given back']
-    },
-  },
+  ...INTERRUPTIONS,
 ]

@@ -5,7 +5,7 @@ import type { Site } from '@decorum/synthetic-web'
 import { complaintsOf, type Evidence } from './judge.ts'
 import { withOwner } from './own-failure.ts'
 import { CONFORM } from './settings.ts'
-import type { Situation } from './situations.ts'
+import type { Situation } from './situation.ts'
 import type { Worker } from './worker.ts'
 import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
 

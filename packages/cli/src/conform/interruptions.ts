@@ -1,0 +1,61 @@
+/** Situations in which something happens to the worker while it has an order: its site is stopped, or it is frozen, left alone or ended. */
+
+import { CONFORM } from './settings.ts'
+import { at, isKind, RULES, type Situation, SLACK_MS } from './situation.ts'
+
+/** Tried one after the other. */
+export const INTERRUPTIONS: Situation[] = [
+  {
+    name: 'stop',
+    means: 'hangs up when the answer to an extension says stop, or when its lease is over',
+    sites: { site: { announce: true, robots: RULES, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
+    urls: at('/stopped'),
+    most: 2,
+    async act({ pause, began, now }) {
+      await began('stop-site')
+      const at = now()
+      await pause('stop-site')
+      const openMs = await began('stop-site', 'ended').then((end) => end - at)
+      await pause('stop-site', 'resume')
+      return [openMs > CONFORM.leaseMs + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`]
+    },
+  },
+  {
+    name: 'dead-lease',
+    means: 'goes on when its permit is gone: it was frozen for longer than its lease',
+    sites: { site: { announce: true, robots: RULES, pages: [{ delayMs: 2_000 }, {}] } },
+    urls: at('/frozen'),
+    most: 2,
+    async act({ began, worker, pauseFor }) {
+      await began('dead-lease-site')
+      worker.signal('SIGSTOP')
+      await pauseFor(CONFORM.leaseMs + CONFORM.quarantineMs + 1_000)
+      worker.signal('SIGCONT')
+      return []
+    },
+    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+  },
+  {
+    name: 'service-away',
+    means: 'asks again after the permits service was killed and has come back',
+    sites: { site: { robots: RULES } },
+    urls: at('/after'),
+    async act({ killPermits }) {
+      await killPermits()
+      return []
+    },
+    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+  },
+  {
+    name: 'terminated',
+    means: 'ends within ten seconds of SIGTERM, and holds no order any more',
+    sites: { site: { announce: true, robots: RULES, pages: { delayMs: 1_000 } } },
+    urls: at('/last'),
+    async act({ began, worker, isHeld }) {
+      await began('terminated-site')
+      worker.signal('SIGTERM')
+      if (!(await worker.endsWithin(10_000 + SLACK_MS))) return ['it still runs']
+      return [(await isHeld('terminated-site')) && 'its order was neither completed nor given back']
+    },
+  },
+]
