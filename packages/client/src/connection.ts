@@ -40,4 +40,4 @@ export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
 
 /** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */
 export const within = <T>(ms: number, work: Promise<T>): Promise<T> =>
-  withinOf(ms, work, `no answer in ${ms / 1_000} s`)
+  withinOf(work, ms, () => new Error(`no answer in ${ms / 1_000} s`))

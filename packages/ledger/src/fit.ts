@@ -1,11 +1,11 @@
 /** Checks once, at start, that this Redis can keep the promises; errors and warnings are for the person who set it up. */
 import { partitionTags } from '@decorum/protocol'
+import { within } from '@decorum/protocol/within'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
 import { ANNOUNCED, EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from './layout.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 import { carryGroups } from './outcomes.ts'
-import { within } from './within.ts'
 
 const OLDEST = 7
 /** Most partitions there may be (DECORUM_PARTITIONS). */
@@ -16,7 +16,7 @@ const MOST = 1_024
  * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
  */
 export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<string[]> {
-  const asked = mastersOf(redis).map((server) => within(deadlineMs, checkServer(server, redis.isCluster)))
+  const asked = mastersOf(redis).map((server) => within(checkServer(server, redis.isCluster), deadlineMs))
   const answers = await Promise.allSettled(asked)
   const warnings = new Set<string>()
   for (const answer of answers) {

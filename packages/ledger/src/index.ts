@@ -4,6 +4,7 @@
  * the same name in verbs/ or admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
 
+export { within } from '@decorum/protocol/within'
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
 export {
   type Repartitioned,
@@ -111,4 +112,3 @@ export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
 export type { About, Member, PoolDemand } from './verbs/fleet.ts'
 export type { Sample } from './verbs/sample.ts'
-export { within } from './within.ts'

@@ -1,7 +1,7 @@
 /** Connects to Redis, and says why that fails in words for the person who wrote REDIS_URL. */
+import { within } from '@decorum/protocol/within'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { connectLink, placesOf, type RedisLink } from './link.ts'
-import { within } from './within.ts'
 
 /**
  * A refusal is told at once. A server that says nothing yet may be busy, or this machine is: it has until its connection has failed by the
@@ -32,7 +32,8 @@ export async function reachRedis<T>(
       throw refusal ?? error
     })
     const ms = Math.max(callDeadlineMs, CONNECT_MS)
-    await within(ms, connecting, `no answer from ${placesOf(redis)} within ${ms} ms`).catch((error: unknown) => {
+    const late = (): Error => new Error(`no answer from ${placesOf(redis)} within ${ms} ms`)
+    await within(connecting, ms, late).catch((error: unknown) => {
       throw new LedgerUnavailableError('connect', error)
     })
     return await work()

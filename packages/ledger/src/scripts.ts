@@ -1,4 +1,5 @@
 /** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time in its reply are remembered. */
+import { within } from '@decorum/protocol/within'
 import type { ChainableCommander } from 'ioredis'
 import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
@@ -7,7 +8,6 @@ import type { RedisLink } from './link.ts'
 import { redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
 import type { OnCall } from './settings.ts'
-import { within } from './within.ts'
 
 export type Reply = {
   /** the ledger's time, ms */
@@ -135,7 +135,7 @@ function otherLayout(layout: string): string {
  */
 export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {
   try {
-    return await within(deadlineMs, work)
+    return await within(work, deadlineMs)
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))

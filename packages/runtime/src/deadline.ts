@@ -1,12 +1,5 @@
-/** Deadlines: waiting for something that may never end. */
-
-/** Rejects with what `late` returns when `work` has not ended after `ms`; `work` itself goes on. */
-export function within<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
+/** Closing what a service holds open, within a bounded time. */
+import { within } from '@decorum/protocol/within'
 
 const CLOSE_MS = 5_000
 

@@ -1,7 +1,8 @@
 /** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
+
 import type { ChildProcess } from 'node:child_process'
+import { within } from '@decorum/protocol/within'
 import type { Logger } from 'pino'
-import { within } from './deadline.ts'
 import { type EarlyProcess, type Env, forkEarly, type ProcessEnd, withoutSmallHeap } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 

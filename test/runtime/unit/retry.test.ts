@@ -1,6 +1,9 @@
 /** Retries and deadlines, as every service uses them. */
+import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { closeWithin, retry, within } from '@decorum/runtime'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 const failing = (times: number) => {
   let calls = 0
@@ -34,6 +37,16 @@ test('within: the result or error of work that ends in time; the given error for
   expect(await within(Promise.resolve(1), 60_000, late)).toBe(1)
   await expect(within(Promise.reject(new Error('its own')), 60_000, late)).rejects.toThrow('its own')
   await expect(within(new Promise(() => {}), 1, late)).rejects.toThrow('late')
+})
+
+test('within: an answer that came while this process stood still counts, and is not called late', async () => {
+  const late = vi.fn<() => Error>(() => new Error('late'))
+  await setImmediate() // from here, timers are the next that the event loop looks at
+  const answer = within(promisify(randomBytes)(8), 20, late) // another thread answers
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+  expect(await answer).toHaveLength(8)
+  await setImmediate()
+  expect(late).not.toHaveBeenCalled()
 })
 
 test('closeWithin: work that fails or never ends does not keep a service from stopping', async () => {
