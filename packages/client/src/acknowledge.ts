@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisLink } from '@decorum/ledger'
-import { within } from './connection.ts'
+import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CALL_MS = 5_000
@@ -90,7 +90,7 @@ export class Acknowledger {
 
   async #tell({ stream, group }: Line, list: Waiting[]): Promise<void> {
     const ids = list.map(({ id }) => id)
-    await within(CALL_MS, this.#redis.xack(stream, group, ...ids))
+    await within(this.#redis.xack(stream, group, ...ids), CALL_MS)
     for (const { told } of list) told()
   }
 

@@ -1,13 +1,6 @@
 /** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
-import {
-  another,
-  connectLink,
-  type LinkOptions,
-  linkTo,
-  placesOf,
-  type RedisLink,
-  within as withinOf,
-} from '@decorum/ledger'
+import { another, connectLink, type LinkOptions, linkTo, placesOf, type RedisLink } from '@decorum/ledger'
+import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CONNECT_MS = 5_000
@@ -30,14 +23,10 @@ export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
     last = error // each command says so itself; without a listener Node would end
   })
   try {
-    await within(CONNECT_MS * 2, connectLink(own, CONNECT_MS))
+    await within(connectLink(own, CONNECT_MS), CONNECT_MS * 2)
     return own
   } catch (error) {
     own.disconnect()
     throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, last ?? error)
   }
 }
-
-/** Settles as `work` does, or fails after `ms`: a Redis that hangs without closing never answers. */
-export const within = <T>(ms: number, work: Promise<T>): Promise<T> =>
-  withinOf(work, ms, () => new Error(`no answer in ${ms / 1_000} s`))

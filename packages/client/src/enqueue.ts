@@ -15,8 +15,8 @@ import {
   readUrl,
 } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
+import { within } from '@decorum/protocol/within'
 import type { Span } from '@opentelemetry/api'
-import { within } from './connection.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import type { Partitions } from './partitions.ts'
 import { endSpan, traced } from './traced.ts'
@@ -147,7 +147,7 @@ export class Intake {
     for (;;) {
       const queue = this.#queueOf(tag)
       try {
-        await within(CALL_MS, queue.addBulk(jobs))
+        await within(queue.addBulk(jobs), CALL_MS)
         return
       } catch (error) {
         this.#forget(tag, queue)

@@ -3,7 +3,7 @@
  * is for them alone, because anybody can write a reference.
  */
 import { contentKey, type RedisLink } from '@decorum/ledger'
-import { within } from './connection.ts'
+import { within } from '@decorum/protocol/within'
 
 const CALL_MS = 5_000
 
@@ -11,7 +11,7 @@ const CALL_MS = 5_000
 export function fetchersOf(redis: RedisLink): (base: string) => Promise<boolean> {
   const known = new Set<string>()
   const asking = new Map<string, Promise<boolean>>()
-  const ask = async (base: string): Promise<boolean> => (await within(CALL_MS, redis.exists(contentKey(base)))) === 1
+  const ask = async (base: string): Promise<boolean> => (await within(redis.exists(contentKey(base)), CALL_MS)) === 1
   return async (base) => {
     if (known.has(base)) return true
     const answer = asking.get(base) ?? ask(base)

@@ -4,8 +4,9 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { forgetReader, makeGroup, type RedisLink } from '@decorum/ledger'
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { within } from '@decorum/protocol/within'
 import { Acknowledger } from './acknowledge.ts'
-import { connectTo, within } from './connection.ts'
+import { connectTo } from './connection.ts'
 import { readDeliveryId } from './delivery-id.ts'
 import { Intake } from './enqueue.ts'
 import { FrontierUnavailableError } from './errors.ts'
@@ -139,7 +140,7 @@ function frontierOn(
       for (const stream of streams) {
         const entries = held.entriesOf(stream)
         if (entries.length === 0) continue
-        const left = await within(CALL_MS, heldBy(redis, stream, group, consumer, max + GIVEN_AHEAD)).catch(
+        const left = await within(heldBy(redis, stream, group, consumer, max + GIVEN_AHEAD), CALL_MS).catch(
           () => entries,
         )
         const known = new Set(left)
@@ -153,7 +154,7 @@ function frontierOn(
    * together. Readers that find it missing later make it again from the start.
    */
   async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
-    const make = (): Promise<true> => within(CALL_MS, makeGroup(redis, streams, group, from)).then(() => true)
+    const make = (): Promise<true> => within(makeGroup(redis, streams, group, from), CALL_MS).then(() => true)
     return (await untilDone(wait, ended, make)) === true
   }
 
@@ -203,7 +204,7 @@ function frontierOn(
     }
     if (consumer === undefined) return count
     for (const stream of partitions.streamsOf(crawl))
-      await within(CALL_MS, sayAlive(redis, [stream], group, consumer)).catch(() => undefined) // the group may be away
+      await within(sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may be away
     return count
   }
 
@@ -211,7 +212,7 @@ function frontierOn(
   async function removeGroup(group: string, crawl: string): Promise<void> {
     await partitions.look()
     const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
-    const gone = partitions.allTags.map((tag) => within(CALL_MS, forgetReader(redis, [tag], forgetting)))
+    const gone = partitions.allTags.map((tag) => within(forgetReader(redis, [tag], forgetting), CALL_MS))
     for (const answer of await Promise.allSettled(gone)) {
       if (answer.status === 'fulfilled') continue
       throw new FrontierUnavailableError(`the group '${group}' could not be removed`, answer.reason)
@@ -288,7 +289,7 @@ async function untilDone<T>(
 }
 
 const asked = <T>(what: string, work: Promise<T>): Promise<T> =>
-  within(CALL_MS, work).catch((error: unknown) => {
+  within(work, CALL_MS).catch((error: unknown) => {
     throw new FrontierUnavailableError(what, error)
   })
 

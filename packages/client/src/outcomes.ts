@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contentOf, type FleetOptions } from '@decorum/content'
 import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger'
+import { within } from '@decorum/protocol/within'
 import type { Acknowledger } from './acknowledge.ts'
-import { within } from './connection.ts'
 import { deliveryId } from './delivery-id.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import { claimFromDead, type Entry, entriesOf, type Reply, sayAlive, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
@@ -154,7 +154,7 @@ export class OutcomeReader {
 
   /** Whoever waits tries again when the connection ends; whoever does not wait hears of a Redis that hangs. */
   #inTime<T>(work: Promise<T>): Promise<T> {
-    return this.#wait ? work : within(CALL_MS, work)
+    return this.#wait ? work : within(work, CALL_MS)
   }
 
   /** Redis counts a consumer as alive from the moment at which it asks, so the time before the call is the safe one. */
@@ -181,7 +181,7 @@ export class OutcomeReader {
   async #beat(): Promise<void> {
     const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
     // Redis or the group is away: #countsAsAlive() tells when that has lasted too long
-    await this.#heard(() => within(CALL_MS, say())).catch(() => undefined)
+    await this.#heard(() => within(say(), CALL_MS)).catch(() => undefined)
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The partitions as last read: their number may be registered later, and may be changed. */
 import { checkOneServer, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { outcomesKey, partitionTags } from '@decorum/protocol'
-import { within } from './connection.ts'
+import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
 const CALL_MS = 5_000
@@ -24,7 +24,7 @@ export class Partitions {
    */
   static async read(redis: RedisLink, wanted: number | undefined): Promise<Partitions> {
     const partitions = new Partitions(redis)
-    await within(CALL_MS, checkOneServer(redis)).catch((error: unknown) => {
+    await within(checkOneServer(redis), CALL_MS).catch((error: unknown) => {
       if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
       throw unreadable(error)
     })
@@ -54,7 +54,7 @@ export class Partitions {
 
   /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError, which changes nothing */
   async look(): Promise<number> {
-    const { tags, retired } = await within(CALL_MS, readTags(this.#redis)).catch((error: unknown) => {
+    const { tags, retired } = await within(readTags(this.#redis), CALL_MS).catch((error: unknown) => {
       throw unreadable(error)
     })
     this.#lookedAt = performance.now()

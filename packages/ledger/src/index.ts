@@ -4,7 +4,6 @@
  * the same name in verbs/ or admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
 
-export { within } from '@decorum/protocol/within'
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
 export {
   type Repartitioned,

@@ -1,5 +1,4 @@
 /** What every role process has around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
-export { within } from '@decorum/protocol/within'
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin } from './deadline.ts'
 export { openHealthServer } from './health-server.ts'

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { closeWithin, retry, within } from '@decorum/runtime'
+import { within } from '@decorum/protocol/within'
+import { closeWithin, retry } from '@decorum/runtime'
 import { expect, test, vi } from 'vitest'
 
 const failing = (times: number) => {

@@ -4,7 +4,7 @@
  */
 import { promises, lookup as systemLookup } from 'node:dns'
 import { SECOND } from '@decorum/protocol'
-import { within } from '@decorum/runtime'
+import { within } from '@decorum/protocol/within'
 import { DNS_TIMEOUT_MS } from '../limits.ts'
 
 export type Address = { address: string; family: 4 | 6 }

@@ -1,6 +1,6 @@
 /** Keeps a page in a sink that may be slow or fail: the outcome then goes without a reference, and the lane goes on. */
 import { type ArchiveRef, SECOND } from '@decorum/protocol'
-import { within } from '@decorum/runtime'
+import { within } from '@decorum/protocol/within'
 import type { Log } from '../orders/tools.ts'
 import type { Stats } from '../process/stats.ts'
 import type { Page, Sink } from './sink.ts'
