@@ -50,7 +50,7 @@ class DecorumMiddleware:
         settings = crawler.settings
         wrong = [name for name in ("ROBOTSTXT_OBEY", "AUTOTHROTTLE_ENABLED") if settings.getbool(name)]
         if settings.getfloat("DOWNLOAD_DELAY"):
-            wrong.append("DOWNLOAD_DELAY")  # the permit would grow old in the slot
+            wrong.append("DOWNLOAD_DELAY")  # the permit would expire in the slot
         if wrong and not settings.getbool("DECORUM_SHADOW"):
             raise ValueError("with Decorum these settings are off: " + ", ".join(wrong))
         self = cls(settings, crawler.stats)
