@@ -35,7 +35,7 @@ test('by a file: rule, line, group, and the delay with its origin', async () => 
   expect(result, 'disallowed').toMatchObject({ code: 1, stderr: '' })
   expect(result.stdout).toContain('DISALLOWED under decorum')
   expect(result.stdout).toContain('line 4, disallow: /private')
-  expect(result.stdout).toContain("10 s: our cap; the crawl-delay '30' in line 3 is longer")
+  expect(result.stdout).toContain("10 s: our maximum; the crawl-delay '30' in line 3 is longer")
   const allowed = await check('https://a.example/private/open', '--robots', file, '--json')
   expect(allowed.code).toBe(0)
   const open = json(allowed)
@@ -93,7 +93,9 @@ test('a chain of six redirects counts as no robots.txt, and is not followed to i
 
 test('without a fleet it says so, and address guard and contact apply all the same', async () => {
   const { origin, asked } = await answering(200, 'User-agent: *\nDisallow: /no')
-  expect((await check(`${origin}/x`)).stdout).toContain('No fleet is running here: this request stood alone')
+  expect((await check(`${origin}/x`)).stdout).toContain(
+    'No fleet is running here, so this request did not wait for a lane.',
+  )
   expect(json(await check(`${origin}/x`, '--json'))).toMatchObject({ asked: { by: 'alone', status: 200 } })
   const guarded = { DECORUM_AGENTS: AGENTS, DECORUM_ALLOW_ADDRESSES: '' }
   asked.length = 0

@@ -56,7 +56,7 @@ test('a name that nobody has used is told: it may be a typing error', async () =
 
 test('what is wrong is refused with a sentence, and nothing is changed', async () => {
   for (const [words, sentence] of [
-    [['set', 'a'], /nothing is to be set/],
+    [['set', 'a'], /no setting was given/],
     [['cancel', 'default'], /candidates that name none/],
     [['forget', 'nowhere'], /there is no crawl/],
   ] as const) {

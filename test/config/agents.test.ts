@@ -42,9 +42,7 @@ test('floor and cap of the delay: own, or the common ones; a floor above the com
   expect(load({ ...bot, minDelayMs: 0, maxDelayMs: 0 }).default).toMatchObject({ minDelayMs: 0, maxDelayMs: 0 })
   expect(load({ ...bot, minDelayMs: 20_000 }).default).toMatchObject({ minDelayMs: 20_000, maxDelayMs: 20_000 })
   expect(() => load({ ...bot, minDelayMs: 5, maxDelayMs: 4 })).toThrow(/minDelayMs lies under maxDelayMs/)
-  expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(
-    /floor of the delay \(1000 ms\) lies above its cap \(500 ms\)/,
-  )
+  expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(/minimum delay \(1000 ms\) is above the maximum \(500 ms\)/)
 })
 
 test('the adaptive delay is off unless asked for; its floor and cap are the agent’s own or none and the delay’s', () => {
@@ -57,7 +55,7 @@ test('the adaptive delay is off unless asked for; its floor and cap are the agen
     capMs: 7_000,
   })
   expect(() => load({ ...bot, adaptiveDelay: { factor: 5, floorMs: 2_000, capMs: 1_000 } })).toThrow(
-    /My-Bot: the floor of the adaptive delay \(2000 ms\) lies above its cap \(1000 ms\)/,
+    /My-Bot: the minimum of the adaptive delay \(2000 ms\) is above its maximum \(1000 ms\)/,
   )
 })
 

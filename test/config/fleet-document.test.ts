@@ -85,7 +85,7 @@ test.for<[string, unknown, RegExp]>([
   ['a public suffix', policy('domain:co.uk', { delayMs: 5_000 }), /"domain:co.uk" is no registrable domain/],
   ['less than a domain', policy('domain:a.b.co.uk', { delayMs: 5_000 }), /: domain:b.co.uk or \*.a.b.co.uk is/],
   ['a broken relation', { FETCH_DEADLINE_MS: 50_000 }, /a fetch must end inside its lease/],
-  ['a delay above its cap', { DEFAULT_DELAY_MS: 20_000 }, /lies under its cap/],
+  ['a delay above its cap', { DEFAULT_DELAY_MS: 20_000 }, /must not exceed the maximum/],
   ["an agent's delay above its cap", { DECORUM_AGENTS: [{ ...AGENT, minDelayMs: 9, maxDelayMs: 8 }] }, /minDelayMs/],
 ])('%s is refused with a sentence', ([, json, sentence]) => {
   expect(() => readDocument(json)).toThrow(sentence)

@@ -22,15 +22,15 @@ const json = (schema: object): string => `${JSON.stringify(schema, null, 2)}\n`
 
 const HEAD = `# Settings
 
-Every setting is an environment variable, read once when a process starts. An empty variable counts as absent. What is wrong
-stops the start, with one message that names each wrong value, each relation that does not hold and each misspelt name.
+Every setting is an environment variable, read once when a process starts. An empty variable counts as absent. If anything is
+wrong, the process does not start; one message names each wrong value, each relation that does not hold and each misspelt name.
 
 This page is printed from the table in \`packages/config/src/table\`: \`node test/config/settings-page.ts --write\`. The same
 settings as JSON Schema: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
 holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.schema.json), [site policies](schemas/site-policies.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
 
-- **Told to**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
-- **Agreed by**: *fleet*: one value for all processes, which stands in Redis ([configuration.md](configuration.md)); *process*:
+- **Read by**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
+- **Agreed by**: *fleet*: one value for all processes, kept in Redis ([configuration.md](configuration.md)); *process*:
   each has its own.
 - **Change**: how a running fleet can take over another value. *live*: it concerns only what is decided from then on, so
   processes may be restarted one by one. *restart*: likewise, but each process has its old value until it is restarted.
@@ -58,7 +58,7 @@ function entry(name: string, setting: Setting): string {
     `### ${name}\n`,
     `${means}\n`,
     `- Default: ${value}. ${reason}`,
-    `- Told to: ${roles.join(', ')} · agreed by: ${scope} · change: ${change}`,
+    `- Read by: ${roles.join(', ')} · agreed by: ${scope} · change: ${change}`,
     ...(formerly === undefined ? [] : [`- Formerly ${formerly}, which is still read.`]),
     '',
   ].join('\n')

@@ -69,12 +69,12 @@ test('no Redis address is a refusal as well', () => {
   expect(() => read({})).toThrow(/REDIS_URL/)
 })
 
-test('a fetch ends inside its lease, and the floor of the delay lies under its cap; all that is wrong is said at once', () => {
+test('a fetch ends inside its lease, and the default delay does not exceed the maximum; all that is wrong is said at once', () => {
   const fine = { FETCH_DEADLINE_MS: 30_000, LEASE_MS: 45_000, DEFAULT_DELAY_MS: 1_000, MAX_DELAY_MS: 10_000 }
   expect(() => checkRelations(fine)).not.toThrow()
   expect(() => checkRelations({ ...fine, LEASE_MS: 30_000 })).toThrow(/must end inside its lease/)
   expect(() => checkRelations({ ...fine, LEASE_MS: 1, DEFAULT_DELAY_MS: 10_001 })).toThrow(
-    /inside its lease.*\n.*floor of the delay lies under its cap/,
+    /inside its lease.*\n.*default delay must not exceed the maximum/,
   )
   expect(() => checkRelations({ DEFAULT_DELAY_MS: 2, MAX_DELAY_MS: 1 })).toThrow(/DEFAULT_DELAY_MS/)
 })

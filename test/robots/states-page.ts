@@ -186,8 +186,8 @@ export function statesPage(): string {
 
 Printed by \`node test/robots/states-page.ts --write\` from \`step\`, \`judge\` and \`policies\`; a test fails when it is stale.
 
-The state holds facts that all agents share: the question under way, the last answer, the good bodies, and of each kind of
-answer when it was last heard and how many came since. What those facts amount to is each policy's affair: the names below
+The state holds facts that all agents share: the fetch in flight, the last answer, the good bodies, and for each kind of
+answer when it last came and how many answers came since. What these facts mean depends on the policy: the names below
 are what an origin is *to a policy*. "File" is a good copy in force, "no file" is no restriction, "outage" is unreachable.
 
 ## Each state × each event, to \`decorum\`
@@ -196,9 +196,9 @@ ${diagram()}
 
 ${transitions(policies.decorum)}
 
-Not drawn: time. A question ends by itself at its \`until\`. A file, or its absence, is fresh for as long as its headers say,
-from 5 minutes to 24 hours; from four fifths of that on it is time to ask again, and when it ends nothing may be fetched
-before the answer. A wait always names the instant at which it ends.
+Not drawn: time. A fetch in flight ends by itself at its \`until\`. A file, or its absence, is fresh for as long as its headers say,
+from 5 minutes to 24 hours; after four fifths of that it is fetched again, and when it has ended nothing may be fetched
+before the next answer. A wait always names the instant at which it ends.
 
 ${profiles
   .filter((policy) => policy !== policies.decorum)
@@ -207,15 +207,15 @@ ${profiles
 
 ## Each answer × each policy
 
-\`obey\`: the body holds the rules. \`open\`: no restriction. \`unreachable\`: nobody knows, so the windows below rule.
+\`obey\`: the body holds the rules. \`open\`: no restriction. \`unreachable\`: the rules are unknown, so the windows below apply.
 
 ${meanings()}
 
 ## An outage × time × each policy
 
-\`closed\`: the URL waits in its lane, and robots.txt is asked for again when that is due. What "no answer" at the time 0, and
-nothing since, comes to. A file, or its absence, that is still fresh rules until it is not, whatever an early refresh met; the
-windows are counted since the first failure all the same. With a good copy that was just no longer fresh:
+\`closed\`: the URL waits in its lane, and robots.txt is fetched again when that is due. The tables show what applies when "no answer" came at
+time 0 and nothing came since. A file, or its absence, that is still fresh applies until it is no longer fresh, even if an early refresh
+failed; the windows count from the first failure in any case. With a good copy that has just stopped being fresh:
 
 ${windows(true)}
 
@@ -225,7 +225,7 @@ ${windows(false)}
 
 \`google\` after 30 days: open instead while pages of the site answer (the event "site answered", within a day).
 
-## When the next question is due
+## When the next fetch is due
 
 After the k-th failure in a row; a jitter lengthens each by up to a tenth, Retry-After (at most 24 h) is a lower bound.
 

@@ -1,4 +1,4 @@
-/** A file of settings: YAML or JSON in, plain JSON out. What YAML can hold and JSON cannot is refused, because it would be lost without a word. */
+/** A file of settings: YAML or JSON in, plain JSON out. What YAML can hold and JSON cannot is refused, because it would be lost silently. */
 import { SettingsError } from '@decorum/config'
 import { printable } from '@decorum/protocol'
 import { parseDocument } from 'yaml'
@@ -17,7 +17,7 @@ export function readConfigFile(file: string, bytes: Uint8Array): unknown {
   if (bytes.length > LONGEST_FILE) throw wrong('is longer than any configuration')
   const text = textOf(bytes)
   if (text === undefined) throw wrong('is not text in UTF-8: write it in that encoding')
-  // Known tags (!!set, !!binary …) make objects that JSON writes as {}: with this option they are told like unknown ones.
+  // Known tags (!!set, !!binary …) make objects that JSON writes as {}: with this option they are reported like unknown ones.
   const parsed = parseDocument(text, {
     uniqueKeys: true,
     prettyErrors: true,
@@ -33,7 +33,7 @@ export function readConfigFile(file: string, bytes: Uint8Array): unknown {
   } catch (error) {
     throw wrong(`cannot be read: ${messageOf(error)}`)
   }
-  if (leadsBack(value)) throw wrong('cannot be read: an alias stands within what it is an alias of')
+  if (leadsBack(value)) throw wrong('cannot be read: an alias is part of its own value')
   return value
 }
 

@@ -22,7 +22,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
-    .showHelpAfterError('(--help says what can be typed)')
+    .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
   /** A sub-command that inherits all of that, and answers --json like all of them. */
   const command = (name: string, description: string): Command =>
@@ -109,7 +109,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .argument('<group>', 'as `decorum readers` names it')
     .option('--json', 'machine-readable output')
     .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .option('--force', 'also when somebody reads as this group at present')
+    .option('--force', 'even while a reader of this group is active')
     .option('--reason <text>', 'why; recorded')
     .option('--by <name>', 'who; recorded (default: the user)')
     .action(async (group, options) => done(await (await import('./commands/readers.ts')).forgetReader(group, options)))
@@ -139,7 +139,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (crawl, weight, options) =>
       done(await (await import('./commands/crawls.ts')).setWeight(crawl, weight, options)),
     )
-  changingCrawl('set', 'sets its end, its limits and what its candidates are asked for with; none takes one away')
+  changingCrawl('set', 'sets its end, its limits and defaults for its candidates; none removes one')
     .option('--weight <n>', 'turns beside other crawls', whole(1, 100))
     .option('--for <length>', 'it ends after so long: 90s, 30m, 1h, 7d', orNone(lengthOfTime))
     .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
@@ -200,7 +200,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
 
   command(
     'doctor',
-    'checks Redis, the fleet and this machine, and names the mend of what is wrong (exit 1 when something is)',
+    'checks Redis, the fleet and this machine, and says how to fix what is wrong (exit 1 when something is)',
   )
     .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
     .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
@@ -266,15 +266,15 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   stopCommand('list', 'what is stopped, by whom, when and why')
     .option('--ended', 'what has ended as well; with --json what audit --stops reads')
     .action(async (options) => done(await (await import('./commands/stop.ts')).listStops(options)))
-  naming(stopCommand('lift', 'ends stops; what waited goes on within half a minute'))
+  naming(stopCommand('lift', 'ends stops; URLs that waited go on within half a minute'))
     .option('--reason <text>', 'why; recorded')
     .action(async (names, options) => done(await (await import('./commands/stop.ts')).lift(names, options)))
 
-  command('fleet', 'which processes run, where, and by which version of the configuration').action(async (options) =>
+  command('fleet', 'which processes run, where, and with which version of the configuration').action(async (options) =>
     done(await (await import('./commands/fleet.ts')).fleet(options)),
   )
 
-  command('status', 'how the fleet is, in a sentence: polite, moving, stalled, or stopped by a reader').action(
+  command('status', 'the state of the fleet in a sentence: polite, moving, stalled, or stopped by a reader').action(
     async (options) => done(await (await import('./commands/status.ts')).status(options)),
   )
 

@@ -1,4 +1,4 @@
-/** Standard output for lines that somebody will be told are safe: a file that takes half of them keeps none. */
+/** Standard output for lines that are acknowledged once written: when a file accepts only a part of a batch, that part is removed again. */
 import { fdatasync, fstat, ftruncate, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { CommandError, messageOf } from './exit.ts'
@@ -21,7 +21,9 @@ export async function standardOutput(): Promise<(lines: string) => Promise<void>
       await sync(fd)
     } catch (error) {
       await truncate(fd, size).catch(() => undefined)
-      throw new CommandError(`standard output cannot be written: ${messageOf(error)}; what is missing comes again`)
+      throw new CommandError(
+        `standard output cannot be written: ${messageOf(error)}; missing lines are delivered again`,
+      )
     }
   }
 }

@@ -104,7 +104,7 @@ export type Agent = {
   honourVisitTime: boolean
   /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
   http2: boolean
-  /** false: a site owner could write to nobody, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
+  /** false: a site owner would have no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
   hasContact: boolean
 }
 
@@ -152,7 +152,7 @@ export const agentsOf = (c: AgentVariables): Agents =>
   )
 
 /**
- * @param warn  is told of each older name in the file
+ * @param warn  is called for each older name in the file
  * @throws      Error with a message for people when the file cannot be read or does not hold what it should
  */
 export function loadAgents(settings: AgentSettings, warn: (line: string) => void = warnOnStderr): Agents {
@@ -181,7 +181,7 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
     const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
     if (minDelayMs > maxDelayMs)
       throw new Error(
-        `DECORUM_AGENTS: ${entry.name}: the floor of the delay (${minDelayMs} ms) lies above its cap (${maxDelayMs} ms)`,
+        `DECORUM_AGENTS: ${entry.name}: the minimum delay (${minDelayMs} ms) is above the maximum (${maxDelayMs} ms)`,
       )
     const adaptiveDelay = adaptiveDelayOf(entry, maxDelayMs)
     return {
@@ -233,7 +233,7 @@ function adaptiveDelayOf(
   const { factor, floorMs = 0, capMs = maxDelayMs } = adaptiveDelay
   if (floorMs > capMs)
     throw new Error(
-      `DECORUM_AGENTS: ${name}: the floor of the adaptive delay (${floorMs} ms) lies above its cap (${capMs} ms)`,
+      `DECORUM_AGENTS: ${name}: the minimum of the adaptive delay (${floorMs} ms) is above its maximum (${capMs} ms)`,
     )
   return { factor, floorMs, capMs }
 }

@@ -16,7 +16,7 @@ type Related = {
 const LEAST_FORGET_MS = 600_000
 
 /**
- * Checks the relations between the settings that are given; a role that does not read one of two has nothing to compare.
+ * Checks the relations between the settings that are given; a relation is skipped for a role that does not read both settings.
  * @throws SettingsError naming both settings of each relation that does not hold
  */
 export function checkRelations(c: Partial<Related>): void {
@@ -27,7 +27,7 @@ export function checkRelations(c: Partial<Related>): void {
     )
   if (isLess(c.MAX_DELAY_MS, c.DEFAULT_DELAY_MS))
     wrong.push(
-      `DEFAULT_DELAY_MS: the floor of the delay lies under its cap, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
+      `DEFAULT_DELAY_MS: the default delay must not exceed the maximum, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
     )
   if (isLess(0, c.FORGET_READERS_AFTER_MS) && isLess(c.FORGET_READERS_AFTER_MS, LEAST_FORGET_MS))
     wrong.push(

@@ -12,7 +12,7 @@ import { store } from './table/store.ts'
 
 /** The table in the order in which the pages print it. */
 export const TABLE = {
-  'Politeness: who visits, where, and how long a lane rests': politeness,
+  'Politeness: who visits, where, and the delays of lanes': politeness,
   'Limits of what Redis keeps': limits,
   'Fetching and keeping pages': fetching,
   'Pages in an S3-compatible store': store,

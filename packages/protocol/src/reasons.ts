@@ -1,11 +1,11 @@
 /**
  * Every closed list of reasons, once: its members, what each means, and what to do about it. docs/outcomes.md is printed from
- * here. A new reason is one entry; what has to know it does not compile, or its test fails, until it does.
+ * here. A new reason is one entry; until the other places know it, they do not compile, or their tests fail.
  */
 export type Explained = {
   /** what happened */
   means: string
-  /** what whoever reads the outcome can do */
+  /** what the reader of the outcome can do */
   todo: string
 }
 const explained = <K extends string>(table: Record<K, Explained>): Readonly<Record<K, Explained>> => table
@@ -60,7 +60,7 @@ export const FAILURE_REASONS = namesOf(FAILURES)
 /** Which gate held a candidate: of a pending lane why it waits, of an expired candidate why it never went out. */
 export const HOLDING_GATES = explained({
   'robots-unreachable': {
-    means: 'Its robots.txt could not be had, so nothing of the origin may be fetched.',
+    means: 'Its robots.txt is unreachable, so nothing of the origin may be fetched.',
     todo: 'Enqueue it again with a later `expiresAt`; the origin page of the console shows the retries.',
   },
   'robots-in-flight': {
@@ -81,8 +81,7 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again once the stop has been lifted (`decorum stop list`).',
   },
   'visiting-hours': {
-    means:
-      'The site is visited at certain hours of the day only: its policy says so, or its robots.txt (`Visit-time`).',
+    means: 'The site may be visited only at certain hours of the day, by its policy or its robots.txt (`Visit-time`).',
     todo: 'Enqueue it again with a later `expiresAt`; the origin page shows the hours.',
   },
   budget: {
@@ -190,7 +189,7 @@ export const INVALIDS = explained({
   },
   'url-too-long': { means: 'The URL is longer than 8,192 characters, or its path is.', todo: 'Drop it.' },
   'scheme-not-supported': { means: 'The URL is neither http nor https.', todo: 'Drop it.' },
-  'ftp-not-supported': { means: 'The URL is of FTP.', todo: 'Drop it.' },
+  'ftp-not-supported': { means: 'The URL is an FTP URL.', todo: 'Drop it.' },
   'user-info': {
     means: 'The URL holds a user name or a password, which are neither sent nor silently removed.',
     todo: 'Enqueue it without, if that page is meant.',
@@ -216,14 +215,14 @@ export const KINDS = explained({
     todo: 'Wait for the outcome of `candidate`.',
   },
   disallowed: { means: 'A rule of robots.txt forbids it; `rule` and `line` say which.', todo: 'Drop it.' },
-  failed: { means: 'No answer could be had.', todo: 'It depends on the reason.' },
+  failed: { means: 'No usable answer was received.', todo: 'It depends on the reason.' },
   expired: {
     means: 'It was still pending at `expiresAt` (default: 24 h after it was stored).',
     todo: 'It depends on what held it.',
   },
-  invalid: { means: 'What came in is no candidate. Nothing was sent.', todo: 'It depends on the reason.' },
+  invalid: { means: 'It is not a valid candidate. Nothing was sent.', todo: 'It depends on the reason.' },
   refused: {
-    means: 'A candidate that could be read is not wanted. Nothing was sent.',
+    means: 'It is a valid candidate, but was not accepted or has been cancelled. Nothing was sent.',
     todo: 'It depends on the reason.',
   },
 })

@@ -1,4 +1,4 @@
-/** What a robots.txt says about one URL, explained for people and as data: `robots check` and `decorum check`. Pure. */
+/** Explains what a robots.txt says about one URL, for people and as data: `robots check` and `decorum check`. Pure. */
 import type { Agent } from './agent.ts'
 import { parseRobots } from './parse.ts'
 import { policies } from './policies.ts'
@@ -21,7 +21,7 @@ export type CheckQuestion = {
   honourCrawlDelay?: boolean
 }
 
-/** The silence that is owed after a request, and who decided it. */
+/** The delay that is owed after a request, and what decided it. */
 export type CheckedDelay = {
   delayMs: number
   decidedBy: 'crawl-delay' | 'floor' | 'cap'
@@ -129,11 +129,11 @@ function printRule({ line, type, pattern }: Rule): string {
 
 function printDelay({ delayMs, decidedBy, site, honoured }: CheckedDelay): string {
   const delay = `${delayMs / 1_000} s`
-  if (site === undefined) return `${delay}: our floor; the site asks for no delay`
+  if (site === undefined) return `${delay}: our minimum; the site asks for no delay`
   const wish = `crawl-delay '${site.written}' in line ${site.line}`
-  if (!honoured) return `${delay}: our floor; this profile does not know the ${wish}`
-  if (decidedBy === 'cap') return `${delay}: our cap; the ${wish} is longer`
-  return decidedBy === 'floor' ? `${delay}: our floor; the ${wish} is no longer` : `${delay}: the ${wish}`
+  if (!honoured) return `${delay}: our minimum; this profile ignores the ${wish}`
+  if (decidedBy === 'cap') return `${delay}: our maximum; the ${wish} is longer`
+  return decidedBy === 'floor' ? `${delay}: our minimum; the ${wish} is not longer` : `${delay}: the ${wish}`
 }
 
 function printRecord({ line, field, value }: OtherRecord): string {

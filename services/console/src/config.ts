@@ -1,4 +1,4 @@
-/** What the console is told by its environment, read once. The settings themselves are in @decorum/config. */
+/** The settings of the console, read once from its environment. The settings themselves are in @decorum/config. */
 import {
   type Agents,
   agentsOf,
@@ -20,7 +20,7 @@ export type ConsoleConfig = {
   redisUrl: string
   partitions: number
   agents: Agents
-  /** who answers for the crawler; '' when nobody has said */
+  /** who is responsible for the crawler; '' when it is not set */
   contact: string
   outcomesLimit: number
   leaseMs: number
@@ -71,7 +71,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
 function loginOf(c: SettingsOf<'console'>): Login | undefined {
   if (c.CONSOLE_PASSWORD === undefined) {
     if (c.CONSOLE_READ_PASSWORD === undefined) return undefined
-    throw wrongSettings('CONSOLE_READ_PASSWORD: is of use beside CONSOLE_PASSWORD only, which is not set')
+    throw wrongSettings('CONSOLE_READ_PASSWORD: works only together with CONSOLE_PASSWORD, which is not set')
   }
   const accounts: Account[] = [{ user: c.CONSOLE_USER, password: c.CONSOLE_PASSWORD, role: 'operate' }]
   if (c.CONSOLE_READ_PASSWORD !== undefined) {

@@ -27,7 +27,7 @@ export function admit(text: string, agent: Agent, guard: AddressGuard, index = 0
   } else if (!agent.hasContact && !isOpenedName(bare, guard)) {
     return refused(
       'no-contact',
-      `the agent ${agent.name} names nobody to complain to, so only opened addresses are visited`,
+      `the agent ${agent.name} names no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are visited`,
     )
   }
   if (namesRobotsTxt(path))

@@ -1,4 +1,4 @@
-/** Asking: a permit for the first of some URLs that may go, at once or in its turn. */
+/** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
 import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
 import { attempt, type Granted, giveBack } from './attempt.ts'

@@ -131,7 +131,7 @@ export function openApi(version: string): Json {
     info: {
       title: 'Decorum permits',
       version,
-      description: 'Leave for crawlers of others: one request at a time in each lane of (agent, origin).',
+      description: 'Permits for other crawlers: one request at a time in each lane of (agent, origin).',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

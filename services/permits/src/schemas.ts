@@ -74,7 +74,7 @@ export const PoolQuery = z.object({
 const SendWithin = z
   .number()
   .describe(
-    'the first octet leaves within so many ms of this answer, or not at all: 1,000, less the age of what the ledger said',
+    'the first byte leaves within so many ms of this answer, or not at all: 1,000, less the age of the answer of the ledger',
   )
 
 const OrderAnswer = z.object({

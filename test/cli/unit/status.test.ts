@@ -32,7 +32,7 @@ test('nothing in flight and every lane in its delay: polite, not stalled, with t
     sites: [site({ opensInMs: 5_000 }), site({ origin: 'http://b.example', delayMs: 10_000, clampedFrom: 100 })],
   })
   expect(at(look).note).toBe(
-    "polite, not stalled: the next lane opens in 0.7 s (http://b.example: silence of 10 s between requests, clamped from the site's 100 s)",
+    "polite, not stalled: the next lane is due in 0.7 s (http://b.example: delay of 10 s between requests, clamped from the site's 100 s)",
   )
 })
 
@@ -46,9 +46,9 @@ test.for([
 test.for([
   [
     seen({ sites: [site({ state: 'backing-off', opensInMs: 60_000 })] }),
-    'opens in 1 min (http://a.example: it asked for less, or did not answer)',
+    'is due in 1 min (http://a.example: it asked for less, or did not answer)',
   ],
-  [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt cannot be had yet'],
+  [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt is unreachable'],
   [seen({ sites: [site({ state: 'paused' })] }), 'paused by the operator'],
   [seen({ heldForMs: 55_000 }), 'holding all lanes for 55 s: Redis was restarted'],
   [{ kind: 'blind', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does'],

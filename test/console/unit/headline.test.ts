@@ -60,7 +60,7 @@ function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number
 test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
   const intake = { jobs: 57, urls: 57, isEstimate: false, oldestMs: 500 }
   expect(withQueue([part({ waiting: 3, lanes: 2, nextDue: now + 800 })], intake).sentence).toBe(
-    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes for their delay. The next lane opens in 0.8 s.',
+    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes for their delay. The next lane is due in 0.8 s.',
   )
   expect(withQueue([part()], intake)).toMatchObject({
     tone: 'polite',
@@ -86,7 +86,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
   expect(head).toEqual({
     tone: 'polite',
     title: 'Polite, not stalled',
-    sentence: '312 URLs wait in 40 lanes, each for its delay. The next lane opens in 0.8 s.',
+    sentence: '312 URLs wait in 40 lanes, each for its delay. The next lane is due in 0.8 s.',
   })
 })
 
@@ -102,7 +102,7 @@ test('a master that came back holds its own partitions only', () => {
   const head = at([part({ waiting: 3, lanes: 1, holdUntil: now + 5_000 }), part()])
   expect(head).toMatchObject({
     title: 'Holding back',
-    sentence: expect.stringContaining('Every lane of its 1 of 2 partitions stays shut for another 5 s'),
+    sentence: expect.stringContaining('Every lane of its 1 of 2 partitions waits for another 5 s'),
   })
 })
 
@@ -110,14 +110,14 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.tone).toBe('moving')
   expect(head.sentence).toBe(
-    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: what waits is waiting for its delay.',
+    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: URLs wait only for the delays of their lanes.',
   )
 })
 
 test('between two requests a crawl that moved in the last minute is still crawling; a silent minute is polite waiting', () => {
   const delay = [part({ waiting: 5, lanes: 3, nextDue: now + 5_000 })]
   expect(at(delay, fleet, 6).tone).toBe('moving')
-  expect(at(delay, fleet, 0)).toMatchObject({ tone: 'polite', sentence: expect.stringContaining('opens in 5 s') })
+  expect(at(delay, fleet, 0)).toMatchObject({ tone: 'polite', sentence: expect.stringContaining('is due in 5 s') })
 })
 
 test('open lanes, nothing in flight and more than two seconds late is a stall', () => {

@@ -35,7 +35,7 @@ test.each<[string, string, Service[], right: string, shown?: string]>([
   ['MAX_DELAY_MS', 'never', ALL, 'a whole number of at least 0'],
   ['LEASE_MS', '45s', ALL, 'a whole number of at least 1'],
   ['LEASE_MS', '5', BOTH, 'a fetch must end inside its lease', '5'],
-  ['DEFAULT_DELAY_MS', '20000', BOTH, 'lies under its cap', '20000'],
+  ['DEFAULT_DELAY_MS', '20000', BOTH, 'must not exceed the maximum', '20000'],
   ['PORT', '70000', ALL, 'a whole number from 0 to 65535'],
   ['LOG_LEVEL', 'loud', ALL, 'one of silent, error, warn, info, debug'],
   ['INTAKE_CONCURRENCY', '65', ['gateway'], 'a whole number from 1 to 64'],

@@ -91,7 +91,7 @@ async function findRules(
       const view = await ledger.viewOrigin(origin, [])
       const known = await knownToFleet(ledger, view, profiles, tries > 0)
       if (known !== undefined) return { ...known, policy: view.policy }
-      if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being asked for: try again`)
+      if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being fetched: try again`)
       const answer = await askRobots(origin, {
         agent,
         env: { ...env, REDIS_URL: redis },
@@ -119,7 +119,7 @@ async function findRules(
   }
 }
 
-const ALONE = 'No fleet is running here: this request stood alone, and no lane was asked.'
+const ALONE = 'No fleet is running here, so this request did not wait for a lane.'
 
 /** undefined: robots.txt has to be fetched first. */
 async function knownToFleet(
@@ -136,7 +136,7 @@ async function knownToFleet(
   const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
   if (octets === undefined) return undefined // the body is lost: the fleet would fetch it again, and so does this command
   const recorded = isNew
-    ? 'asked by the fleet, in its turn'
+    ? 'fetched by the fleet, in its turn'
     : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
   const status = answer.status ?? answer.reason ?? answer.kind
   return {

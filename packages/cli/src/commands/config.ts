@@ -137,7 +137,7 @@ async function change(
     else tell(`nothing changes: version ${current.version} says the same`)
     return DONE
   }
-  // what nobody has decided yet, nobody goes by
+  // no process uses a setting that has not been decided yet
   const identity = changed.filter(
     ({ change: needs, setting }) => needs === 'identity' && current?.values[setting] !== undefined,
   )
@@ -167,7 +167,7 @@ async function change(
 /** On a terminal a person is asked; elsewhere --yes says so beforehand. */
 async function isWanted(json: boolean | undefined): Promise<boolean> {
   if (json || !process.stdin.isTTY || !process.stderr.isTTY)
-    throw new UsageError('nobody can be asked here: --yes applies it')
+    throw new UsageError('there is no terminal to confirm the change on: --yes applies it')
   const asking = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return /^y(es)?$/i.test((await asking.question('Apply this? [y/N] ')).trim())

@@ -66,7 +66,7 @@ export async function setCrawl(name: string, options: SetOptions): Promise<ExitC
     ...(settings === undefined ? {} : { settings }),
   }
   const isNothing = Object.keys(made).length === 0 && options.for === undefined
-  if (isNothing) throw new UsageError('nothing is to be set: --help says what can be')
+  if (isNothing) throw new UsageError('no setting was given: --help lists them')
   return change(name, made, options, options.for)
 }
 
@@ -101,7 +101,7 @@ async function change(
   })
 }
 
-/** A typing error in a name would else go by unseen, because a crawl may be set before its first URL. */
+/** Otherwise a typing error in a name would go unnoticed, because a crawl may be set before its first URL. */
 async function isNamed(ledger: Ledger, name: string): Promise<boolean> {
   await ledger.crawlBook.look()
   return ledger.crawlBook.knows(name)

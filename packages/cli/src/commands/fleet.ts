@@ -1,4 +1,4 @@
-/** `decorum fleet`: which processes run, where, and by which version of the configuration they go. */
+/** `decorum fleet`: which processes run, where, and with which version of the configuration. */
 import type { Member } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'
@@ -16,7 +16,7 @@ export async function fleet({ json }: { json?: boolean }): Promise<ExitCode> {
 
 function lineOf({ role, slots, about }: Member, version: number): string {
   const work = role === 'fetcher' ? `, ${slots} slots` : ''
-  if (about === undefined) return `${printable(role)}${work}: says nothing of itself`
+  if (about === undefined) return `${printable(role)}${work}: gives no details`
   const { host, pid, config, pending, keepsPages } = about
   const behind = config === version ? '' : `, not version ${version} yet`
   const pages = keepsPages === undefined ? '' : keepsPages ? ', keeps pages' : ', keeps no pages'

@@ -1,4 +1,4 @@
-/** `decorum origin ORIGIN`: what the fleet knows of one site, and the operator's hand on it. */
+/** `decorum origin ORIGIN`: what the fleet knows of one site, and the actions of operators on it. */
 
 import type { Agent, Agents } from '@decorum/config'
 import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
@@ -75,8 +75,8 @@ export function printOrigin(known: OriginView, agents: Agents): string {
 
 function robotsLines(state: RobotsState, now: number): string[] {
   const { question, answer, copy } = state
-  const asking = question !== undefined && question.until > now ? ['  robots     being asked right now'] : []
-  if (answer === undefined) return asking.length > 0 ? asking : ['  robots     never asked']
+  const asking = question !== undefined && question.until > now ? ['  robots     being fetched right now'] : []
+  if (answer === undefined) return asking.length > 0 ? asking : ['  robots     never fetched']
   const said = answer.status ?? answer.reason ?? answer.kind
   const lines = [...asking, `  robots     answered ${said}, ${duration(now - answer.at)} ago`]
   if (copy !== undefined) lines.push(`  rules      of ${duration(now - copy.at)} ago, ${copy.hash}`)
@@ -94,7 +94,7 @@ function mayWord(view: OriginView, agent: Agent): string {
     case 'refused':
       return 'nothing'
     case 'ask':
-      return 'nothing before its robots.txt has been asked'
+      return 'nothing before its robots.txt has been fetched'
     case 'wait':
       return `nothing for another ${duration(judgement.until - view.now)}: robots.txt ${judgement.why}`
     default:
@@ -105,7 +105,7 @@ function mayWord(view: OriginView, agent: Agent): string {
 function laneWord(lane: LaneView, now: number): string {
   const waiting = `${lane.waiting} waiting`
   const tries = lane.tries > 0 ? `, ${lane.tries} tries of its head` : ''
-  const due = lane.due === undefined ? '' : lane.due > now ? `, opens in ${duration(lane.due - now)}` : ', open'
+  const due = lane.due === undefined ? '' : lane.due > now ? `, due in ${duration(lane.due - now)}` : ', due'
   const held = lane.heldBy === undefined ? '' : ` (${lane.heldBy})`
   return `${lane.state}, ${waiting}${tries}${due}${held}`
 }

@@ -54,7 +54,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
     })
     introduce(voice, local, local.settings, { dataDir, pages }, login)
     await aborted(interrupt.signal)
-    voice.say('stopping', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+    voice.say('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await local.finish()
     await local.close()
     voice.say('stopped', local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped', {

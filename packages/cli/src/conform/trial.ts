@@ -1,4 +1,4 @@
-/** A worker in one situation after the other, and what was seen of it. */
+/** Takes a worker through one situation after the other, and collects what was wrong. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, readRecord } from '@decorum/audit'
 import type { Site } from '@decorum/synthetic-web'
@@ -11,7 +11,7 @@ import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
 
 export type Verdict = { name: string; means: string; complaints: string[] }
 
-/** What was wrong while they were acted; those that it did not come to are absent. */
+/** What was wrong in each situation; those that were not reached are absent. */
 type Acted = Map<Situation, string[]>
 
 /**
@@ -89,7 +89,7 @@ function unless<T>(over: AbortSignal, work: Promise<T>): Promise<T> {
 function lastOf({ gone, lastWords }: Worker): string[] {
   const words = lastWords.slice(-2).join(' | ')
   if (gone.aborted) return [`the worker ended (${gone.reason})${words === '' ? '' : `: ${words}`}`]
-  return words === '' ? [] : [`the worker's last words: ${words}`]
+  return words === '' ? [] : [`the worker's last output: ${words}`]
 }
 
 const sitesOf = ({ name, sites = {} }: Situation): Site[] =>

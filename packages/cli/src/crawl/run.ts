@@ -30,7 +30,7 @@ export type Crawl = {
   display: Display
   local: LocalFleet
   agent: Agent
-  /** whoever fetches for this crawl keeps each page: a `fetched` without a place in the archive is one that was lost */
+  /** every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
   pagesAreKept: boolean
   limits: {
     minutes: number | undefined
@@ -85,7 +85,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   try {
     let ending = await over.promise
     if (ending !== 'finished')
-      display.voice.say('draining', 'stopping: what is in flight is settled first; Ctrl-C again ends at once')
+      display.voice.say('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await wind()
     if (fed && tally.left === 0) ending = 'finished'
     return ending

@@ -64,7 +64,7 @@ function noteOf(look: Look, left: number, inFlight: number): string | undefined 
   }
   if (inFlight > 0 || look.sites.length === 0 || look.sites.some((site) => site.state === 'open')) return undefined
   const next = look.sites.reduce((a, b) => (b.opensInMs < a.opensInMs ? b : a))
-  return `polite, not stalled: the next lane opens in ${duration(next.opensInMs)} (${next.origin}: ${why(next)})`
+  return `polite, not stalled: the next lane is due in ${duration(next.opensInMs)} (${next.origin}: ${why(next)})`
 }
 
 function why(site: Site): string {
@@ -72,14 +72,14 @@ function why(site: Site): string {
     case 'backing-off':
       return 'it asked for less, or did not answer'
     case 'no-robots':
-      return 'its robots.txt cannot be had yet'
+      return 'its robots.txt is unreachable'
     case 'paused':
       return 'paused by the operator'
     case 'silent':
     case 'open':
     case 'in-flight': {
       const clamped = site.clampedFrom === undefined ? '' : `, clamped from the site's ${site.clampedFrom} s`
-      return `silence of ${duration(site.delayMs)} between requests${clamped}`
+      return `delay of ${duration(site.delayMs)} between requests${clamped}`
     }
     default:
       return site.state satisfies never

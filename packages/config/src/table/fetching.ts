@@ -22,8 +22,8 @@ export const fetching = {
   FETCH_PROCESSES: {
     schema: wholeNumber(0, 64).default(1),
     unit: 'processes',
-    means: 'Fetching processes under the parent that ends a frozen one; 0: none, the fetcher works unguarded.',
-    reason: 'One per core is the most that helps, and most containers have one core.',
+    means: 'Fetching processes under a supervisor that kills a frozen one; 0: one process without a supervisor.',
+    reason: 'More than one per core does not help, and most containers have one core.',
     roles: ['fetcher'],
     scope: 'process',
     change: 'restart',
@@ -50,7 +50,7 @@ export const fetching = {
     schema: z.string().default(''),
     means:
       'Folder in which this fetcher keeps pages, and a permits process those that workers of pools hand over, in the form that the fleet has agreed on (PAGE_SINK); empty: `warc` keeps nothing here, and `folder` does not start. A console on the same machine answers pages from it.',
-    reason: 'Nothing is written to a disk that nobody named; `decorum up` names a folder in its data folder.',
+    reason: 'Nothing is written to a folder that was not named; `decorum up` names a folder in its data folder.',
     roles: ['fetcher', 'console', 'permits', 'command'],
     scope: 'process',
     change: 'restart',
@@ -77,7 +77,7 @@ export const fetching = {
   CONTENT_URL: {
     schema: textThat(contentAddress).default(''),
     means:
-      'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN. A permits process serves no pages: here stands a fetcher that has the same ARCHIVE_DIR.',
+      'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN. A permits process serves no pages: for it, name a fetcher that has the same ARCHIVE_DIR.',
     reason: 'Most machines are known to the others by their host name.',
     roles: ['fetcher', 'permits'],
     scope: 'process',
@@ -89,9 +89,9 @@ export const fetching = {
       .regex(/^[\x21-\x7e]{8,256}$/, '8 to 256 printable characters without blanks are needed')
       .optional(),
     means:
-      'Secret, the same for the whole fleet: whoever sends it may read the pages that its fetchers keep. Without it a fetcher answers programs of its own machine alone.',
+      'Secret, the same for the whole fleet: programs that send it may read the pages that its fetchers keep. Without it a fetcher answers only programs on its own machine.',
     reason:
-      'Pages are for those who had them fetched. A secret is not kept in the shared configuration, which every console shows.',
+      'Pages should be read only by those who had them fetched. A secret is not kept in the shared configuration, which every console shows.',
     roles: ['fetcher', 'console'],
     scope: 'process',
     change: 'restart',
@@ -119,7 +119,7 @@ export const fetching = {
     schema: textThat(dnsServers).default(''),
     means: 'Name servers, separated by commas; empty: as the system resolves.',
     reason:
-      "The system's resolver knows the local network; it answers four questions at a time, so name servers help with many slow names.",
+      "The system's resolver knows the local network; it answers four queries at a time, so name servers help with many slow names.",
     roles: ['fetcher'],
     scope: 'process',
     change: 'restart',

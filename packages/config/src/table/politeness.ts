@@ -1,4 +1,4 @@
-/** Who visits, where, and how long a lane rests: what every process of a fleet must agree on. */
+/** Who visits, where, and the delays of lanes: what every process of a fleet must agree on. */
 import { z } from 'zod'
 import { addressRange, entriesOf, portNumber } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
@@ -16,8 +16,8 @@ export const politeness = {
   DECORUM_CONTACT: {
     schema: z.string().optional(),
     means:
-      'Who answers for the crawler: a URL or an e-mail address. It is the contact of the built-in agent, and stands first on the page for owners of sites; agents of DECORUM_AGENTS name theirs themselves.',
-    reason: 'Nobody else can say whom a site owner should write to; without it only allowed addresses are visited.',
+      'Who is responsible for the crawler: a URL or an e-mail address. It is the contact of the built-in agent, and stands first on the page for owners of sites; agents of DECORUM_AGENTS name theirs themselves.',
+    reason: 'Only the operator knows whom a site owner should write to; without it only allowed addresses are visited.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'fleet',
     change: 'restart',
@@ -64,7 +64,7 @@ export const politeness = {
     schema: z.string().optional(),
     means:
       'Which lanes share a delay or a limit of requests in flight: path of a JSON file, or inline JSON (pace-groups.schema.json).',
-    reason: 'Schemes and ports of one host share its delay; that needs no setting.',
+    reason: 'Schemes and ports of one host share its delay; this needs no setting.',
     roles: ['fetcher', 'permits', 'command'],
     scope: 'fleet',
     change: 'identity',
@@ -90,7 +90,8 @@ export const politeness = {
     schema: wholeNumber(1).default(30_000),
     unit: 'ms',
     means: 'The longest that one exchange may take, from the DNS query to the last byte.',
-    reason: 'Slow but honest answers finish within it; a server that drips bytes does not hold a slot for longer.',
+    reason:
+      'Slow but honest answers finish within it; a server that sends byte by byte does not hold a slot for longer.',
     roles: ['gateway', 'fetcher', 'command'],
     scope: 'fleet',
     change: 'identity',
@@ -98,7 +99,7 @@ export const politeness = {
   LEASE_MS: {
     schema: wholeNumber(1).default(45_000),
     unit: 'ms',
-    means: 'How long a lease lasts that its fetcher does not complete.',
+    means: 'How long a lease lasts if its fetcher does not complete it.',
     reason: 'The deadline of an exchange, the time until its request is sent, and the time to record its end.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'fleet',
@@ -107,7 +108,7 @@ export const politeness = {
   QUARANTINE_MS: {
     schema: wholeNumber(0).default(10_000),
     unit: 'ms',
-    means: 'Time added to a lane whose lease ended without a word.',
+    means: 'Time added to the delay of a lane whose lease ended without a completion.',
     reason: 'A frozen fetcher may send its last packet late.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'fleet',
@@ -117,7 +118,7 @@ export const politeness = {
     schema: wholeNumber(1_000).default(600_000),
     unit: 'ms',
     means: 'The longest life of a permit, all its extensions included.',
-    reason: 'The longest download that a crawler usually makes; a lane is not held for ever.',
+    reason: 'As long as the longest usual download of a crawler; a lane is not held for ever.',
     roles: ['permits'],
     scope: 'fleet',
     change: 'live',
@@ -143,8 +144,8 @@ export const politeness = {
   ROBOTS_RETRY_MS: {
     schema: wholeNumber(1).optional(),
     unit: 'ms',
-    means: 'First retry of a robots.txt that could not be had; later ones double.',
-    reason: 'The policy profile of the agent knows it (docs/robots.md).',
+    means: 'First retry of a robots.txt that could not be fetched; later ones double.',
+    reason: 'The policy profile of the agent sets it (docs/robots.md).',
     roles: ['gateway', 'permits'],
     scope: 'fleet',
     change: 'live',

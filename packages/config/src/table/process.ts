@@ -7,7 +7,7 @@ export const processes = {
   REDIS_URL: {
     schema: textThat(readRedisAddress, 'a Redis address such as redis://127.0.0.1:6379 is needed'),
     means: "The fleet's Redis: redis:// or rediss://, several masters of a cluster separated by commas.",
-    reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role must be told.',
+    reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role needs it.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'process',
     change: 'restart',
@@ -15,8 +15,7 @@ export const processes = {
   HOST: {
     schema: z.string().default('127.0.0.1'),
     means: 'The address that the process listens on: its health server, the console, or permits.',
-    reason:
-      'Whoever reaches the console sees every URL and can add more, so other machines are let in on purpose only.',
+    reason: 'The console shows every URL and accepts new ones, so other machines must be let in explicitly.',
     roles: ['gateway', 'fetcher', 'console', 'permits'],
     scope: 'process',
     change: 'restart',
@@ -43,7 +42,7 @@ export const processes = {
         throw new Error(`an http: or https: address such as http://127.0.0.1:4318 is needed, not '${text}'`)
     }).default(''),
     means:
-      'Base address of an OpenTelemetry collector (OTLP over HTTP, JSON) that is told the spans of traced URLs; empty: no traces. Its other variables (`OTEL_EXPORTER_OTLP_HEADERS` …) count as well.',
+      'Base address of an OpenTelemetry collector (OTLP over HTTP, JSON) that receives the spans of traced URLs; empty: no traces. Its other variables (`OTEL_EXPORTER_OTLP_HEADERS` …) count as well.',
     reason: 'Without it nothing of OpenTelemetry is loaded.',
     roles: ['gateway', 'fetcher', 'permits'],
     scope: 'process',
@@ -69,7 +68,7 @@ export const processes = {
   CONSOLE_PASSWORD: {
     schema: z.string().min(8, 'at least 8 characters are needed').optional(),
     means: 'Password of the console login, at least 8 characters; required when HOST is not a loopback address.',
-    reason: 'On loopback the console answers to this machine alone.',
+    reason: 'On loopback only this machine can reach the console.',
     roles: ['console'],
     scope: 'process',
     change: 'restart',
@@ -85,7 +84,7 @@ export const processes = {
   CONSOLE_READ_PASSWORD: {
     schema: z.string().min(8, 'at least 8 characters are needed').optional(),
     means: 'Their password, at least 8 characters; only beside CONSOLE_PASSWORD. Without it there is no such login.',
-    reason: 'Whoever watches need not be able to stop the fleet.',
+    reason: 'People who only watch should not be able to stop the fleet.',
     roles: ['console'],
     scope: 'process',
     change: 'restart',

@@ -17,7 +17,7 @@ export const store = {
     schema: textThat(storeAddress).or(z.literal('')).default(''),
     means:
       'Address of the S3-compatible store (path-style requests), such as https://s3.example.net. PAGE_SINK=s3 needs it.',
-    reason: 'Nothing is sent to a store that nobody named.',
+    reason: 'Nothing is sent to a store that was not named.',
     roles: ['fetcher', 'permits', 'console'],
     scope: 'fleet',
     change: 'restart',
@@ -36,7 +36,7 @@ export const store = {
   S3_BUCKET: {
     schema: z.string().default(''),
     means: 'Bucket that the pages go to; it must exist. PAGE_SINK=s3 needs it.',
-    reason: 'Buckets are made by whoever pays for them.',
+    reason: 'Decorum does not create buckets, because they cost money.',
     roles: ['fetcher', 'permits', 'console'],
     scope: 'fleet',
     change: 'restart',
@@ -44,7 +44,7 @@ export const store = {
   S3_PREFIX: {
     schema: z.string().default(''),
     means: 'What the names of objects begin with, such as crawl/pages/.',
-    reason: 'A bucket of its own needs none.',
+    reason: 'A bucket that holds nothing else needs none.',
     roles: ['fetcher', 'permits', 'console'],
     scope: 'fleet',
     change: 'restart',

@@ -18,7 +18,7 @@ export async function check(ledger: Ledger, agent: Agent, { origin, path }: Craw
   const body = hash === undefined ? undefined : await ledger.body(partition, hash)
   const rules = body === undefined ? undefined : parseRobots(body, { policy })
   const url = origin + path
-  // A body that the ledger has lost: nobody knows the rules, so the gateway asks again
+  // The ledger has lost the body, so the rules are unknown and the gateway has them fetched again
   const judgement: Judgement =
     hash !== undefined && rules === undefined
       ? { kind: 'ask' }
@@ -62,11 +62,11 @@ function verdictOf(judgement: Judgement, now: number): Verdict {
     }
     case 'wait': {
       const { why, until } = judgement
-      const what = why === 'robots-in-flight' ? 'its robots.txt is being asked for' : 'its robots.txt cannot be had'
+      const what = why === 'robots-in-flight' ? 'its robots.txt is being fetched' : 'its robots.txt cannot be had'
       return { verdict: 'wait', why, until, sentence: `not now: ${what}; looked at again in ${length(until - now)}` }
     }
     case 'ask':
-      return { verdict: 'ask-first', why: 'unknown', sentence: 'not before its robots.txt has been asked for' }
+      return { verdict: 'ask-first', why: 'unknown', sentence: 'not before its robots.txt has been fetched' }
     default:
       return judgement satisfies never
   }

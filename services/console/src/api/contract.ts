@@ -48,7 +48,7 @@ export const routes = {
       tags: ['for frontiers'],
       summary: 'Add URLs to be fetched',
       description:
-        'All of a body or nothing of it. NDJSON: one candidate per line; text: one URL per line, # comments.',
+        'A body is stored as a whole or not at all. NDJSON: one candidate per line; text: one URL per line, # comments.',
       querystring: ask.IntakeQuery,
       consumes: ['application/json', 'application/x-ndjson', 'text/plain'],
       body: ask.IntakeBody,
@@ -69,8 +69,8 @@ export const routes = {
       tags: ['for frontiers'],
       summary: 'Where one candidate is, and why it waits',
       description:
-        'Nothing stored leads from an id to its lane: with `url` the lane is looked through (20,000 URLs of it at most), ' +
-        'without it only lanes that are due next. Jobs and outcomes are looked through as well, a bounded number. The ' +
+        'No index from ids to lanes is stored: with `url` the lane is searched (20,000 URLs of it at most), ' +
+        'without it only lanes that are due next. Jobs and outcomes are searched as well, a bounded number. The ' +
         'message of a 404 says what was not looked at.',
       params: ask.CandidatePath,
       querystring: ask.CandidateQuery,
@@ -124,7 +124,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Origins by their lanes, and why each waits: by state, reason and domain, page by page',
       description:
-        'Each page is a bounded look: at most 1,000 lanes per partition, or 15,000 in search of a domain. A page may so be empty ' +
+        'Each page looks at a bounded number of lanes: 1,000 per partition, or 15,000 in search of a domain. So a page may be empty ' +
         'and have a `next`. Lanes move while pages are turned: an origin may come twice, or be missed once.',
       querystring: ask.ListQuery,
       response: { 200: answer('origins', answers.ListAnswer), 400: wrong, 503: away },
@@ -204,7 +204,7 @@ export const routes = {
     schema: {
       operationId: 'viewFleet',
       tags: ['for operators'],
-      summary: 'Which processes run, where, and by which versions of software and configuration',
+      summary: 'Which processes run, where, and with which versions of software and configuration',
       response: { 200: answer('processes', answers.FleetAnswer), 503: away },
     },
   },
@@ -411,7 +411,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Emergency stop of everything, or of domains, hosts and addresses; and its end',
       description:
-        'Within a second nothing that is named is started any more, by any process. What is in flight ends. Without an end it holds until it is lifted.',
+        'Within a second no process starts anything that is named. What is in flight ends. Without an end it holds until it is lifted.',
       body: ask.StopBody,
       response: {
         200: answer('what is stopped afterwards', answers.StopsAnswer),

@@ -5,7 +5,7 @@ import type { Look } from '../watch/looks.ts'
 import { LATE_MS } from '../why.ts'
 import { length, some } from '../words.ts'
 
-/** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': somebody should act */
+/** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': an operator should act */
 export type Tone = 'calm' | 'moving' | 'polite' | 'trouble'
 export type Headline = { tone: Tone; title: string; sentence: string }
 
@@ -21,9 +21,9 @@ export type Totals = {
   due: number
   inFlight: number
   unread: number
-  /** how late the oldest open lane is, ms; 0 when none is open */
+  /** how late the oldest due lane is, ms; 0 when none is due */
   lagMs: number
-  /** ms until the next lane opens; undefined when none waits */
+  /** ms until the next lane is due; undefined when none waits */
   opensInMs: number | undefined
   heldForMs: number
   outcomes: number
@@ -93,12 +93,12 @@ export function headline(
       held === all
         ? ['Redis was restarted', 'Every lane']
         : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
-    const sentence = `${who}. ${lanes} stays shut for another ${length(totals.heldForMs)}, so that no request of before can overlap a new one.`
+    const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
     return { tone: 'polite', title: 'Holding back', sentence }
   }
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
-    return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates may come.' }
+    return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }
   }
   const missing = missingRole(look.members)
   if (missing !== undefined) {
@@ -119,13 +119,13 @@ export function headline(
   const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
   const behind =
     totals.lagMs > LATE_MS
-      ? ` The oldest open lane is ${length(totals.lagMs)} late: more slots would help.`
-      : ' No lane is late: what waits is waiting for its delay.'
+      ? ` The oldest due lane is ${length(totals.lagMs)} late: more slots would help.`
+      : ' No lane is late: URLs wait only for the delays of their lanes.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
     return { tone: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
-  const next = totals.opensInMs === undefined ? '' : ` The next lane opens in ${length(totals.opensInMs)}.`
+  const next = totals.opensInMs === undefined ? '' : ` The next lane is due in ${length(totals.opensInMs)}.`
   const own =
     totals.waiting === 0 ? '' : totals.candidates === 0 ? ', each for its delay' : '; those in lanes for their delay'
   const sentence = `${waits(totals)}${own}.${next}${rate}`
@@ -200,7 +200,7 @@ function waits({ waiting, lanes, candidates, candidatesAreEstimated }: Totals, c
   return capital ? text.charAt(0).toUpperCase() + text.slice(1) : text
 }
 
-/** Processes announce themselves every second; a role of which none is heard does no work. */
+/** Processes announce themselves every second; a role without an announcement does no work. */
 function missingRole(members: Member[]): 'gateway' | 'fetcher' | undefined {
   const roles = new Set(members.map((one) => one.role))
   if (!roles.has('fetcher')) return 'fetcher'

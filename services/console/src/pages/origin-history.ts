@@ -17,7 +17,7 @@ export function originHistory(notes: Note[]): Html {
 ${decided?.what === 'outcome' && html`<p class="small">The rule that refused a URL last: <code>${decided.rule ?? ''}</code>, line ${decided.line ?? 0} of its robots.txt, ${day(decided.at)}, for <code>${decided.url}</code>.</p>`}
 ${
   notes.length === 0
-    ? html`<p class="none">Nothing is noted. Of a fast crawl some pages are noted, and all trouble; of the 10,000 origins of a partition that had some last.</p>`
+    ? html`<p class="none">Nothing is noted. Of a fast crawl only a sample of pages is noted, but all trouble; notes are kept for the 10,000 origins of a partition that had some last.</p>`
     : table('What happened lately', ['When', 'What', ['Told', 'long']], notes.map(row))
 }</section>`
 }

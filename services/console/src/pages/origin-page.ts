@@ -1,4 +1,4 @@
-/** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and their hand. Pure. */
+/** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and the forms to act. Pure. */
 import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
@@ -37,7 +37,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
 </main>`
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
-const LOOKS_ONLY = html`<section><h2>The operator’s hand</h2><p class="none">Whoever is signed in here may look and change nothing.</p></section>`
+const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look at everything and change nothing.</p></section>`
 
 /** What changes from look to look. */
 export function originFacts({ origin, operations, notes }: OriginFacts): Html {

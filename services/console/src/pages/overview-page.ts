@@ -44,8 +44,8 @@ ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), 
 ${tile('In flight', count(totals.inFlight), 'requests and orders out')}
 ${tile('URLs in lanes', count(totals.waiting), `in ${some(totals.lanes, 'lane')}`)}
 ${tile('Candidates', `${totals.candidatesAreEstimated ? '≈ ' : ''}${count(totals.candidates)}`, candidatesNote(totals))}
-${tile('Open lanes', count(totals.due), late)}
-${tile('Next lane opens', next, 'by the clock it owes')}
+${tile('Due lanes', count(totals.due), late)}
+${tile('Next lane due', next, 'when its delay is over')}
 ${tile('Unread outcomes', count(totals.unread), 'for the frontier to read')}
 </section>`
 }
@@ -69,7 +69,7 @@ function sparkline(series: number[]): Html {
 
 function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Totals): Html {
   if (lanes.length === 0)
-    return html`<section><h2>Lanes</h2><p class="none">No lane has work or a running clock.</p></section>`
+    return html`<section><h2>Lanes</h2><p class="none">No lane has URLs or a running delay.</p></section>`
   const rows = lanes.flatMap(({ partition, lane, origin }) => {
     const part = partitions[partition]
     if (part === undefined) return []
@@ -90,7 +90,7 @@ function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Tota
       ],
     ]
   })
-  const more = totals.lanes > rows.length ? ` · ${count(totals.lanes - rows.length)} more open later` : ''
+  const more = totals.lanes > rows.length ? ` · ${count(totals.lanes - rows.length)} more are due later` : ''
   return html`<section><h2>The soonest lanes, and why each waits<small>${count(rows.length)} of ${count(totals.lanes)}${more}</small></h2>
 ${table('Lanes', LANE_COLUMNS, rows)}</section>`
 }

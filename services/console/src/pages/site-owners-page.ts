@@ -1,6 +1,6 @@
 /**
  * The page for owners of sites, which a User-Agent can link to: who visits, what is obeyed, how to slow or stop it, who answers. It is public, so
- * it says nothing of the fleet but what every request says anyway. Pure.
+ * it says nothing about the fleet that a request does not say anyway. Pure.
  */
 import { type Agent, contactIn } from '@decorum/config'
 import { type Policy, policies } from '@decorum/robots'
@@ -10,7 +10,7 @@ import { headOf } from './layout.ts'
 
 export type SiteOwnersFacts = {
   agents: readonly Agent[]
-  /** DECORUM_CONTACT: who answers for all agents; '' when nobody has set it */
+  /** DECORUM_CONTACT: who is responsible for all agents; '' when it is not set */
   contact: string
 }
 
@@ -41,11 +41,11 @@ function contactsOf(agents: readonly Agent[], contact: string): string[] {
 
 function whoAnswers(contacts: readonly string[]): Html {
   if (contacts.length === 0)
-    return html`<section><h2>Who answers</h2><p>Nobody is named. A crawler without a contact visits no public site.</p></section>`
+    return html`<section><h2>Whom to write to</h2><p>No contact is named. A crawler without a contact visits no public site.</p></section>`
   const links = contacts.map(
     (one) => html`<li><a href="${/^https?:/i.test(one) ? one : `mailto:${one}`}">${one}</a></li>`,
   )
-  return html`<section><h2>Who answers</h2>
+  return html`<section><h2>Whom to write to</h2>
 <p>The operator of this crawler. Please name your host and, if you can, a line of your access log.</p><ul>${links}</ul></section>`
 }
 
@@ -98,11 +98,11 @@ function howToSlow(agents: readonly Agent[]): Html {
 `,
     )}${lines}</code></pre>`
   return html`<section><h2>How to slow or stop it</h2>
-<p>To keep a part of your site to yourself, or all of it, write into <code>/robots.txt</code>:</p>
+<p>To keep crawlers away from a part of your site, or all of it, write into <code>/robots.txt</code>:</p>
 ${groups('Disallow: /', agents)}
 ${slower.length > 0 && html`<p>To make each pause longer, in seconds:</p>${groups('Crawl-delay: 10', slower)}`}
 <p>To be left alone for a while, without a change of robots.txt: answer <code>429</code> or <code>503</code>, with
 <code>Retry-After: 86400</code> for a day.</p>
-<p>To have it stopped at once, or to agree on visiting hours, on a number of requests a day, or on a faster pace: write to who answers. A
+<p>To have it stopped at once, or to agree on visiting hours, on a number of requests a day, or on a faster pace: write to the contact named on this page. A
 stop holds within a second on all machines.</p></section>`
 }

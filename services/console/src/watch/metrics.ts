@@ -14,13 +14,17 @@ type Read = (part: PartitionView) => number
 
 const GAUGES: [name: string, help: string, read: Read][] = [
   ['decorum_urls_waiting', 'URLs pending in lanes, in flight included', (part) => part.waiting],
-  ['decorum_lanes', 'Lanes that have work or a running clock', (part) => part.lanes],
-  ['decorum_lanes_due', 'Lanes that could be visited now', (part) => part.due],
-  ['decorum_leases_in_flight', 'Leases out: requests in flight and orders on their way', (part) => part.inFlight],
+  ['decorum_lanes', 'Lanes that have URLs or a running delay', (part) => part.lanes],
+  ['decorum_lanes_due', 'Lanes that are due and not reserved', (part) => part.due],
+  [
+    'decorum_leases_in_flight',
+    'Leases: requests in flight and orders on their way to a fetcher',
+    (part) => part.inFlight,
+  ],
   ['decorum_outcomes_unread', 'Outcomes that no consumer group has acknowledged', (part) => part.unread],
-  ['decorum_held', '1 while all grants are held after a restart of Redis', (part) => (heldMs(part) > 0 ? 1 : 0)],
-  ['decorum_held_seconds', 'How much longer grants are held', (part) => heldMs(part) / 1_000],
-  ['decorum_due_lag_seconds', 'How late the oldest open lane is; 0 when none is open', (part) => lagMs(part) / 1_000],
+  ['decorum_held', '1 while nothing is granted, after a restart of Redis', (part) => (heldMs(part) > 0 ? 1 : 0)],
+  ['decorum_held_seconds', 'How much longer nothing is granted', (part) => heldMs(part) / 1_000],
+  ['decorum_due_lag_seconds', 'How late the oldest due lane is; 0 when none is due', (part) => lagMs(part) / 1_000],
 ]
 
 /** Groups that have metrics of their own, of the default crawl and of all others: those with most to read. */
@@ -124,7 +128,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
   })
   new Counter({
     name: 'decorum_ledger_events_total',
-    help: 'What else the ledger counts: pending, absorbed, stale writes refused, …',
+    help: 'Other counts of the ledger: pending, absorbed, stale writes refused, …',
     labelNames: ['partition', 'event'],
     registers: [register],
     async collect() {

@@ -34,7 +34,7 @@ import { type H2Stream, nextH2Stream } from './h2-streams.ts'
 import { EgressError } from './tunnel.ts'
 
 /**
- * Confirms a lease with the ledger when the ledger's last word on it is old. `undefined`, at once or later: the request may be
+ * Confirms a lease with the ledger when the last confirmation is old. `undefined`, at once or later: the request may be
  * sent; otherwise the reason why not.
  */
 export type Confirm = () => Promise<string | undefined> | undefined
@@ -58,7 +58,7 @@ export type Ask = {
   lastCheck: LastCheck
   /** called before a connection is used */
   confirm: Confirm
-  /** whether somebody will read the body; otherwise it is only counted and digested */
+  /** whether the body will be read; otherwise it is only counted and digested */
   keepBody: (headers: Headers) => boolean
   /** how many bytes of the body's start can be read at once. Default: none */
   startBytes?: (headers: Headers) => number
@@ -279,7 +279,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
     else if (awaits !== undefined) this.#end({ kind: 'not-sent', why: awaits })
     else if (phase !== 'sent' && stalled)
-      this.#end({ kind: 'not-sent', why: 'this process stood still before it could send' })
+      this.#end({ kind: 'not-sent', why: 'this process was frozen before it could send' })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
     const reason = new Error('the exchange is over')
     if (this.#controller === undefined) this.#ask.way.abandon(reason)

@@ -7,7 +7,7 @@ import type { Confirm } from '../http/exchange.ts'
 import { FRESH_LEASE_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
 import type { HeldGroups } from './pace.ts'
 
-/** The ledger's last word on a lease: whether it is too old to send anything under it, and how to ask for a newer one. */
+/** The ledger's last confirmation of a lease: whether it is too old to send anything on it, and how to ask for a newer one. */
 export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
 
 export type ConfirmLedger = Pick<Ledger, 'confirm' | 'partitionOf'>
@@ -37,7 +37,7 @@ export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => Hel
   return {
     confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()),
     tooOld: () =>
-      age() > LAST_WORD_MS ? `the ledger's last word on the lease is older than ${LAST_WORD_MS} ms` : undefined,
+      age() > LAST_WORD_MS ? `the ledger's last confirmation of the lease is older than ${LAST_WORD_MS} ms` : undefined,
   }
 }
 
