@@ -1,6 +1,6 @@
 /**
- * Who is who in a log. An agent is one crawler identity: with an origin it makes a lane. A party is whoever shares what
- * was learnt: the agents of one fleet read one robots.txt for all; strangers in the same log know nothing of each other.
+ * Which agents a log holds. An agent is one crawler identity; an agent and an origin make a lane. A party is a group of agents
+ * that share what is known of robots.txt: the agents of one fleet. Other agents in the same log share nothing.
  */
 import { type Policy, type ProfileName, policies, productToken } from '@decorum/robots'
 

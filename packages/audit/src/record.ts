@@ -1,6 +1,6 @@
 /**
  * The record that a site keeps of the requests it was sent: NDJSON, one object a line, told apart by `kind`. docs/audit.md is the
- * reader's page of this file. Everything that the auditor knows it knows from here.
+ * reader's page of this file. The auditor uses nothing else.
  */
 
 /** One exchange as the site saw it. Instants are ms since 1970 UTC of one clock, fractions allowed. */
@@ -13,7 +13,7 @@ export type RequestLine = {
   method: string
   /** path + query as received */
   path: string
-  /** when the request had been heard */
+  /** when the request had been received */
   start: number
   /** right before the last byte of the answer left, or when the connection was found closed */
   end: number
@@ -21,7 +21,7 @@ export type RequestLine = {
   status: number
   /** the agent went away before the answer was complete, so `end` is when the site noticed */
   cut?: boolean
-  /** with `cut`: the agent may have gone so much earlier than `end` says, ms; a busy site hears late */
+  /** with `cut`: the agent may have closed the connection so much earlier than `end` says, ms; a busy site notices late */
   late?: number
   retryAfter?: string
   location?: string

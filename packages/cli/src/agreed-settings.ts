@@ -25,7 +25,7 @@ export async function agreedEnv(env: Env): Promise<Env> {
 }
 
 /**
- * The same for a command that starts role processes: it decides for all of them what nobody has decided yet.
+ * The same for a command that starts role processes: it decides for all of them the settings that have not been decided yet.
  * @param defaults  in place of the usual ones, for what this command decides
  * @throws SettingsError for a setting that contradicts the fleet's
  */

@@ -14,7 +14,7 @@ export type LocalFleetOptions = {
   settings: CliSettings
   /** what the roles are given; REDIS_URL is set here */
   env: NodeJS.ProcessEnv
-  /** settings of the fleet that this command decides otherwise than by their usual default, where nobody has */
+  /** defaults of this command for settings of the fleet that have not been decided yet */
   defaults?: NodeJS.ProcessEnv
   /** of an embedded Redis, kept */
   dataDir: string
@@ -81,7 +81,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   }
 }
 
-/** The data of an earlier version, on which no process runs: nobody has to be told before it is upgraded. */
+/** The data of an earlier version, which no process uses: it can be upgraded without asking the user. */
 async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
   const link = linkTo(url, { away: 'fail', lazyConnect: true })
   link.on('error', () => undefined) // calls carry their own errors

@@ -37,7 +37,7 @@ export type RoleProcessOptions = {
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
-/** What fails says so by itself, and sooner: this is for what hangs, on a machine that may be very busy. */
+/** For a start that hangs, on a machine that may be very busy; a start that fails is reported sooner. */
 const READY_MS = 90_000
 /** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
 const FIRST_BACK_OFF_MS = 500
@@ -81,12 +81,12 @@ export class RoleProcess {
     return this.#restarts
   }
 
-  /** @throws RoleStartError with its last words when it ends, or stays silent, instead of getting ready */
+  /** @throws RoleStartError with its last output when it ends, or stays silent, instead of getting ready */
   async start(): Promise<void> {
     const child = await this.#launch().catch(async (error: unknown) => {
       if (typeof this.#options.port !== 'object') throw error
       await this.#options.env // rejected: it is not needed
-      // Somebody may have taken the port since it was looked at. Any other failure comes again, and is told then.
+      // Somebody may have taken the port since it was looked at. Any other failure will occur again, and is reported then.
       this.#wantedPort = 0
       return this.#launch()
     })
@@ -216,7 +216,7 @@ function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.Pr
   return child
 }
 
-/** With what it has started: a fetching process that loads its modules, or stands still, would not notice at once that it is alone. */
+/** Kills it with its children: a fetching process that loads its modules, or is frozen, would not notice at once that its parent is gone. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {

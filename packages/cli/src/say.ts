@@ -23,8 +23,8 @@ const AGAIN_MS = 60_000
 const WARN = 40
 
 /**
- * A listener that says of a fleet's events those that people must hear: crashes, warnings, errors; not what each process
- * says of its settings, and not the same thing over and over.
+ * A listener that prints the events of a fleet that a user needs: crashes, warnings, errors; not the messages of each process
+ * about its settings, and not the same message over and over.
  */
 export function troubleTeller(voice: Voice): (event: RoleEvent) => void {
   const said = new Map<string, number>()

@@ -1,5 +1,5 @@
 /**
- * The one place where this command writes to stdout and stderr. Whatever is in a text, a terminal obeys none of it: line
+ * The one place where this command writes to stdout and stderr. No control character in a text reaches the terminal: line
  * breaks are kept, everything else that is no printable character is shown as an escape. A test sees to it that no other
  * file of this package writes there.
  */

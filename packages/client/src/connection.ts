@@ -14,7 +14,7 @@ const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout
 /**
  * A connection of our own, ready.
  * @param redis  REDIS_URL, or an instance whose settings (TLS, password, database) are taken over; the instance is left alone
- * @throws FrontierUnavailableError when nobody answers · RedisAddressError when the address is none
+ * @throws FrontierUnavailableError when no server answers · RedisAddressError when the address is invalid
  */
 export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
   const own = typeof redis === 'string' ? linkTo(redis, FAIL_FAST) : another(redis, FAIL_FAST)

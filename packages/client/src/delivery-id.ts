@@ -1,6 +1,6 @@
 /**
  * What a delivery is called outside of the process that read it: its entry, and the partition whose stream holds that. The crawl and
- * the group are not part of it; whoever acknowledges says both.
+ * the group are not part of it; an acknowledgement names both.
  */
 import { tagName } from '@decorum/protocol'
 

@@ -93,7 +93,7 @@ function frontierOn(
     const { crawl, wait, max } = options
     let started = options.from === 'start'
     for (let again = true; again && !ended.aborted; ) {
-      // Whoever waits hears of others later. With `wait: false` a partition that is not known would be passed over.
+      // A loop that waits learns of new partitions later. With `wait: false` an unknown partition would be passed over.
       await partitions.look().catch((error: unknown) => {
         if (!wait) throw error
       })

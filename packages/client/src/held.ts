@@ -1,4 +1,4 @@
-/** What a loop over outcomes has handed out and has not heard to be acknowledged, as `stream id`. */
+/** The deliveries that a loop over outcomes has handed out and that are not known to be acknowledged, as `stream id`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export class Held extends Set<string> {

@@ -82,7 +82,7 @@ export function checkGroup(where: string, group: unknown): void {
   need(isName(group), where, 'group', group, 'the name of a consumer group')
 }
 
-/** Each candidate is the gateway's to judge; that there are some is ours. A text would be taken letter by letter. */
+/** The gateway judges each candidate; only that it is a list of them is checked here. A text would be taken letter by letter. */
 export function checkCandidates(candidates: unknown): void {
   const many =
     isObject(candidates) &&

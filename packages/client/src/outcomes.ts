@@ -1,7 +1,7 @@
 /**
  * ⑥ Outcomes out: streams of partitions through one consumer group. At least once: what was handed out and
- * not acknowledged comes again, to the same consumer when it starts again, to another one when this one is dead. Whoever
- * cannot be sure that it still counts as alive hands out nothing before Redis has said what is still its own.
+ * not acknowledged comes again, to the same consumer when it starts again, to another one when this one is dead. A reader
+ * that may no longer count as alive hands out nothing until Redis has confirmed which entries are still its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contentOf, type FleetOptions } from '@decorum/content'
@@ -152,7 +152,7 @@ export class OutcomeReader {
     )
   }
 
-  /** Whoever waits tries again when the connection ends; whoever does not wait hears of a Redis that hangs. */
+  /** With `wait: true` the read is tried again when the connection ends; with `wait: false` a Redis that hangs is an error. */
   #inTime<T>(work: Promise<T>): Promise<T> {
     return this.#wait ? work : within(work, CALL_MS)
   }

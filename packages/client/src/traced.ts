@@ -1,7 +1,7 @@
 /**
  * The trace of a candidate, where the frontier's program has set up OpenTelemetry: a span from here until Redis has it, under the span that is active.
- * The candidate carries its context, so that gateways and fetchers add theirs. Without OpenTelemetry nothing is made and nothing is added,
- * and nothing of it is loaded: that would be 7 MB and 25 ms of CPU at the start of a short command.
+ * The candidate carries its context, so that gateways and fetchers add theirs. Without OpenTelemetry no span is made, and none of its
+ * modules are loaded: that would be 7 MB and 25 ms of CPU at the start of a short command.
  */
 import { createRequire } from 'node:module'
 import type { Candidate } from '@decorum/protocol'
@@ -22,7 +22,7 @@ function openTelemetry(): typeof loaded {
   return loaded
 }
 
-/** A candidate that names its trace already keeps it; what is none at all is the gateway's to refuse. */
+/** A candidate that names its trace already keeps it; an invalid one is left to the gateway, which refuses it. */
 export function traced(candidate: Candidate): { span?: Span; traceparent?: string } {
   if (typeof candidate !== 'object' || candidate === null || candidate.traceparent !== undefined) return {}
   const telemetry = openTelemetry()

@@ -7,7 +7,7 @@ import type { Candidate as AnyCandidate } from '@decorum/protocol'
 import type { Outcome } from '@decorum/protocol/outcome'
 import type { RequestShape } from '@decorum/protocol/request-shape'
 
-/** A URL that somebody would like fetched: docs/spec/design.md §5. */
+/** A URL that a frontier would like fetched: docs/spec/design.md §5. */
 export type Candidate = {
   url: string
   /** at most 128 characters; assigned when absent */

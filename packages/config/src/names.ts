@@ -1,4 +1,4 @@
-/** Names of variables: older ones are translated, misspelt ones are refused, all others are none of our business. */
+/** Names of variables: older ones are translated, misspelt ones are refused, all others are ignored. */
 import { nearestName } from '@decorum/protocol'
 import { FORMER_NAMES, isSetting, SETTINGS, type SettingName } from './settings.ts'
 
@@ -57,8 +57,8 @@ function nearby(name: string): SettingName | undefined {
 const SETTINGS_WITH_UNIT: ReadonlySet<string> = new Set(judged.filter((name) => UNIT.test(name)))
 
 /**
- * Replaces older names by the present ones, in `env` itself: child processes inherit it, so they are told by the new names
- * and say nothing again.
+ * Replaces older names by the present ones, in `env` itself: child processes inherit it, so they get the new names
+ * and do not warn again.
  * @returns a sentence for each older name, and one for each that contradicts its new name
  */
 export function translateFormerNames(env: Env): { warnings: string[]; contradictions: string[] } {

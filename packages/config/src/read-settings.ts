@@ -13,7 +13,7 @@ export class SettingsError extends Error {
 export const wrongSettings = (...lines: string[]): SettingsError =>
   new SettingsError(['wrong settings:', ...lines.map((line) => `  ${line}`)].join('\n'))
 
-/** Says a line to the person who set something; standard error, because standard output may be a program's. */
+/** Prints a line for the person who set something; on standard error, because standard output may be a program's. */
 export const warnOnStderr = (line: string): void => void process.stderr.write(`warning: ${line}\n`)
 
 /**

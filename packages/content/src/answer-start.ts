@@ -1,5 +1,5 @@
 /**
- * The first bytes of an answer as text; the rest is not read, however much there is. What breaks off is as long as it came. Never rejects.
+ * The first bytes of an answer as text; the rest is not read, however much there is. If the answer breaks off, returns what had come. Never rejects.
  */
 export async function startOf({ body }: Response, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = []

@@ -9,7 +9,7 @@ export type ContentErrorCode =
   | 'elsewhere'
   /** the process that keeps it does not answer; asking again may help */
   | 'unavailable'
-  /** the process that keeps it wants another token */
+  /** the process that keeps it requires another token */
   | 'forbidden'
   /** what lies there is not the record of a page: cut off, overwritten, or written by something else */
   | 'damaged'

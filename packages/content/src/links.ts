@@ -10,7 +10,7 @@ export type Link = {
   nofollow: boolean
 }
 
-/** A page that has more names no page worth knowing with them. */
+/** A page with more links than this is not a useful source of links. */
 export const MAX_LINKS = 100_000
 
 /** The attribute that holds the address, per element. */

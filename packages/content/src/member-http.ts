@@ -11,11 +11,11 @@ export type Keeper = {
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** A keeper that sends nothing for this long is given up. */
+/** A process that sends nothing for this long is given up. */
 const SILENT_MS = 30_000
 const MAX_PROBLEM_BYTES = 4_096
 
-/** @throws ContentError as the keeper says, `unavailable` when it says nothing */
+/** @throws ContentError as the process answers, `unavailable` when it does not answer */
 export async function* fetchMember(
   { base, authorization }: Keeper,
   reference: string,
@@ -34,7 +34,7 @@ export async function* fetchMember(
   try {
     const response = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(reference)}`, {
       headers: authorization === undefined ? {} : { authorization },
-      redirect: 'error', // a token is for nobody else
+      redirect: 'error', // a redirect must not pass on the token
       signal: giveUp.signal,
     }).catch((error: unknown) => {
       throw unavailable(error)

@@ -12,7 +12,7 @@ export type StoreAccess = {
 }
 export type ObjectPlace = { bucket: string /** without a leading slash */; key: string }
 
-/** What the store answered when it did not do what it was asked, or that it did not answer. Asking again is safe. */
+/** An error answer of the store, or no answer. Trying again is safe. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code = 'STORE'
@@ -53,7 +53,7 @@ export function storeAt(access: StoreAccess): ObjectStore {
 }
 
 function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAccess): ObjectStore {
-  // Whoever calls decides when to try again
+  // The caller decides when to try again
   const aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
   const base = new URL(endpoint).origin
   const urlOf = ({ bucket, key }: ObjectPlace): string =>

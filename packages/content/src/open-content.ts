@@ -57,7 +57,7 @@ function keeperIn(text: string): string | undefined {
     const kept = reference.kind === 's3' ? reference.until : reference
     return kept.kind === 'http' ? kept.base : undefined
   } catch {
-    return undefined // whoever reads the content is told
+    return undefined // reading the content reports it
   }
 }
 

@@ -6,8 +6,8 @@
  *     warc+s3://bucket/prefix/decorum-….warc.gz?offset=5120&length=2043&until=file%3A%2F%2Fcrawler-1%2Fvar%2Flib%2Fdecorum%2Fpages
  *
  * Offset and length are those of one gzip member. The name is that of the finished file: while the file is written it has
- * `.open` behind its name, which whoever reads it tries as well. An object of a store is complete when its file is: `until` then,
- * its records are in a folder of the fetcher, or come from the fetcher itself.
+ * `.open` behind its name, which readers try as well. An object appears in the store when its file is complete; before that,
+ * `until` names where its records are: a folder of the fetcher, or the fetcher itself.
  */
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * What a site says about a page: in its headers and, of an HTML page, in its head, of which at most the first 64 KiB are read.
- * Where both say it, the stricter counts of robots rules, the header of a canonical URL, and the page of its language.
+ * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page.
  */
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'

@@ -1,4 +1,4 @@
-/** A process and the fleet's document: it takes what it was not given, adds what nobody has decided, or does not start. */
+/** How a process agrees with the fleet's document: it takes settings that it was not given, adds those that were not decided yet, or does not start. */
 import {
   checkDocument,
   contradictions,

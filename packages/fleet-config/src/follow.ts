@@ -95,7 +95,7 @@ export function follow(options: FollowOptions): Following {
   }
 }
 
-/** Redis has lost the document, and whoever starts now would write another one: it is told again by those who know. */
+/** When Redis has lost the document, a process that starts would write another one, so the running processes write it again. */
 async function remember(redis: RedisLink, { values, version, by }: Version): Promise<void> {
   await write(redis, 0, { values, by, reason: 'Redis had lost it', via: 'memory' }, version).catch(() => undefined) // somebody else was first
 }

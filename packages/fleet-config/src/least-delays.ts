@@ -1,4 +1,4 @@
-/** The least delay of each agent, told to the ledger: the scripts then grant nothing earlier, whoever asks. */
+/** Gives the minimum delay of each agent to the ledger, whose scripts then grant nothing earlier to any caller. */
 import type { Agents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
@@ -9,7 +9,7 @@ export type LeastDelays = {
   stop(): void
 }
 
-/** Tells them now, after each change, and once a second: a partition may be away, or may have lost its data. */
+/** Sends them now, after each change, and once a second: a partition may be away, or may have lost its data. */
 export function tellLeastDelays(
   { ledger, agents }: { ledger: Pick<Ledger, 'setLeastDelays'>; agents: Agents },
   version: number,

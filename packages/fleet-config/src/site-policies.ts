@@ -1,4 +1,4 @@
-/** The policies of sites, told to the ledger: the scripts apply them, whoever asks. */
+/** Gives the policies of sites to the ledger, whose scripts apply them to every caller. */
 import { readHours, type SitePolicies, type SitePolicy } from '@decorum/config'
 import type { Ledger, SitePolicyToTell } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
@@ -11,10 +11,10 @@ export type SitePoliciesTold = {
   stop(): void
 }
 
-/** A partition that does not answer is told later; no process waits longer for it. */
+/** A partition that does not answer gets them later; no process waits longer for it. */
 const PATIENCE_MS = 2 * SECOND
 
-/** Tells them now, after each change, and once a second: a partition may be away, or may have lost its data. */
+/** Sends them now, after each change, and once a second: a partition may be away, or may have lost its data. */
 export function tellSitePolicies(
   ledger: Pick<Ledger, 'setSitePolicies'>,
   version: number,

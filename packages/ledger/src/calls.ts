@@ -9,7 +9,7 @@ export type Arg = string | number | Buffer
 
 /**
  * In front of the arguments of every verb.
- * time: the latest time of the ledger that the caller can vouch for, ms: what it saw last, and what has passed on its own monotonic
+ * time: the latest time of the ledger that the caller is sure of, ms: the last one that it saw, plus what has passed on its own monotonic
  * clock since; '' from a process that has only just started. Tests: 'now/vouched', and now stands for the clock of Redis.
  * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine.
  * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
@@ -52,7 +52,7 @@ export type Verb = keyof typeof ARGS
 export type ArgsOf<V extends Verb> = Record<(typeof ARGS)[V][number], Arg>
 export const VERBS = Object.keys(ARGS) as Verb[]
 
-/** One of many alike among the arguments: `write` puts its parts in order. */
+/** An item that may be repeated among the arguments: `write` puts its parts in order. */
 export type Item<Name extends string> = { at: Record<Name | 'size', number>; write(parts: Record<Name, Arg>): Arg[] }
 function item<const Name extends string>(...names: Name[]): Item<Name> {
   return { at: places(names, 0), write: (parts) => names.map((name) => parts[name]) }

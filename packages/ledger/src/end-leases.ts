@@ -1,4 +1,4 @@
-/** Leases whose holder did not come back: one home for all that reap. */
+/** Ends leases whose holder did not come back, for every service that reaps. */
 import { randomInt } from 'node:crypto'
 import { step } from '@decorum/robots'
 import type { Ledger } from './ledger.ts'

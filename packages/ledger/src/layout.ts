@@ -67,7 +67,7 @@ export const KEY = {
   fleet: 'fleet',
   pool: 'pool:',
   wake: 'wake',
-  /** what an operator wants to see later: bounded, and each ends by itself (lib/notes.lua) */
+  /** what an operator may want to see later: bounded, and each ends by itself (lib/notes.lua) */
   notes: 'n:',
   noted: 'noted',
   examples: 'f:',
@@ -411,7 +411,7 @@ export type Keys = ReturnType<typeof keysOf>
 export const PARTITIONS_KEY = 'decorum:partitions'
 /** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
-/** Somebody vouches that this Redis has never held a ledger, so nothing can be on the wire: ANNOUNCED. The first process that opens a ledger drops it. */
+/** Set when an operator or a command says that this Redis has never held a ledger, so nothing can be on the wire: ANNOUNCED. The first process that opens a ledger drops it. */
 export const NEW_KEY = '{decorum:partitions}:new'
 /** The lock of a change of partitions, and how many changes have begun. */
 export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'

@@ -1,7 +1,7 @@
 /**
- * What an operator wants to see later: what happened to each origin, and examples of outcomes by reason. Notes are gathered here and
+ * What an operator may want to see later: what happened to each origin, and examples of outcomes by reason. Notes are gathered here and
  * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
- * than one of a hundred, and is told by samples. Nothing is decided by a note, so a process that dies may lose its last second of them.
+ * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
 import type { Outcome } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
@@ -42,7 +42,7 @@ export type Note = { at: number } & (
       incidents?: number
       failures?: number
     }
-  /** its robots.txt was answered, or could not be had */
+  /** its robots.txt was answered, or was unreachable */
   | { what: 'robots'; answer: string; status?: number; reason?: string }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }

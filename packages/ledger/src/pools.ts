@@ -1,6 +1,6 @@
 /**
- * Orders on their way to the workers of a pool: a list in each partition. Whoever takes an order starts its lease by the fence in it, so
- * what is lost here, or taken by a process that dies, comes again when its reservation has ended.
+ * Orders on their way to the workers of a pool: a list in each partition. The process that takes an order starts its lease by the fence in it, so
+ * an order that is lost here, or taken by a process that dies, comes again when its reservation has ended.
  */
 import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'

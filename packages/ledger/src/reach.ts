@@ -4,7 +4,7 @@ import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { connectLink, placesOf, type RedisLink } from './link.ts'
 
 /**
- * A refusal is told at once. A server that says nothing yet may be busy, or this machine is: it has until its connection has failed by the
+ * A refusal is an error at once. A server that does not answer yet, or this machine, may be busy: it has until its connection has failed by the
  * defaults of ioredis (10 s), and longer where one was made and the first answer is missing.
  */
 const CONNECT_MS = 15_000

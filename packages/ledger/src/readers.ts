@@ -27,7 +27,7 @@ export type Reader = {
 }
 export type Consumer = { name: string; idleMs: number; pending: number }
 
-/** Groups and consumers that are told of one crawl: those with most to read. */
+/** Groups and consumers that are listed of one crawl: those with most to read. */
 export const READERS_SHOWN = 100
 const CONSUMERS_SHOWN = 20
 /** Entries that are counted where Redis does not know how many a group has not been handed. */
@@ -237,5 +237,5 @@ export function readerInTheWay(
   return first !== undefined && first.lag + first.pending > 0 ? first : undefined
 }
 
-/** Whether somebody reads under this name at present. */
+/** Whether a reader is active under this name at present. */
 export const isRead = ({ idleMs }: Reader): boolean => idleMs !== undefined && idleMs < READER_DEAD_AFTER_MS

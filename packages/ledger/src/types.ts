@@ -78,7 +78,7 @@ export type ReservedLane = LaneRef & {
   closedUntil?: Instant
   /** an operator has blocked the origin: the reason given */
   blocked?: string
-  /** an operator wants its robots.txt asked for again first */
+  /** an operator wants its robots.txt fetched again first */
   refetch?: true
   /** the head and what is next, oldest first; never empty */
   heads: Parked[]
@@ -197,7 +197,7 @@ export type GrantAnswer =
       /** what a busy lane is leased for: one of its own URLs, or a secondary lease */
       holder?: 'url' | 'permit'
     }
-  /** refetch: an operator wants robots.txt asked for again first */
+  /** refetch: an operator wants robots.txt fetched again first */
   | { kind: 'blocked' | 'rules-changed' | 'refetch' }
   /** the crawl is paused or over */
   | { kind: 'crawl-held'; record: CrawlRecord }

@@ -1,6 +1,6 @@
 /**
- * Wake-ups, heard on a connection of their own. Whoever only listens is not told when the network has forgotten the connection, so what
- * it listens to is asked for again and again; where no answer comes, another connection is made.
+ * Wake-ups, heard on a connection of their own. A process that only listens does not notice when the network has dropped the connection, so
+ * it subscribes again and again; when no answer comes, it makes another connection.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisLink } from './link.ts'

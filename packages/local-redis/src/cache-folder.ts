@@ -1,4 +1,4 @@
-/** The cache folder: a fetched Redis and compiled code, kept between runs; both can be had again. */
+/** The cache folder: a fetched Redis and compiled code, kept between runs; both can be made again. */
 import { chmod, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Finds a Redis server program when no REDIS_URL was given: on the PATH, in the cache folder, in the
- * distribution's package fetched without root, by the package manager as root; the first that works.
+ * distribution's package fetched without root, or by the package manager as root; the first way that works is used.
  * Why not a library: docs/dependencies.md.
  */
 import { execFile } from 'node:child_process'

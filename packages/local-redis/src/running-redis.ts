@@ -1,4 +1,4 @@
-/** What a caller of this package holds: a Redis that answers, and the way to say that it is no longer needed. */
+/** What a caller of this package holds: a Redis that answers, and a function that releases it. */
 export type RunningRedis = {
   /** For connections: holds the password of an embedded Redis. */
   url: string

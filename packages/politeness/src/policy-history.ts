@@ -1,4 +1,4 @@
-/** The policies of sites over time, for those who judge what was done under them. */
+/** The policies of sites over time, for the auditor, which judges by the version that was in force. */
 import { readHours, type SitePolicies, type SitePolicy } from '@decorum/config'
 import { delayUnder, opensAt, policyOf } from './site-policy.ts'
 

@@ -1,4 +1,4 @@
-/** Which policy counts for a host, and what it comes to. The ledger's lib/site-policy.lua finds the same ones in Redis. */
+/** Which policy counts for a host, and what it says. The ledger's lib/site-policy.lua finds the same ones in Redis. */
 import type { Hours, SitePolicies, SitePolicy } from '@decorum/config'
 
 /** The policy that counts for an origin, and under which name it stands in SITE_POLICIES. */

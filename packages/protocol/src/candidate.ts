@@ -1,4 +1,4 @@
-/** ① A URL that somebody would like fetched, and the job that carries some of them (queue `candidates`). */
+/** ① A URL that a frontier would like fetched, and the job that carries some of them (queue `candidates`). */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { CrawlName } from './crawl.ts'
@@ -21,7 +21,7 @@ export const MAX_ID_CHARS = 128
 /** Largest meta, as JSON in UTF-8, bytes. */
 export const MAX_META_BYTES = 4_096
 
-/** What ids begin with that a gateway has assigned. Each is given once, so nobody needs to look whether it is stored. */
+/** What ids begin with that a gateway has assigned. Each is assigned once, so no check is needed whether it is stored. */
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
 /** Of a form that only the fleet itself gives, so that no candidate of ours is ever taken for one of a frontier's. */

@@ -1,4 +1,4 @@
-/** The name of a crawl. Without zod, for what must be ready at once: the help of a command. */
+/** The name of a crawl. Without zod, for code that has to load fast, such as the help of a command. */
 
 /** Of a candidate that names none. */
 export const DEFAULT_CRAWL = 'default'

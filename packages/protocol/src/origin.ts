@@ -29,7 +29,7 @@ export type CrawlUrl = {
   host: string
 }
 
-/** Reads what somebody would like fetched. A refusal names its reason; never throws. */
+/** Reads a URL that a frontier would like fetched. A refusal names its reason; never throws. */
 export function readUrl(text: string): CrawlUrl | { refused: UrlRefusal } {
   if (text.length > MAX_URL_CHARS) return { refused: 'url-too-long' }
   if (!text.isWellFormed()) return { refused: 'not-well-formed' }

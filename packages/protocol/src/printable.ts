@@ -1,5 +1,5 @@
 /**
- * Text of strangers on a terminal, in a log or on a page. URLs, header fields, rules, agents, reasons and error messages may
+ * Untrusted text on a terminal, in a log or on a page. URLs, header fields, rules, agents, reasons and error messages may
  * hold control characters that move a cursor, turns of direction that make a line read as another, and line breaks that
  * make one line two: they are shown as escapes, never obeyed.
  */

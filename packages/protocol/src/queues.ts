@@ -3,7 +3,7 @@
 export const CANDIDATES = 'candidates'
 export const ORDERS = 'orders'
 
-/** Job name of each queue; BullMQ wants one, nobody reads it. */
+/** Job name of each queue; BullMQ requires one, and it is not used. */
 export const JOB_NAMES = { candidates: 'candidates', orders: 'orders' } as const
 
 /** Options that make BullMQ keep a queue inside its partition's slot. */

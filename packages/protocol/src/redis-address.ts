@@ -1,6 +1,6 @@
 /**
  * REDIS_URL: where the fleet's Redis is. One address is one server; several, separated by commas, are nodes of one Redis
- * Cluster, and any of them that answers names the rest; `sentinel://` asks Redis Sentinel who the master is.
+ * Cluster, and any of them that answers names the rest; `sentinel://` asks Redis Sentinel for the address of the master.
  */
 
 export type RedisAddress =

@@ -6,7 +6,7 @@ export type Instant = number
 /** The last instant that is understood: the last one that a Date can hold, in the year 275760. */
 export const LAST_INSTANT: Instant = 8_640_000_000_000_000
 
-/** What stands for "until somebody ends it": the year 2100. Pauses, blocks and delays by hand without an end have it. */
+/** Means "until an operator ends it": the year 2100. Pauses, blocks and delays by hand without an end have it. */
 export const FOREVER: Instant = 4_102_444_800_000
 export const isForever = (until: Instant): boolean => until >= FOREVER
 

@@ -1,4 +1,4 @@
-/** Whose group, and which of its rules: one file as one policy reads it. Both views of a file are made of this. */
+/** Finds the group of an agent, and its rules: one file as one policy reads it. Both views of a file use this. */
 import { type Agent, sameAgent, tokensOf } from './agent.ts'
 import { delaySeconds } from './fields.ts'
 import { allows, GroupRules } from './group-rules.ts'
@@ -35,7 +35,7 @@ export interface Chosen {
   /** Its blocks, as entries of the file: [ranges[0], ranges[1]), [ranges[2], ranges[3]) … */
   readonly ranges: readonly number[]
   readonly rules: GroupRules
-  /** null: nobody has asked yet. */
+  /** null: not looked up yet. */
   delay: FoundDelay | undefined | null
 }
 

@@ -8,7 +8,7 @@ export type Agent = string | readonly string[]
 /** What a crawler that poses as a browser writes before its own name: `Mozilla/5.0 (compatible; X/1.0; +http://…)`. */
 const POSING = /^mozilla\b[\s\S]{0,1000}?\bcompatible;[ \t]{0,9}([A-Za-z_-]+)/i
 
-/** The name that a browser's User-Agent holds, in lower case; undefined when it is no such User-Agent, or names nobody. */
+/** The name that a browser's User-Agent holds, in lower case; undefined when it is no such User-Agent, or names no crawler. */
 export function tokenInBrowserAgent(userAgent: string): string | undefined {
   const token = POSING.exec(userAgent)?.[1]?.toLowerCase()
   return token === 'msie' ? undefined : token

@@ -1,7 +1,7 @@
 /**
  * robots.txt fetched and kept for you: `await robotsCache({ userAgent }).isAllowed(url)`. One request per origin at a time,
- * answers and outages kept as the profile says, at most `maxOrigins` of them. It paces nothing but its own questions: the
- * delay between pages is its caller's affair.
+ * answers and outages kept as the profile says, at most `maxOrigins` of them. It delays only its own requests: the caller
+ * has to keep the delay between pages.
  */
 import { productToken } from './agent.ts'
 import { type Judgement, judge, needsRules } from './judge.ts'

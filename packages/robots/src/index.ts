@@ -1,4 +1,4 @@
-/** robots.txt, exactly: parse, match, explain, and what is known of one origin. Pure: no I/O, no clock, no dependency. Start at `parseRobots`; `step` and `judge` are the origin state machine. */
+/** Exact robots.txt: parse, match, explain, and keep what is known of one origin. Pure: no I/O, no clock, no dependency. Start at `parseRobots`; `step` and `judge` are the origin state machine. */
 export type { Agent } from './agent.ts'
 export { productToken } from './agent.ts'
 export type { AllowedReason, Judgement } from './judge.ts'

@@ -2,7 +2,7 @@
  * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; docs/spec/robots.md §6, §7)
  *
  * `consult` finds what is in force, in this order: an answer that is still fresh, else the window of the outage. `judge`
- * puts the URL to it. Unknown, expired or in doubt: ask, or wait; never allow.
+ * puts the URL to it. When the rules are unknown, expired or in doubt, the verdict is ask or wait, never allow.
  */
 import type { Agent } from './agent.ts'
 import type { Copy, Heard, Instant, RobotsState } from './origin-state.ts'
@@ -15,7 +15,7 @@ export type AllowedReason =
   | 'rule' // an allow rule won
   | 'no-match' // no rule of the group matches
   | 'empty-rule' // none matches, and one of them is without a pattern
-  | 'no-group' // nobody named, not even everybody
+  | 'no-group' // no group names the agent, and none is for '*'
   | 'unavailable' // the site has no robots.txt: no restriction
   | 'outage-without-copy' // unreachable, and the policy opens the site
 

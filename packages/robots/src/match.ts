@@ -1,5 +1,5 @@
 /**
- * One pattern × one path (RFC 9309 §2.2.3). No regular expression, no backtracking: both are written by strangers.
+ * One pattern × one path (RFC 9309 §2.2.3). No regular expression, no backtracking: both are untrusted.
  *
  * A pattern is the octets [start, end) of a store: `*` any octets, anything else itself; `anchored` says whether a `$`
  * followed, so that it must match the path to its end. Segments between stars are sought from left to right, each as early

@@ -1,4 +1,4 @@
-/** Warnings by number, as a file holds them while nobody has asked for their text (warnings.ts has the texts, in this order). */
+/** Warnings by number, as a file holds them until their text is needed (warnings.ts has the texts, in this order). */
 
 export const MISSPELT_FIELD = 0
 export const MISSING_COLON = 1

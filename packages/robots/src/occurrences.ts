@@ -1,5 +1,5 @@
 /**
- * Where does a segment occur next? For paths and files that were written to make matching slow.
+ * Finds where a segment occurs next, for paths and files that were written to make matching slow.
  *
  * A suffix automaton of the path: each of its states stands for all substrings that end at the same set of places. A
  * segment is walked in as many steps as it has octets, however often it occurs; the next place after a given one is then

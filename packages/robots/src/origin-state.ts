@@ -154,7 +154,7 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
 type Answered = Extract<RobotsEvent, { kind: 'answered' }>
 
 function answered(state: RobotsState, event: Answered, now: Instant): RobotsState {
-  const asked = event.status === 304 ? state.copy : undefined // a 304 that nobody asked for confirms nothing
+  const asked = event.status === 304 ? state.copy : undefined // a 304 to an unconditional request confirms nothing
   const renewed = asked && (asked.etag !== undefined || asked.lastModified !== undefined) ? asked : undefined
   const kind = renewed ? renewed.kind : kindOfStatus(event.status)
   const freshForMs = event.freshForMs === undefined ? undefined : bounded(event.freshForMs)
@@ -219,7 +219,7 @@ function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: n
   return { ...rest, heard, first: { at: state.first?.at ?? now, count: (state.first?.count ?? 0) + 1 } }
 }
 
-/** Retry-After as an instant: extend only, and by a day at most, whatever the status and whoever read the header. */
+/** Retry-After as an instant: extend only, and by a day at most, whatever the status. */
 function hold(state: RobotsState, retryAfterMs: number | undefined, now: Instant): { notBefore?: Instant } {
   if (retryAfterMs === undefined) return {}
   const ms = Math.min(bounded(retryAfterMs), MAX_RETRY_AFTER_MS)

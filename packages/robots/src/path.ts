@@ -60,7 +60,7 @@ function tidied(url: string): string {
     const { pathname, search } = new URL(url, 'http://host')
     return `http://host${pathname}${search}`
   } catch {
-    return url // no URL to WHATWG: nobody can fetch it; it is matched as it stands
+    return url // not a URL by the WHATWG standard, so it cannot be fetched; it is matched as written
   }
 }
 

@@ -25,7 +25,7 @@ export type AnswerKind =
   | 'too-many-redirects'
   | 'bad-redirect'
 
-/** obey: the body holds the rules. open: no restriction. unreachable: nobody knows, so the outage windows rule. */
+/** obey: the body holds the rules. open: no restriction. unreachable: the rules are unknown, so the outage windows apply. */
 export type Meaning = 'obey' | 'open' | 'unreachable'
 
 /** A profile. Plain data: `{ ...policies.decorum, firstRetryMs: 5_000 }` is a policy too. */

@@ -297,7 +297,7 @@ function agent(start: number, end: number): void {
   if (named) reachable = true
 }
 
-/** A block whose every name is unusable binds nobody, and its owner will not have meant that. */
+/** Warns of a block without a usable name: it applies to no crawler, which its owner will not have intended. */
 function endBlock(): void {
   if (!reachable) note(UNREACHABLE_GROUP, 0, 0, blockLine)
 }

@@ -11,7 +11,7 @@ export interface LineReport {
   readonly line: number
   /** 'no-record': neither a colon nor exactly two words. */
   readonly kind: 'empty' | 'comment' | 'no-record' | 'record'
-  /** Of a record: the field that its key was read as; 'unknown' when nobody here knows it. */
+  /** Of a record: the field that its key was read as; 'unknown' when this package does not know it. */
   readonly field?: Field | 'unknown'
   readonly key?: string
   readonly value?: string

@@ -67,7 +67,7 @@ export interface DelayExplanation {
 export type WarningKind =
   | 'misspelt-field' // read as the field that was meant
   | 'missing-colon' // read as if it stood there
-  | 'unknown-field' // a record that nobody here acts on
+  | 'unknown-field' // a record that this package does not act on
   | 'not-a-record' // a line without a colon, and not of two words
   | 'rule-before-group' // void: no user-agent line above
   | 'delay-before-group' // void likewise

@@ -1,6 +1,6 @@
 /**
- * What the owner of a site should know about his file. While a file is read, a warning is only noted: its line, its number
- * and a few octets of the source. Its text is made when somebody asks, since most crawlers never do.
+ * Warnings for the owner of a site about the file. While a file is read, a warning is only noted: its line, its number
+ * and a few octets of the source. Its text is made only on request, since most crawlers never need it.
  */
 import { FIELDS, spellingAt } from './fields.ts'
 import { MAX_LINE_OCTETS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'

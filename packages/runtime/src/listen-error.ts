@@ -1,4 +1,4 @@
-/** Why a server could not listen, in words for the person who set HOST and PORT. */
+/** Why a server could not listen, as a message for the person who set HOST and PORT. */
 
 const sentences: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) => `port ${port} of ${host} is in use: set PORT to another one, or to 0 for any free one`,

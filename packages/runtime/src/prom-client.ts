@@ -1,6 +1,6 @@
 /**
  * Of prom-client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one default
- * metric all of `@opentelemetry/api`, for exemplars that nobody asks for: 30 ms of CPU and 12 MB at each start (docs/decisions/0010-compiled-code-is-kept.md).
+ * metric all of `@opentelemetry/api`, for exemplars, which are not used here: 30 ms of CPU and 12 MB at each start (docs/decisions/0010-compiled-code-is-kept.md).
  * The paths are prom-client's own, so its version is pinned, as all are.
  */
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
 /**
- * How long ago something was, for whoever may have been kept from running since. Two clocks are read, because a suspended
+ * How long ago something was, for a process that may have been suspended since. Two clocks are read, because a suspended
  * machine stops the monotonic one; the longer of both durations counts.
  */
 export type Since = { monotonic: number; wall: number }

@@ -1,4 +1,4 @@
-/** The end of a process that the ledger refuses for good: it could do nothing with the jobs that it takes out of the queues. */
+/** Ends a process that the ledger refuses for good, because it could do nothing with the jobs that it takes out of the queues. */
 import type { Logger } from 'pino'
 
 /**

@@ -107,7 +107,7 @@ export function serve(
     else act()
   }
   const last = (octets: Buffer): void => {
-    // Whoever left during a stall would pass for one who was answered.
+    // A client that disconnected during a stall would count as answered.
     if (heardLate() > 0) later(SETTLED_MS, () => last(octets))
     else if (!finished) {
       finish(false)

@@ -12,9 +12,9 @@ import { some } from './words.ts'
 
 export const BOARD_PATH = '/queues'
 
-/** The board's page styles itself inline and names its base; scripts stay this server's alone. */
+/** The board's page styles itself inline and names its base; scripts may come from this server only. */
 const BOARD_POLICY = `${PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'")}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`
-/** The page asks a font of a third party, which the policy above would refuse with a noise: taken out instead. */
+/** The page loads a font from a third party, which the policy above would block with an error in the browser, so it is removed. */
 const WEB_FONT = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/
 
 const BAR =

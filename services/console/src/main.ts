@@ -121,7 +121,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
 async function sample(ledger: Ledger, look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
   if (seen.kind === 'blind') return
-  // For the last hours: a gateway does the same, and whoever comes first takes it
+  // For the last hours: gateways do the same, and the first one takes the sample
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)

@@ -45,7 +45,7 @@ export async function buildServer(
     schemaController: noJsonSchema,
     pluginTimeout: 0, // a slow machine takes its time
     bodyLimit: USUAL_BODY_MAX_BYTES,
-    // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.
+    // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
     frameworkErrors: (error, _request, reply) =>
       void (reply as FastifyReply).code(error.statusCode ?? 400).send({ error: 'bad-request', message: error.message }),
     forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end

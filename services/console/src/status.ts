@@ -1,4 +1,4 @@
-/** How the fleet is, for those who ask without a console: the sentence at the top of the overview, and what it is taken from. */
+/** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and what it is taken from. */
 import type { Ledger, Member, Reader } from '@decorum/ledger'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { type Headline, headline, type Totals, totalsOf } from './pages/headline.ts'

@@ -23,7 +23,7 @@ export const WAIT_STATES = [
 export type WaitState = (typeof WAIT_STATES)[number]
 
 export type Why = {
-  /** what the lane is doing, in one word; only 'late' needs somebody to act */
+  /** what the lane is doing, in one word; only 'late' needs an operator to act */
   state: WaitState
   sentence: string
   /** when the lane may go on by itself; undefined when nothing holds it, or when only an operator can end it */

@@ -1,4 +1,4 @@
-/** What a fetcher is told by its environment, read once. The settings themselves are in @decorum/config. */
+/** The settings of a fetcher, read once from its environment. The settings themselves are in @decorum/config. */
 
 import { type AddressGuard, addressGuard } from '@decorum/admission'
 import {

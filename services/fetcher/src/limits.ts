@@ -6,17 +6,17 @@ export const SEND_WINDOW_MS = 5 * SECOND
 /** The ledger's last word on a lease (rules, pauses, stops, fence) is relied on no longer than this: so an emergency stop holds within it. */
 export const LAST_WORD_MS = SECOND
 /**
- * When the ledger's last word is older than this before the bytes leave, the lease is confirmed first: during a slow look-up,
+ * When the ledger's last confirmation is older than this before the bytes leave, the lease is confirmed again first: during a slow look-up,
  * connect or handshake the site may have sent 429, an operator may have paused or stopped it, or its rules may have changed.
  */
 export const FRESH_LEASE_MS = SECOND / 2
 /** A lane that is due this soon is started already, so that the round trip to the ledger does not add to its delay. */
 export const START_AHEAD_MS = 40
-/** Lanes that become due within this are started together: a call to the ledger costs more than what it says of one lane. */
+/** Lanes that become due within this are started together: a call to the ledger costs more than one more lane in it. */
 export const START_TOGETHER_MS = 24
 /** The round trip to the ledger mostly takes less than this. */
 export const START_TRIP_MS = 4
-/** The longest that the end of an exchange waits for others, to be told together; a fiftieth of its delay where that is less. */
+/** The longest that the end of an exchange waits for others, to be reported together; a fiftieth of its delay where that is less. */
 export const GATHER_MS = 20
 /** One name's look-up, all addresses; part of the send window. */
 export const DNS_TIMEOUT_MS = 5 * SECOND
@@ -28,7 +28,7 @@ export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
 export const HTTP1_FOR_MS = 3_600 * SECOND
 /** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
 export const LEASE_MARGIN_MS = 5 * SECOND
-/** A timer that fires later than this shows that this process stood still (paused, blocked loop), not that the site is silent. */
+/** A timer that fires later than this shows that this process was paused or its loop blocked, not that the site does not answer. */
 export const OWN_STALL_MS = SECOND
 /** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
 export const KEEP_ALIVE_MS = 4 * SECOND
@@ -43,7 +43,7 @@ export const MAX_INFORMATIONAL = 16
  */
 export const FRAMING_FACTOR = 2
 export const FRAMING_FREE_BYTES = 256 * 1024
-/** Over HTTP/2 these bytes are counted so often, because Node reads frames without telling. */
+/** Over HTTP/2 these bytes are counted so often, because Node does not report single frames. */
 export const FRAMES_COUNTED_EVERY_MS = 100
 
 /** robots.txt: bytes on the wire, all codings; RFC 9309 §2.5 asks for at least 500 KiB of text. */

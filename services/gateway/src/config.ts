@@ -1,4 +1,4 @@
-/** What a gateway is told by its environment, read once. The settings themselves are in @decorum/config. */
+/** The settings of a gateway, read once from its environment. The settings themselves are in @decorum/config. */
 import { agentsOf, checkRelations, readingSettings, readSettings, readSitePolicies, schemaOf } from '@decorum/config'
 
 const Settings = schemaOf('gateway')

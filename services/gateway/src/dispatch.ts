@@ -1,6 +1,6 @@
 /**
- * Due lanes → robots gate → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger tells that
- * one has become due earlier.
+ * Due lanes → robots gate → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger signals
+ * that one has become due earlier.
  */
 
 import type { RobotsGate } from '@decorum/admission'

@@ -73,7 +73,7 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
   })
   const loops = [
     loop(async (tick) => {
-      // While nobody fetches, every URL waits for the next look.
+      // While no fetcher runs, every URL waits for the next look.
       if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
     }, {}),
     loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await lookAtCrawls(ledger))), {}),

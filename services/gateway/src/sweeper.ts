@@ -1,6 +1,6 @@
 /**
- * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, and the job stalls and comes again
- * for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. When only other
+ * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, and the job stalls and is
+ * delivered again for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. When only other
  * fields cannot be read, they are removed, and the job is worked on like any other.
  */
 import type { Ledger, RedisLink } from '@decorum/ledger'

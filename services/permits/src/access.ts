@@ -1,4 +1,4 @@
-/** Who may ask: without tokens every program of this machine, with tokens their holders. Web pages may not ask at all. */
+/** Who may ask for permits: without tokens every program on this machine, with tokens their holders. Web pages may not at all. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, type PermitToken } from '@decorum/config'

@@ -1,4 +1,4 @@
-/** One try at a permit: judged by the rules in force, its robots.txt asked for first where nobody knows it, then granted or not. */
+/** One try at a permit: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
 import type { Agent } from '@decorum/config'
 import {
   type CrawlRecord,
@@ -38,7 +38,7 @@ export type AttemptTools = {
   id: string
 }
 
-/** A stopped address is looked at again after so long; a caller is told sooner. */
+/** A stopped address is looked at again after so long; a caller gets an answer sooner. */
 export const STOPPED_WAIT_MS = 2_000
 /** A paused crawl is looked at again after so long. */
 const HELD_WAIT_MS = 1_000
@@ -179,7 +179,7 @@ export async function acquireAbove(
 }
 
 type Lease = LaneRef & { fence: number }
-/** `release`: nobody has heard of it. `unused`: its holder had it and says that nothing was sent; the delay is kept all the same. */
+/** `release`: it was not handed out. `unused`: its holder had it and reports that nothing was sent; the delay is kept in any case. */
 export async function giveBack(
   ledger: Ledger,
   lanes: Lease[],
@@ -213,7 +213,7 @@ function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { 
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 
-/** What a fetcher found that asked for robots.txt: an address or a port that nobody of this fleet visits. */
+/** What a fetcher found when it requested robots.txt: an address or a port that this fleet does not visit. */
 function deadOrigin({ state }: Judged, wish: Wish): Problem | undefined {
   const reason = state.answer?.reason
   if (reason === 'blocked-address')

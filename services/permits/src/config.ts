@@ -1,4 +1,4 @@
-/** What the permits service is told by its environment, read once. The settings themselves are in @decorum/config. */
+/** The settings of the permits service, read once from its environment. The settings themselves are in @decorum/config. */
 import { type AddressGuard, addressGuard } from '@decorum/admission'
 import {
   type Agents,
@@ -20,7 +20,7 @@ import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
 
 const Settings = schemaOf('permits')
 
-/** Whoever asks; the token itself is compared in access.ts. */
+/** A caller; the token itself is compared in access.ts. */
 export type Token = Omit<PermitToken, 'token'>
 
 export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'SITE_POLICIES' | 'DECORUM_PERMIT_TOKENS'> & {

@@ -1,4 +1,4 @@
-/** Announces this process, hears of the others, and ends leases whose holder did not come back, whether or not a gateway runs. */
+/** Announces this process, reads which others run, and ends leases whose holder did not come back, whether or not a gateway runs. */
 import { randomUUID } from 'node:crypto'
 import { type About, endLeases, type Ledger } from '@decorum/ledger'
 import { endIfUnfit } from '@decorum/runtime'

@@ -61,7 +61,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     onCall: ledgerMetrics(registry),
   })
   for (const warning of ledger.warnings) log.warn(warning)
-  // Orders and the key: it fails at once while Redis is away, instead of queueing what nobody waits for any more.
+  // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
   const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
   redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
   await connectLink(redis, CONNECT_MS).catch(() => undefined)

@@ -1,6 +1,6 @@
 /**
  * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
- * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and nobody wants an end.
+ * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
 import type { z } from 'zod'
 import { admit } from './admission.ts'

@@ -1,4 +1,4 @@
-/** What this process knows of origins' rules: read from the ledger, trusted for a few seconds, and never without its version. */
+/** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
 import { type RobotsGate, type RulesInForce, robotsGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'

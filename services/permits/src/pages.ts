@@ -1,4 +1,4 @@
-/** Where the pages of orders are kept. The fetcher's sinks do it; who starts this process hands them in, for services do not know each other. */
+/** Where the pages of orders are kept. The fetcher's sinks do it; the program that starts this process passes them in, because services do not import each other. */
 import { type Agent, type Agents, type StoreOptions, storeOptions } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import type { Logger } from 'pino'
@@ -33,9 +33,9 @@ export type OpenPages = (
 ) => Promise<Keeper | undefined>
 
 export type Pages = {
-  /** @returns where it lies; undefined when it is not kept, which is logged and holds nobody up */
+  /** @returns where it lies; undefined when it is not kept, which is only logged */
   keep(page: PageOfOrder): Promise<ArchiveRef | undefined>
-  /** false: no more pages until what waits for the store has become less */
+  /** false: no more pages until the store has taken some of those that wait */
   hasRoom(): boolean
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 /**
- * What the HTTP side does, without HTTP. ask.ts grants, held.ts completes and extends, verdict.ts says what robots.txt says, pools.ts
+ * What the HTTP side does, without HTTP. ask.ts grants, held.ts completes and extends, verdict.ts answers what robots.txt says, pools.ts
  * hands out the orders of pools; desk.ts is what they share.
  */
 import type { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
  * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
- * workers have lately asked for at once; here they are taken out, started, and handed to whoever waits.
+ * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
  */
 import type { PoolDemand } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
@@ -50,7 +50,7 @@ export class Pools {
     return waiting
   }
 
-  /** What this process says of its workers in the fleet's roll; undefined: there are none. */
+  /** What this process announces about its workers; undefined: there are none. */
   demand(): Record<string, PoolDemand> | undefined {
     const now = performance.now()
     const told: Record<string, PoolDemand> = {}
@@ -187,7 +187,7 @@ export class Pools {
     return found
   }
 
-  /** To the workers that wait, in order. An order that nobody waits for any more is given back. */
+  /** To the workers that wait, in order. An order for which no worker waits any more is given back. */
   async #deal(pool: Pool, started: StartedOrder[]): Promise<void> {
     let left = started
     for (const worker of [...pool.workers]) {

@@ -65,7 +65,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     pluginTimeout: 0, // a slow machine takes its time
     childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
     bodyLimit: BODY_MAX_BYTES,
-    // A path that cannot be decoded belongs to no route, so the handler of errors below never hears of it.
+    // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
     frameworkErrors: (error, _request, reply) =>
       void tell(reply as FastifyReply, new Problem('bad-request', error.message)),
     forceCloseConnections: true,

@@ -148,7 +148,7 @@ export class Shadow {
     this.#since = Date.now()
   }
 
-  /** Ends exchanges whose end nobody has told: the oldest stand first. */
+  /** Ends exchanges whose end was not reported: the oldest come first. */
   #sweep(now: number): void {
     for (const [id, { until }] of this.#open) {
       if (until >= now) return

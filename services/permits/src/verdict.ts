@@ -1,4 +1,4 @@
-/** What robots.txt says of a URL, without a permit; where nobody knows it, a fetcher is told to ask. */
+/** What robots.txt says of a URL, without a permit; where it is not known, a fetcher is ordered to fetch it. */
 import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'

@@ -9,7 +9,7 @@ import type { Meter } from './meter.ts'
 
 type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; graceMs: number; meter: Meter }
 
-/** Rows come by start, so a request never stands in the window of its own answer. */
+/** Rows come in the order of their starts, so a request is never in the window of its own answer. */
 export class BackOffJudge {
   /** made when the first Retry-After is found; most records hold none */
   #lanes: Closed | undefined

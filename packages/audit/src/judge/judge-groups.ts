@@ -21,7 +21,7 @@ export type PaceGroups = {
     origin: string,
     address: string | undefined,
   ): readonly { lanes: readonly { agent: string; origin: string }[]; delayMs: number | undefined }[]
-  /** `above` wants to be told the address. */
+  /** `above` needs the address. */
   needsAddress: boolean
 }
 

@@ -1,4 +1,4 @@
-/** One party's way with one origin's robots.txt: one fetch at a time, and no more often than the profile agrees to. */
+/** How one party fetches one origin's robots.txt: one fetch at a time, and no more often than the profile allows. */
 import { type Policy, parseRetryAfter } from '@decorum/robots'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
 import type { Chains } from './chains.ts'

@@ -1,4 +1,4 @@
-/** Which lanes are worth looking at, and what they look like over time. */
+/** Selects the lanes to show, and prepares how they went over time. */
 import { OFFENCE_NAMES } from '../offences.ts'
 import type { LaneReport, LaneTimeline } from '../report.ts'
 import type { Exchanges } from './columns.ts'

@@ -1,4 +1,4 @@
-/** Lanes and agents as a report lists them: all, or, of more than anybody could read, the worst. */
+/** Lanes and agents as a report lists them: all of them, or the worst when there are too many to read. */
 import { OFFENCE_NAMES } from '../offences.ts'
 import type { AgentReport, LaneReport } from '../report.ts'
 import type { Exchanges } from './columns.ts'

@@ -1,2 +1,2 @@
-/** Counts the steps of the loops whose length a log could choose, so that a test can show that they grow with the log. */
+/** Counts the steps of the loops whose length depends on the content of a log, so that a test can show that they grow only with its size. */
 export type Meter = { steps: number }

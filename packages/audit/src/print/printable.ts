@@ -1,4 +1,4 @@
-/** Text of strangers made fit to be shown: no control character reaches a terminal, nothing turns the writing round. */
+/** Makes text from logs safe to show: no control character reaches a terminal, and nothing changes the direction of the text. */
 
 /** C0, C1 and DEL; marks that change the direction of what follows; line separators; lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu

@@ -8,7 +8,7 @@ import type { ClockStep } from '../record.ts'
 const STEP_MS = 1_000
 /** Above this, whole logs were put one behind the other. */
 const LONGEST_STEP_MS = 3_600_000
-/** Whoever sets a clock back so often in one log writes it with several workers, which keep lines back. */
+/** More steps back than this in one log mean that several workers write it and hold lines back. */
 const MOST_STEPS = 5
 
 export class ClockWatch {

@@ -8,7 +8,7 @@ export type Reason = 'unreadable' | 'no-times' | 'no-origin' | 'bad-request' | '
 export type ReadLine =
   | { kind: 'request'; line: RequestLine; format: string }
   | { kind: 'robots'; line: RobotsLine }
-  /** a request line that is none of HTTP, as port scanners leave them */
+  /** a request line that is not HTTP, as port scanners leave them */
   | { kind: 'no-request' }
   /** a comment, an empty line */
   | { kind: 'nothing' }

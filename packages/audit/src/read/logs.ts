@@ -49,7 +49,7 @@ export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
 export const readLogs = (files: string[], origin?: string) => linesOf((sink) => readSome(files, origin, sink))
 
-/** The record of sites that nobody may have visited. @throws UnreadableLogError when it cannot be read */
+/** The record of sites, which may hold no request. @throws UnreadableLogError when it cannot be read */
 export const readRecord = (file: string): Promise<Evidence> => linesOf((sink) => readAll([file], undefined, sink))
 
 async function linesOf(read: (sink: Sink) => Promise<Reading>): Promise<Evidence & Omit<Reading, 'requests'>> {
@@ -75,7 +75,7 @@ async function readAll(files: string[], origin: string | undefined, sink: Sink):
   return reading
 }
 
-/** @throws UnreadableLogError when there is no request at all: whoever judges logs has named the wrong ones */
+/** @throws UnreadableLogError when there is no request at all: probably the wrong files were named */
 async function readSome(files: string[], origin: string | undefined, sink: Sink): Promise<Reading> {
   const reading = await readAll(files, origin, sink)
   if (reading.requests === 0) {

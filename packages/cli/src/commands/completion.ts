@@ -1,4 +1,4 @@
-/** `decorum completion bash|zsh|fish`: a script for the shell, made from the very commands and options that the parser knows. */
+/** `decorum completion bash|zsh|fish`: a script for the shell, made from the commands and options of the parser itself. */
 import type { Command } from 'commander'
 import { DONE, type ExitCode } from '../exit.ts'
 import { tell } from '../terminal.ts'

@@ -1,4 +1,4 @@
-/** `decorum doctor`: what weakens a promise or will stop the fleet, each with its mend. */
+/** `decorum doctor`: what weakens a promise or will stop the fleet, and how to fix each. */
 import { styleText } from 'node:util'
 import { SETTINGS } from '@decorum/config'
 import { printable } from '@decorum/protocol'

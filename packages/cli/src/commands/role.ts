@@ -83,7 +83,7 @@ async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<Runni
     case 'console':
       return import('@decorum/console').then(async ({ main }) => main(await env))
     case 'permits':
-      // Services do not know each other: what pages of orders are kept by is handed in.
+      // Services do not import each other, so the sink for the pages of orders is passed in.
       return (await import('@decorum/permits')).main(await env, async (which, options) =>
         (await import('@decorum/fetcher/told-pages')).openToldPages(which, options),
       )

@@ -1,4 +1,4 @@
-/** `decorum sitemaps ORIGIN`: the URLs that a site names by itself, printed or enqueued. */
+/** `decorum sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
 import { type Candidate, openFrontier } from '@decorum/client'
 import { openLedger, sitemapsOf } from '@decorum/ledger'
 import { printable, readUrl } from '@decorum/protocol'
@@ -13,7 +13,7 @@ import { agentNamed } from './enqueue.ts'
 
 export type SitemapsOptions = { agent?: string; enqueue?: boolean; most: number; maxSitemaps: number; json?: boolean }
 
-/** Exit code 3 when a bound was reached or somebody stopped it. */
+/** Exit code 3 when a bound was reached or it was interrupted. */
 export async function sitemaps(text: string, options: SitemapsOptions): Promise<ExitCode> {
   const at = readUrl(text)
   if ('refused' in at)

@@ -1,4 +1,4 @@
-/** `decorum status`: how the fleet is, in the sentence that the console has at its top, and the readers that are behind. */
+/** `decorum status`: the state of the fleet, in the sentence at the top of the console, and the readers that are behind. */
 import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** When what conform has started itself fails: the worker is not to blame, and nothing can be said of it. */
+/** Failures of what conform has started itself: then the worker is not to blame, and is not judged. */
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { retry } from '@decorum/runtime'
 import { CommandError, messageOf } from '../exit.ts'
@@ -7,7 +7,7 @@ import type { RoleEvent } from '../fleet.ts'
 export const ownFailure = (part: 'Redis' | 'sites' | 'fleet', why: string): CommandError =>
   new CommandError(`conform: the worker was not judged, because conform's own ${part} failed: ${why}`)
 
-/** Errors of calls to a Redis that does not answer tell of conform's own; any other is given back as it is. */
+/** Turns the error of a call to a Redis that does not answer into one about conform's own Redis; returns any other unchanged. */
 export function withOwner(error: unknown): unknown {
   const isOfRedis =
     error instanceof Error && ['LedgerUnavailableError', 'FrontierUnavailableError'].includes(error.name)
@@ -17,7 +17,7 @@ export function withOwner(error: unknown): unknown {
 /** pino's level */
 const ERROR = 50
 
-/** Tells of each process of the fleet that ends, but for the one end of a process that is expected. */
+/** Reports each process of the fleet that ends, except where its end is expected. */
 export function roleTrouble(tell: (why: string) => void) {
   const errors = new Map<string, string>()
   let expected: number | undefined
@@ -35,7 +35,7 @@ export function roleTrouble(tell: (why: string) => void) {
   }
 }
 
-/** A machine that stands still for some seconds is no reason to judge nothing. */
+/** A machine that stalls for some seconds must not count as a failure of Redis. */
 const PATIENCE_MS = 60_000
 const AGAIN_MS = 200
 

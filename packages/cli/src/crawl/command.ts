@@ -101,7 +101,7 @@ function pagesAreKept({ archive }: CrawlOptions, { redis, settings }: LocalFleet
   return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink)
 }
 
-/** Everything that can be wrong with what was typed is found here, before Redis is started and the processes are told to begin. */
+/** Everything that can be wrong with the arguments is found here, before Redis is started and the processes begin. */
 async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
   const { gateways, fetchers, out, resume = false } = options
   const agent = agentNamed(settings.agents, options.agent)

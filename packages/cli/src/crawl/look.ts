@@ -1,4 +1,4 @@
-/** A bounded look at the fleet: what a crawl waits for, and until when. Never more than a handful of small calls. */
+/** What a crawl waits for, and until when, by a few small calls to the ledger. */
 import type { Agent } from '@decorum/config'
 import type { Ledger, OriginView, PartitionView } from '@decorum/ledger'
 import { delayOwed } from '@decorum/politeness'

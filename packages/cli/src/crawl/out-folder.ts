@@ -1,5 +1,5 @@
 /**
- * The folder of one crawl: crawl.json (what was asked, whether it is finished), outcomes.ndjson, pages/ (WARC), state/
+ * The folder of one crawl: crawl.json (the arguments, and whether it is finished), outcomes.ndjson, pages/ (WARC), state/
  * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
  */
 import { randomBytes } from 'node:crypto'

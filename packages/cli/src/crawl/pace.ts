@@ -1,4 +1,4 @@
-/** How many came lately: counts at instants, the last minute of them. */
+/** How many outcomes came lately: counts at instants, for the last minute. */
 
 const WINDOW_MS = 60_000
 

@@ -1,6 +1,6 @@
 /**
  * `decorum demo`: a small synthetic web on loopback, a real fleet on a real Redis, and an audit of what the sites saw.
- * Nothing leaves this machine, nothing stays on it unless `--keep` says where.
+ * No request leaves this machine, and no file stays on it unless `--keep` says where.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -125,7 +125,7 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
   }
 }
 
-/** What the rest waits for. With a crawl-delay of 100 s, long waits are what politeness looks like. */
+/** What the rest waits for. With a crawl-delay of 100 s, long waits are normal. */
 function waitingFor(web: WebProcess, urls: string[]): string {
   const waiting = Object.entries(web.origins).filter(([, origin]) => urls.some((url) => url.startsWith(`${origin}/`)))
   if (waiting.length === 0) return 'done'

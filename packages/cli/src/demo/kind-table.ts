@@ -1,4 +1,4 @@
-/** What each kind of site saw, from the audit's lanes: the demo's picture of manners. */
+/** What each kind of site saw, from the audit's lanes, as a table. */
 import { styleText } from 'node:util'
 import type { Report } from '@decorum/audit'
 import { KINDS, kindOf } from './sites.ts'

@@ -1,5 +1,5 @@
 /**
- * The demo's web: what sites do to crawlers, kind by kind, and what should become of each URL. Nobody is asked outside this
+ * The demo's web: what sites do to crawlers, kind by kind, and what should become of each URL. No request leaves this
  * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
  */
 import type { OutcomeKind } from '@decorum/protocol'
@@ -20,7 +20,7 @@ type Kind = {
   lifeMs?: number
 }
 
-/** The first is who most URLs are asked for by. The contact is what every site would see in its log. */
+/** Most URLs are fetched by the first agent. The contact is what a site would see in its log. */
 export const DEMO_AGENTS = [
   {
     name: 'demobot',
@@ -38,7 +38,7 @@ export const DEMO_AGENTS = [
 ]
 const [FIRST, SECOND] = ['demobot', 'demobot-images']
 
-/** Candidates of sites that nobody can ask for their rules give up after this, ms. */
+/** Candidates of sites whose robots.txt stays unreachable expire after this, ms. */
 const PATIENCE_MS = 18_000
 
 const rules = (...lines: string[]): Script => ({ body: `${lines.join('\n')}\n`, type: 'text/plain' })
@@ -221,7 +221,7 @@ export const KINDS: Kind[] = [
   },
 ]
 
-/** What a frontier of strangers' links holds as well. */
+/** URLs that cannot be fetched, as links found on pages often are. */
 export const BAD_URLS: DemoUrl[] = [
   { url: 'javascript:void(0)', agent: FIRST, expect: 'invalid' },
   { url: 'ftp://127.40.0.1/file', agent: FIRST, expect: 'invalid' },

@@ -1,4 +1,4 @@
-/** Asks what a doctor judges: Redis, the fleet's roll, the machine. Whatever is not answered is left out, or says so. */
+/** Collects the facts that `doctor` judges: of Redis, the list of processes, the machine. What cannot be found out is left out, or marked so. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { readCurrent } from '@decorum/fleet-config'

@@ -1,4 +1,4 @@
-/** What a doctor finds: facts about Redis, the fleet and this machine in, findings with their mends out. Nothing is asked here. */
+/** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
 import type { Member } from '@decorum/ledger'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */

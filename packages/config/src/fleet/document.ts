@@ -59,7 +59,7 @@ export function checkDocument(values: FleetValues): void {
   if (wrong.length > 0) throw wrongSettings(...wrong)
 }
 
-/** A shorter delay than every agent keeps anyway would be a wish that nobody hears. */
+/** A delay below the minimum of every agent would have no effect. */
 function withoutEffect(policies: SitePolicies, agents: Agents): string[] {
   const least = Math.min(...agents.list.map(({ minDelayMs }) => minDelayMs))
   return Object.entries(policies).flatMap(([site, { delayMs, consent }]) =>

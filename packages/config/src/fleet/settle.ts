@@ -1,4 +1,4 @@
-/** A process's environment against the fleet's document: what it takes from it, what it adds to it, where the two contradict. */
+/** Compares a process's environment with the fleet's document: what the process takes from it, what it adds, where the two contradict. */
 import type { SettingName } from '../settings.ts'
 import { differences, shown } from './differences.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readValue, textOf } from './values.ts'
@@ -12,7 +12,7 @@ export function valuesOfEnvironment(env: Env): FleetValues {
 }
 
 /**
- * The document with what this process decides: settings that nobody has decided yet, and that it is given or reads.
+ * The document with what this process decides: settings that have not been decided yet, and that it is given or reads.
  * @param reads  the settings that this process goes by: their defaults are decided when it starts
  */
 export function settled(document: FleetValues, given: FleetValues, reads: readonly SettingName[]): FleetValues {

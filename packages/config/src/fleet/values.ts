@@ -47,13 +47,13 @@ export function readValue(name: SettingName, text: string): Json {
   return LISTS.has(name) ? entriesOf(text).join(',') : (value ?? null)
 }
 
-/** What the environment would say; '' for nothing. */
+/** The text of the variable; '' when there is none. */
 export function textOf(value: Json | undefined): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** What holds where nobody says anything. */
+/** The value that applies where none is given. */
 export function defaultValueOf(name: SettingName): Json {
   if (OBJECTS.has(name)) return readValue(name, '{}')
   const text = defaultOf(SETTINGS[name])

@@ -1,6 +1,6 @@
 /**
  * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
- * that leads from an id to its lane, so a URL is looked for where it would be; each look is bounded, and says when it was.
+ * that leads from an id to its lane, so a URL is looked for where it would be; each search is bounded, and says when it was cut short.
  */
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'

@@ -1,5 +1,5 @@
 /**
- * What became of each stored name from one layout to the next, for layouts that were released. A layout that is raised adds an entry
+ * How each stored name changed from one layout to the next, for released layouts. A layout that is raised adds an entry
  * here, and a fixture of the layout before it stays in test/ledger/layouts (docs/decisions/0021-upgrades.md).
  */
 import { FIELD, GATE, KEY, KIND, LEASE } from '../layout.ts'

@@ -1,7 +1,7 @@
 /**
  * Brings a ledger of an earlier layout to this version's, while URLs wait and leases run: docs/decisions/0021-upgrades.md.
  *
- * close   every partition refuses both versions; what was being fetched ends by itself
+ * close   every partition refuses both versions; requests in flight end by themselves
  * copy    origins and leases are written by their names of now, beside the earlier ones; a step back is possible
  * switch  one script per partition; its end is written down, and this version may run
  * tidy    the earlier names are dropped while the fleet works

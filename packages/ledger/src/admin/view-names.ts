@@ -1,4 +1,4 @@
-/** Origins by what holds them (view-shut), and lanes by the domain of their host (scan-lanes). */
+/** Lists origins by the gate that holds them (view-shut), and lanes by the domain of their host (scan-lanes). */
 import { LANE_ROW } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 import type { LaneInOrigin, LaneScan, OriginView, ShutList } from '../types.ts'

@@ -11,7 +11,7 @@ import type { CrawlBook } from './keeper.ts'
  * What the other partitions have taken in of the domains of these items, where their crawl has a limit for it.
  * @param others  of all other partitions, those that are no longer used as well
  * @returns       undefined: none of the items has such a limit
- * @throws        LedgerUnavailableError while one of them does not answer: nobody knows then what there is room for
+ * @throws        LedgerUnavailableError while one of them does not answer: it is unknown then how much room is left
  */
 export async function takenElsewhere(
   { redis, others, callDeadlineMs }: { redis: RedisLink; others: readonly Keys[]; callDeadlineMs: number },

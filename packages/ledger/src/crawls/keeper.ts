@@ -1,6 +1,6 @@
 /**
  * The crawls of all partitions: listed with their counts, changed, and cleared of what they hold. A record is written in the first
- * partition first, and then in the others; whoever finds one behind writes it again (`heal`), so that a change that dies in between is
+ * partition first, and then in the others; a process that finds one behind writes it again (`heal`), so that a change that dies in between is
  * whole within a second.
  */
 import { DAY, DEFAULT_CRAWL, type Instant, type Outcome, outcomeOf, outcomesKey } from '@decorum/protocol'
@@ -125,7 +125,7 @@ function crawlOf(name: string, told: readonly Facts[]): Crawl {
 }
 
 /**
- * @returns the record, and how many partitions did not answer: they are told within a second of their return
+ * @returns the record, and how many partitions did not answer: they get it within a second of their return
  * @throws  CrawlError · LedgerUnavailableError when the first partition does not answer: nothing was changed
  */
 export async function changeCrawl(
@@ -151,7 +151,7 @@ export async function changeCrawl(
   throw new CrawlError(`others change the crawl '${changing.name}' at the same time: try again`)
 }
 
-/** Removes what is known of a crawl in one partition, unless it holds URLs or somebody reads its outcomes. */
+/** Removes what is known of a crawl in one partition, unless it holds URLs or a group reads its outcomes. */
 const FORGET = `${ALLOWED_WHEN_FULL}
 local tag, name = string.match(KEYS[1], '^{.-}:'), ARGV[1]
 local crawl, stream = tag .. '${KEY.crawl}' .. name, tag .. '${KEY.outcomes}:' .. name
@@ -163,7 +163,7 @@ redis.call('HDEL', tag .. '${KEY.crawls}', name)
 return 'forgotten'`
 
 /**
- * Forgets a crawl that holds no URLs and that nobody reads: its record, its counts, and outcomes that no group was made for. A candidate
+ * Forgets a crawl that holds no URLs and that no group reads: its record, its counts, and outcomes that no group was made for. A candidate
  * that names it makes it anew.
  * @returns  why not, or `forgotten`
  */
@@ -181,7 +181,7 @@ export async function forgetCrawl(
     const answer = await withDeadline(redis.eval(FORGET, 1, keys.epoch, name), callDeadlineMs, 'crawls')
     return answer as 'forgotten' | 'stored' | 'read'
   }
-  // The first partition last: the others are told by it.
+  // The first partition last, because the others are updated from it.
   for (const keys of [...others, first]) {
     const answer = await forgetIn(keys)
     if (answer !== 'forgotten') return answer
@@ -196,7 +196,7 @@ const byName = (versions: unknown): Map<string, string> => new Map(Object.entrie
 
 /** What a gateway knows of crawls: their records, as the first partition has them. */
 export type CrawlBook = {
-  /** of a crawl that nobody has set anything of: USUAL */
+  /** of a crawl of which nothing was set: USUAL */
   recordOf(name: string): CrawlRecord
   names(): Iterable<string>
   /** it was there at the last look; the default crawl always is */
@@ -250,7 +250,7 @@ export async function healCrawls(from: Places, partition: number, book: CrawlBoo
     const alive = behind.filter((_, at) => Number((listed as (string | null)[])[at] ?? 0) > 0)
     for (const name of alive) await place.verbs.crawl(name, book.recordOf(name))
   }
-  // A crawl that the first partition has not heard of is named there, so that every list has it.
+  // A crawl that the first partition does not list is added there, so that every list has it.
   if (partition === 0 || first === undefined) return
   const pipeline = redis.pipeline()
   const unheard = [...known.keys()].filter((name) => ![...book.names()].includes(name))

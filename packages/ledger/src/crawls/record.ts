@@ -1,6 +1,6 @@
 /**
  * What is set of a crawl: its weight, whether it goes on, its end, limits and settings, and who changed it last. Pure: a record in, the
- * next record out. A crawl that nobody has set anything of has `USUAL`.
+ * next record out. A crawl of which nothing was set has `USUAL`.
  */
 import {
   DEFAULT_CRAWL,

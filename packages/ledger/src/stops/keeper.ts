@@ -1,7 +1,7 @@
 /**
  * The emergency stops as one process knows them. Every partition holds the whole record, and every reply of a script tells its
- * version: a process that hears of a later one reads it, and a partition that is behind, because it was away or has lost its data, is
- * told again. So a stop needs no master and no polling.
+ * version: a process that receives a later one reads it, and writes it to a partition that is behind, because that was away or has
+ * lost its data. So a stop needs no master and no polling.
  */
 import { hostOf } from '@decorum/protocol'
 import { LedgerUnavailableError } from '../errors.ts'
@@ -30,7 +30,7 @@ export type StopKeeper = {
   /**
    * Writes the next record, into every partition that answers.
    * @param edit  throws when it cannot be made: nothing is changed then
-   * @returns     how many partitions did not answer: each is told when it does
+   * @returns     how many partitions did not answer: each gets them when it does
    */
   change(edit: (record: StopRecord, now: number) => StopRecord): Promise<{ record: StopRecord; unreached: number }>
   /** as the partitions that answer hold it now */

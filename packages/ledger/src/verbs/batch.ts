@@ -1,6 +1,6 @@
 /**
  * Calls of one turn of the event loop as one call, or of the time for which the first of them can wait. A script costs Redis about
- * 10 µs before it does anything, and its round trip costs the caller more; twenty lanes that become due together share that.
+ * 10 µs before it does anything, and its round trip costs the caller more; lanes that become due together share these costs.
  */
 import type { Verb } from '../calls.ts'
 import { LedgerUnavailableError } from '../errors.ts'
@@ -23,7 +23,7 @@ type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error:
 
 /**
  * @param flush  answers in the order asked; when it fails, every item of the batch fails, and so does each when there is not one answer to
- *               each: nobody could tell whose answer is missing
+ *               each, because it would be unknown whose answer is missing
  */
 export function batched<In, Out>(
   verb: Verb,

@@ -16,7 +16,7 @@ const SHARE_OF_DELAY = 1 / 50
 /** Below this a timer costs more than it saves, ms. */
 const LEAST_WAIT_MS = 2
 
-/** Tells the ends of exchanges in calls of many. Delays run from the ends themselves, so that waiting lengthens none. */
+/** Reports the ends of several exchanges in one call. Delays run from the ends themselves, so waiting for others lengthens none. */
 export function completer(
   scripts: Scripts,
   settings: VerbSettings,
@@ -30,8 +30,8 @@ export function completer(
 }
 
 /**
- * How long a completion may wait for others, ms. What the site said against further requests is told at once, because it binds other
- * lanes. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are told in one call.
+ * How long a completion may wait for others, ms. A back-off that the site asked for is reported at once, because it applies to other
+ * lanes, too. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are told in one call.
  */
 function waitOf({ load, delayMs }: Completion, gatherMs: number): number {
   const waits = load.kind === 'normal' ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0

@@ -1,4 +1,4 @@
-/** note: what happened lately, for an operator to see. */
+/** note: writes what happened lately, for an operator to see. */
 import { NOTE_ITEM } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 

@@ -24,7 +24,7 @@ export async function record(
   return callRecord(scripts, settings, { origin, fence, delays, state, bytes, ...lease })
 }
 
-/** Nothing was learned: the state stays. */
+/** There is nothing to record: the state stays. */
 export const endRobotsFetch = (
   scripts: Scripts,
   settings: VerbSettings,

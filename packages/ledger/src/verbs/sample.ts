@@ -16,7 +16,7 @@ export type Sample = {
   counts: Record<string, number>
 }
 
-/** @returns whether this call took one: there is one per half minute, whoever asks */
+/** @returns whether this call took one: there is one per half minute, however many processes ask */
 export async function sample(scripts: Scripts): Promise<boolean> {
   const { values } = await scripts.call('sample', {})
   return values[0] === 'sampled'

@@ -1,7 +1,7 @@
 /**
  * Which requests are answered. Without a password only those to loopback names, so that no web page can reach the console
  * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, those of somebody who is signed in (sessions.ts), and those
- * of programs that bring it (HTTP basic authentication). Whoever may only read changes nothing. Health and the page for owners of sites are answered to everybody.
+ * of programs that bring it (HTTP basic authentication). Logins that may only read change nothing. Health and the page for owners of sites need no login.
  * @fastify/basic-auth 6.3 was read and not taken: it would replace the four lines that decode
  * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
  */

@@ -1,4 +1,4 @@
-/** Wrong passwords, counted per address: the first few cost nothing, after them one is heard every ten seconds. */
+/** Wrong passwords, counted per address: after the first few, one is checked every ten seconds. */
 import { isIPv6 } from 'node:net'
 
 /** Wrong guesses that are heard at once. */

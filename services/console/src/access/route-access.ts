@@ -1,6 +1,6 @@
 /**
  * What a route does, and whether the web page that asks may have it done. Browsers send logins and cookies unasked, so a
- * page of another site can make requests in its visitor's name; who asks is told by headers that no page can change.
+ * page of another site can make requests in its visitor's name; headers that no page can change show which page asks.
  * The matched route is judged, never the URL as written: `/v1/%6futcomes` is `/v1/outcomes`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -22,7 +22,7 @@ export type KnownRoute = { method: string; url: string; access: Access }
 
 /**
  * Collects the routes of a server; called before the first is added.
- * @returns a function that lists them once all are added; it throws for a route whose access nobody has declared
+ * @returns a function that lists them once all are added; it throws for a route that does not declare its access
  */
 export function collectRoutes(server: FastifyInstance): () => KnownRoute[] {
   const seen: { method: string | string[]; url: string; config?: { access?: Access } }[] = []

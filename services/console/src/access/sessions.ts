@@ -13,7 +13,7 @@ export type Who = { user: string; role: UserRole }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** undefined: nobody has to sign in */
+    /** undefined: no login is needed */
     who?: Who | undefined
   }
 }
@@ -63,7 +63,7 @@ export function cookieOf(request: FastifyRequest, token: string | undefined, { s
   return `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`
 }
 
-/** The key is the password itself: whoever changes it ends the sessions of its user. */
+/** The key is the password itself: changing it ends the sessions of its user. */
 const signatureOf = (text: string, { user, password }: Account): string =>
   createHmac('sha256', `decorum session ${password}`).update(`${user} ${text}`).digest('base64url')
 

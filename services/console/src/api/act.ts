@@ -1,4 +1,4 @@
-/** What an operator asked over HTTP becomes an operation of the ledger, which alone decides what it means. */
+/** Turns a request of an operator into an operation of the ledger, which carries it out. */
 
 import type { Agents } from '@decorum/config'
 import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
@@ -7,7 +7,7 @@ import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
 import { Refusal } from './route.ts'
 
-/** How long a drop may wait for a lane that is in flight, ms: its lease may last longer, whoever asks will not. */
+/** How long a drop may wait for a lane that is in flight, ms: its lease may last longer, but the caller should not wait so long. */
 const DROP_MS = 20_000
 
 /**

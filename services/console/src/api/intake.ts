@@ -34,7 +34,7 @@ export const INTAKE_TYPES: Record<string, 'json' | 'ndjson' | 'text'> = {
 }
 
 /**
- * All of a body or nothing of it: a stranger's half-stored list could not be sent again without storing it twice.
+ * A body is stored as a whole or not at all: a half-stored list could not be sent again without storing it twice.
  * @param agent, crawl  of those that name none
  */
 export function readBody(

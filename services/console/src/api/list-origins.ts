@@ -203,7 +203,7 @@ function placeOf(text: string): [cursor: string, skip: number] {
   return [cursor, Number(skip)]
 }
 
-/** A domain as somebody types it: a host, or any URL of it. */
+/** A domain as a person types it: a host, or any URL of it. */
 export function domainOf(text: string): string | undefined {
   const at = readUrl(text.includes('://') ? text : `http://${text}`)
   return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname

@@ -44,7 +44,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
           return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
         }
-        // Whoever hears of the stream may rely on what is stored from then on; made from the start, a group can be made later.
+        // A client that gets the answer must receive all that is stored from then on; a group that begins at the start can be made later.
         const { from, ...whoReads } = who
         if (from === 'now') await frontier.createGroup(who)
         if (place.gone.aborted) return new Refusal(503, place.why(), 'this stream was ended before it began')

@@ -44,7 +44,7 @@ export async function tellOrigin({ ledger, config }: ApiParts, origin: string): 
   return { ...describeOrigin(view, part, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
-/** Who acts when nobody is named: whoever is signed in. */
+/** Who acts when the request names nobody: the login. */
 export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {

@@ -11,7 +11,7 @@ export type Place = {
   gone: AbortSignal
   /** why it ended */
   why: () => End
-  /** whoever asked has gone away */
+  /** the client has disconnected */
   abandon(): void
   /** nothing is read for it any more: its name is free */
   leave(): void
@@ -21,7 +21,7 @@ export type Who = { crawl: string; group: string; consumer: string /** the addre
 /** So many in all, and of one address or group a share. */
 const MAX_READERS = 64
 const MAX_READERS_EACH = 16
-/** Readers last: asking again at once would help nobody. */
+/** A place may stay taken for long, so trying again at once is of no use. */
 const ASK_AGAIN_S = 10
 
 type Reader = Who & { stop(why: End): Promise<void> }
@@ -73,7 +73,7 @@ export class OutcomeReaders {
     return held.length >= MAX_READERS ? full(503, '', MAX_READERS) : undefined
   }
 
-  /** Ends all of them, and lets in nobody any more. */
+  /** Ends all of them, and accepts no more. */
   async close(): Promise<void> {
     this.#closing = true
     await Promise.all([...this.#readers.values()].map((reader) => reader.stop('stopping')))

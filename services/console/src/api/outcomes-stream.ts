@@ -1,4 +1,4 @@
-/** Outcomes as server-sent events. One write at a time, so a slow reader is waited for, and holds up nobody else. */
+/** Outcomes as server-sent events. One write at a time, so a slow reader slows only its own stream. */
 import type { ServerResponse } from 'node:http'
 import type { Delivery, Frontier } from '@decorum/client'
 import type { Place } from './outcome-readers.ts'
@@ -10,7 +10,7 @@ export type StreamWish = {
   follow: boolean
   /** most outcomes that are not acknowledged */
   max: number
-  /** acknowledged when they have been written to the connection; otherwise by whoever reads them */
+  /** acknowledged when they have been written to the connection; otherwise by the reader */
   ack: 'explicit' | 'sent'
 }
 
@@ -53,7 +53,7 @@ async function pass(
     const text = `event: outcome\nid: ${id}\ndata: ${JSON.stringify(outcome)}\n\n`
     if (!(await write(response, text, gone))) break
     if (!isAcknowledged) continue
-    // Not acknowledged, it comes again to whoever reads next under this name: twice rather than never
+    // Not acknowledged, it is delivered again to the next reader under this name: twice rather than never
     acks.push(ack().catch(() => undefined))
     if (acks.length > ACKS_OUT) await acks.shift()
   }
@@ -73,7 +73,7 @@ function write(response: ServerResponse, text: string, gone: AbortSignal): Promi
   })
 }
 
-/** A reader that does not read gets no more than a second to hear why. */
+/** Sends the last event. A client that does not read it is disconnected after a second. */
 function finish(response: ServerResponse, why: string): void {
   if (response.destroyed) return
   const late = setTimeout(() => response.destroy(), 1_000)

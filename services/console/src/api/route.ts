@@ -43,7 +43,7 @@ export function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T
   return new Refusal(400, code, `${where === '' ? '' : `${where}: `}${issue?.message ?? 'cannot be read'}`)
 }
 
-/** A schema's own complaint, with a word for programs. */
+/** The error of a schema, with a code for programs. */
 export function complain(context: z.RefinementCtx, error: string, message: string): never {
   context.addIssue({ code: 'custom', message, params: { error } })
   return z.NEVER

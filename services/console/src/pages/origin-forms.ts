@@ -1,4 +1,4 @@
-/** The operator's hand as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
+/** The actions of operators as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
 import type { ToldOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
 import { lasting, length } from '../words.ts'

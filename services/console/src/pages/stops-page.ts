@@ -16,7 +16,7 @@ export type StopFields = {
 
 export type StopsPageFacts = {
   told: ToldStops
-  /** who acts when nobody is named */
+  /** who acts when the form names nobody */
   by: string
   frame: Frame
   /** a form that was not done, and why */

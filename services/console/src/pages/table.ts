@@ -1,6 +1,6 @@
 /**
- * Tables that are rows where there is room, and cards with a name before each value on a telephone. The roles are written down because
- * a table that is laid out otherwise is none to a screen reader.
+ * Tables that are rows where there is room, and cards with a name before each value on a telephone. The roles are written out because
+ * a screen reader does not recognise a table that is laid out in another way.
  */
 import { type Html, html, type Piece } from './html.ts'
 

@@ -2,7 +2,7 @@
 import { type Ledger, type Sample, thatAnswer } from '@decorum/ledger'
 import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
 
-/** One number per instant; null: nobody took a sample. */
+/** One number per instant; null: no sample was taken. */
 export type Column = (number | null)[]
 export type History = {
   /** s since 1970 UTC, ascending, each a minute after the one before */
@@ -20,7 +20,7 @@ export type History = {
 }
 
 const MINUTE = 60_000
-/** A sample that is older does not speak for this minute, ms. */
+/** An older sample says nothing about this minute, ms. */
 const STALE = 120_000
 
 /**

@@ -46,7 +46,7 @@ export type Look =
 
 /**
  * @returns a function that looks; looks taken within `freshMs` of each other are one.
- * A ledger that does not answer is a look of its own ('blind'), not an error: the page is wanted most just then.
+ * A ledger that does not answer is a look of its own ('blind'), not an error: the page is needed most at that moment.
  */
 export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
   let last: { at: number; look: Promise<Look> } | undefined

@@ -1,5 +1,5 @@
 /**
- * The body of one answer while it comes in: counted, digested, and kept only when somebody will read it. A kept body stays in
+ * The body of one answer while it comes in: counted, digested, and kept only when it will be read. A kept body stays in
  * memory up to a limit and continues in a temporary file, so that a hundred endless bodies cost little memory.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto'
@@ -182,7 +182,7 @@ export class Body {
     return this.#writing
   }
 
-  /** Frees chunks that nobody will read; no one else holds them. */
+  /** Frees chunks that will not be read; there is no other reference to them. */
   #forget(): void {
     for (const chunk of this.#kept) freeChunk(chunk)
     this.#kept = []

@@ -10,7 +10,7 @@ const WORTH_BYTES = 8 * 1024
 let freed: ArrayBuffer[] = []
 
 /**
- * Frees the memory of a chunk as undici handed it over. Nobody may read the chunk afterwards. undici's parser still uses it
+ * Frees the memory of a chunk as undici handed it over. The chunk must not be read afterwards. undici's parser still uses it
  * in this tick, so it is freed after the tick.
  */
 export function freeChunk({ buffer }: Uint8Array): void {

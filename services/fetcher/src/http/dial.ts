@@ -28,7 +28,7 @@ export type Connection = {
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
   socket?: Socket
-  /** why this machine's own way out is to blame when the attempt ends now */
+  /** why a failure of the attempt would be one of this machine's own way out */
   awaits?: string | undefined
   /** ends the attempt to connect */
   giveUp?: (reason: Error) => void
@@ -52,7 +52,7 @@ export type DialSettings = {
   egress: Egress
   /** whether HTTP/2 may be spoken over the next connection */
   http2(): boolean
-  /** whether the agent names somebody to complain to; without a contact only opened addresses are connected to */
+  /** whether the agent names a contact; without one only opened addresses are connected to */
   hasContact: boolean
   /** tests only: trust anchors of their own; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
@@ -207,7 +207,7 @@ export function abandon(connection: Connection | undefined, reason: Error): void
   if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
 }
 
-/** Tells the reader of a connection that bytes have come. */
+/** Notifies the reader of a connection that bytes have come. */
 function watchBytes(connection: Connection, socket: Socket): void {
   connection.socket = socket
   if ((socket as TLSSocket).alpnProtocol !== 'h2') {
@@ -218,7 +218,7 @@ function watchBytes(connection: Connection, socket: Socket): void {
     return
   }
   connection.protocol = 'h2'
-  // Node reads HTTP/2 frames outside of JavaScript, so nothing is heard of those that belong to no body.
+  // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
   const timer = setInterval(() => connection.reader?.onReading(), FRAMES_COUNTED_EVERY_MS).unref()
   socket.once('close', () => clearInterval(timer))
 }

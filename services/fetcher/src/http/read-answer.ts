@@ -62,7 +62,7 @@ export function failureOf(error: Error, phase: Phase): Failure {
   return FAILURES.find(([fits]) => fits(failed))?.[1] ?? 'reset'
 }
 
-/** Failures that another try cannot mend. */
+/** Failures that another try cannot fix. */
 export const isFinal = (failure: Failure): boolean =>
   failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
 

@@ -9,7 +9,7 @@ import { http } from '@decorum/runtime/node-http'
 import { PROXY_WITHIN_MS } from '../limits.ts'
 
 /**
- * The way out of this machine does not work: the proxy is away or wants another login, or the local address is not there. It says
+ * The way out of this machine does not work: the proxy is away or rejects the login, or the local address is not there. This says
  * nothing about the site, and nothing was sent to it.
  */
 export class EgressError extends Error {
@@ -62,7 +62,7 @@ export function openTunnel(
   asking.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
     clearTimeout(tooLate)
     const isOpen = statusCode >= 200 && statusCode < 300
-    socket.on('error', () => {}) // of a tunnel that nobody reads at the moment; whoever does hears that it closed
+    socket.on('error', () => {}) // of a tunnel that is not being read at the moment; a reader gets the close event
     if (isOpen && early.length === 0) return resolve(socket.setNoDelay(true))
     socket.destroy()
     if (statusCode === 407) return reject(away('wants another login (407)'))

@@ -1,4 +1,4 @@
-/** The end of an order: the ledger hears what became of its exchange, and the lane and its pace groups owe their delays. */
+/** The end of an order: reports to the ledger what became of its exchange; the delays of the lane and its pace groups begin. */
 import type { Agent, Agents } from '@decorum/config'
 import {
   type CompleteResult,
@@ -39,13 +39,13 @@ export type Fetched = {
 
 export type Recorded = {
   robots: UntimedRecord
-  /** the record to write when there is no room for the body of `robots`: rules that cannot be read later are no rules */
+  /** the record to write when there is no room for the body of `robots`: rules that cannot be read later must not be recorded */
   withoutBody?: UntimedRecord
 }
 export type UntimedRecord = Omit<RobotsRecord, 'delayMs' | 'elapsedMs'>
 
 type CompletedOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs' | 'kind'> & {
-  /** the lane is held by a secondary lease: its URLs are not meant */
+  /** the lane is held by a secondary lease: its URLs are not affected */
   secondary?: true
 }
 type Owed = { delayMs: number; elapsedMs: number }
@@ -113,7 +113,7 @@ async function recordRobots(
   lease: Lease,
   { ledger, log }: ExchangeTools,
 ): Promise<CompleteResult> {
-  // A process that stood still for longer than its lease would date an old answer as a new one.
+  // A process that was frozen for longer than its lease would record an old answer as a new one.
   if (lease.isOver()) return 'stale'
   const more = { ...owed, ...(secondary ? { forAsker: true } : {}) }
   const result = await ledger.record({ ...robots, ...more })
@@ -144,10 +144,10 @@ export async function endRobotsFetch(
 
 type Tell = (elapsedMs: number) => Promise<CompleteResult>
 
-/** Between two tries to tell a ledger that does not answer. */
+/** Between two tries to report to a ledger that does not answer. */
 const TELL_AGAIN_MS = 250
 
-/** Tells the ledger until it answers or the lease is over. The fence makes a second telling harmless. */
+/** Reports to the ledger until it answers or the lease is over. The fence makes a repeated report harmless. */
 async function tellLedger(
   lease: Lease,
   endedAt: number,

@@ -87,7 +87,7 @@ export class HeldGroups {
   /** the host's lane, when it is another one: started together with the lane of the request, and told by `started` */
   readonly hostLane: LaneRef | undefined
   readonly request: PacedRequest
-  /** when the first of these leases was asked for: a process that has stood still since then may hold none of them any more */
+  /** when the first of these leases was asked for: a process that was frozen since then may hold none of them any more */
   readonly since: Since | undefined
   /** why nothing may be sent to an address: it is not the one whose pace group is held */
   readonly wrongAddress: LastCheck

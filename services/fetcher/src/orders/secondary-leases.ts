@@ -14,7 +14,7 @@ export type SecondaryLease = LaneRef & {
   delayMs: number
   /** of the site itself: the lane of an origin, or of its host */
   ofSite: boolean
-  /** the request held this lane already under the same fence: somebody else completes it */
+  /** the request held this lane already under the same fence: another part of the fetcher completes it */
   isShared: boolean
 }
 
@@ -59,7 +59,7 @@ export async function completeAll(
   leases: readonly SecondaryLease[],
   { endedAt, load = NORMAL_LOAD, delayMs: owedMs }: End,
 ): Promise<void> {
-  // A site that asks for less means its host. A port that does not answer says nothing about the others.
+  // A request for less applies to the whole host. A port that does not answer says nothing about the others.
   const siteLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   const complete = ({ agent, origin, fence, delayMs, ofSite }: SecondaryLease): Promise<unknown> => {
     const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: siteLoad } : { delayMs, load: NORMAL_LOAD }
@@ -85,6 +85,6 @@ export async function releaseAll(ledger: LeasesLedger, leases: readonly Secondar
   )
 }
 
-/** What `confirm` has to be told of these leases. */
+/** These leases as `confirm` takes them. */
 export const heldLanes = (leases: readonly SecondaryLease[]): HeldLane[] =>
   leases.map(({ agent, origin, fence }) => ({ agent, origin, fence }))

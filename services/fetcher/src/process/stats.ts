@@ -97,6 +97,6 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     (['page', 'robots'] as const).flatMap((kind) =>
       [...exchanges[kind]].map(([what, count]): [Record<string, string>, number] => [{ kind, what }, count]),
     )
-  counter('decorum_fetcher_exchanges_total', 'exchanges by what came of them', byResult, ['kind', 'what'])
+  counter('decorum_fetcher_exchanges_total', 'exchanges by result', byResult, ['kind', 'what'])
   return stats
 }

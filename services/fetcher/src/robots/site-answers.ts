@@ -1,7 +1,7 @@
 /**
  * When pages of an origin last answered, as far as this process knows. It is recorded with the next failure of the origin's
  * robots.txt: after a month of failures the profile `google` allows a site whose pages answer (docs/spec/robots.md §6). When
- * this process has forgotten it, or another process saw the answers, the origin stays closed.
+ * this process no longer has it, or another one received the answers, the origin stays closed.
  */
 import type { Agents } from '@decorum/config'
 import { type Instant, policies, type RobotsEvent, type RobotsState, step } from '@decorum/robots'

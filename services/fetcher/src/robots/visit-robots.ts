@@ -101,7 +101,7 @@ async function inFleet(
   }
 }
 
-/** The robots fetch under the acquired lane. The fleet learns what it finds. */
+/** The robots fetch under the acquired lane. Its result is recorded for the fleet. */
 async function fetchUnder(
   { origin, agent }: RobotsVisit,
   { groups, lane: { fence, delayMs }, asked }: AcquiredLane,

@@ -11,7 +11,7 @@ export type IndexEntry = {
   date: string
   mime: string
   status: number
-  /** of the payload; undefined: a 304 to the copy of somebody who did not say its digest */
+  /** of the payload; undefined: a 304 for a copy whose digest the frontier did not give */
   digest: string | undefined
 }
 

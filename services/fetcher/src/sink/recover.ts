@@ -1,5 +1,5 @@
 /**
- * Files whose writer was killed become finished ones: what stands behind the last complete record is cut off, and the index is
+ * Files whose writer was killed become finished ones: anything after the last complete record is cut off, and the index is
  * made from the records. Every step can be made again, also by another process at the same time.
  */
 import { readdir, rename, stat, truncate, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { HOUR } from '@decorum/protocol'
 import { entryOf, indexLine } from './index-lines.ts'
 import { completeMembers } from './members.ts'
 
-/** A writer starts a new file after an hour, so an `.open` one that nobody has written to for two is a killed writer's. */
+/** A writer starts a new file after an hour, so an `.open` one without a write for two hours belongs to a killed writer. */
 export const ABANDONED_MS = 2 * HOUR
 const NAME = /^(decorum-\d{17}-\d{5}-([a-z0-9.-]+)-(\d+))\.(warc\.gz|cdxj)(\.open)?$/
 
@@ -40,7 +40,7 @@ export async function writerFiles(folder: string, former: ReadonlySet<string>): 
   return files
 }
 
-/** Finishes the WARC files that nobody writes any more. @returns their names now */
+/** Finishes the WARC files that no writer has open any more. @returns their names now */
 export async function recoverAbandoned(folder: string, former: ReadonlySet<string>): Promise<string[]> {
   const finished: string[] = []
   for (const { name, isOpen, writer } of await writerFiles(folder, former))

@@ -1,4 +1,4 @@
-/** Pages that somebody else has fetched, and whose bodies were told: kept like those of the fetcher itself. */
+/** Pages that a worker of a pool has fetched and whose bodies it sent: kept like those of the fetcher itself. */
 import type { Agent } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
 import type { Truncated } from '../http/answer.ts'
@@ -43,7 +43,7 @@ export async function openToldPages(which: string, options: SinkOptions): Promis
       await body.write(octets)
       const answer = {
         kind: 'answered' as const,
-        protocol: 'http/1.1' as const, // nobody tells of another one
+        protocol: 'http/1.1' as const, // workers do not report the protocol
         status: told.status,
         statusText: '',
         headers: told.headers.map(([name, value]): [string, string] => [

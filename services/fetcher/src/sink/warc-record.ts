@@ -87,7 +87,7 @@ function stored(whole: Buffer): Uint8Array {
   return Buffer.concat([STORED_HEAD, lengths, whole, tail])
 }
 
-/** Nobody else has the memory of the record: it is freed before a collection has to. */
+/** There is no other reference to the memory of the record, so it is freed at once, without waiting for a collection. */
 function given(packed: Uint8Array, whole: Buffer): Uint8Array {
   freeChunk(whole)
   return packed

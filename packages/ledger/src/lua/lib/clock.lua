@@ -4,7 +4,7 @@
   shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
   docs/decisions/0014-a-clock-that-leaps.md.
 ]]
-local STEP_MS = 1000 -- a smaller step forward is taken for real; during a smaller step back the ledger's time stands still
+local STEP_MS = 1000 -- a smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still
 local NEWCOMER_STEP_MS = 5000 -- the same forward, for a caller that has just started: processes that run call once a second
 local DOUBT_MS = 2000 -- so long processes that run have time to call and say whether the time has really passed
 local now, shift, holdUntil

@@ -92,8 +92,8 @@ local function headOf(lane, list)
   return call('LINDEX', TAG .. list .. ':' .. lane, 0)
 end
 
--- Gives a lane back: it is due at its own time; or later, when a gate holds it until then, and then it remembers its own time for
--- whoever wakes it before. No gate holds it longer than until the URL at the head of the list expires, whose outcome comes then.
+-- Gives a lane back: it is due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
+-- a verb that wakes it before. No gate holds it longer than until the URL at the head of the list expires, whose outcome comes then.
 local function giveBack(lane, ownDue, till, heldBy, list)
   local head = till and till > now and headOf(lane, list)
   if head then till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, expiryOf(head)) --[[end]] end

@@ -10,7 +10,7 @@
 local LONGEST_WAIT_MS = 3600000 -- a request that would wait longer asks again: URLs end by their own expiry, not by a queue
 local LEAST_STEP_MS = 50
 local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
-local MOST_WAITING = 32 -- more are told a time and get no place
+local MOST_WAITING = 32 -- further requests get a time to come again, but no place
 local isByTurn -- whether the line that is looked at has been put in the order of turns (permit-turns.lua)
 local dueSeen, queueRead = {}, {} -- lane → when it is due, its queue, as text; filled by readForSecondary
 local function dueOf(lane) return tonumber(dueRead[lane] or dueSeen[lane]) end
@@ -64,7 +64,7 @@ local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
-  -- Whoever is behind its own URLs comes while the delay of their request runs: later, the next of them would be reserved already.
+  -- A request behind the lane's own URLs has to come while the delay after theirs runs; later, the next of them would be reserved already.
   if isByTurn and place and (placeIn(queue, lane) or place) < place then at = at - step / 2 end
   if place then queue[place].at = at end
   --[[rule:own-urls-have-a-place]] if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end --[[end]]

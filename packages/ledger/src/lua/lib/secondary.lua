@@ -90,7 +90,7 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker, delayText)
     isByTurn = takesTurns and kind == KIND.hop and takesTurns(asker) and (place or #queue < MOST_WAITING)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = asker, at = now } end
-      -- Own URLs that nobody fetches keep no place: the permit goes.
+      -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
       if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then queue[#queue + 1] = { name = lane, at = ownDue } end
       orderByTurns(lane, queue, asker)
       place = placeIn(queue, asker)

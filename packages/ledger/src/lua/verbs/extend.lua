@@ -20,7 +20,7 @@ local function isHeld(n)
   return --[[rule:extend-minds-the-fence]] lease[LEASE.fence] == ARGV[ARG.items + (n - 1) * EXTEND_ITEM.size + EXTEND_ITEM.fence] --[[end]]
     and --[[rule:an-ended-lease-is-not-extended]] tonumber(known) > now --[[end]]
 end
--- Why no more requests are wanted. A pace lane may belong to another origin, whose gates do not count.
+-- The gate because of which no more requests may be made. A pace lane may belong to another origin, whose gates do not count.
 local function gateOf(lane)
   if leaseOf(lane)[LEASE.kind] == KIND.paceGroup then return '' end
   local held, gate = heldUntil(originOf(lane), true)

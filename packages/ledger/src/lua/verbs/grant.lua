@@ -41,7 +41,7 @@ local function wait(opens, gate, holder)
   return table.concat({ 'wait', ms(math.max(1, opens - now)), gate, holder }, '|')
 end
 
--- Undoes the latest acquire: nobody has seen its fence.
+-- Undoes the latest acquire, whose fence has not been returned to a caller.
 local function giveUp(lane, opens)
   fence = fence - 1
   acquired[#acquired] = nil

@@ -1,6 +1,6 @@
 --- @include "lib/notes"
 --[[
-  note: what happened lately, for an operator to see. Nothing is decided by it, so what is lost with a process is missed by nobody.
+  note: what happened lately, for an operator to see. Nothing is decided by it, so it does no harm when a process dies before it has written its notes.
   ARGV    NOTE_ITEM in calls.ts, again and again
   Returns 'noted'
 ]]
