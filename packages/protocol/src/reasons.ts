@@ -101,12 +101,12 @@ export const HOLDING_GATES = explained({
     todo: 'Resume the crawl or read its outcomes (`decorum crawls`), then enqueue it again.',
   },
   'unknown-agent': {
-    means: 'The process that was to handle the lane has no agent of that name.',
+    means: 'The process that should have handled the lane has no agent of that name.',
     todo: 'Start all processes with the same DECORUM_AGENTS.',
   },
   egress: {
     means: 'Requests of its agent could not leave the fetcher by the way that EGRESS names.',
-    todo: 'Look at the log of the fetchers: the proxy is away or wants another login, or the local address is gone.',
+    todo: 'Look at the log of the fetchers: the proxy is away or rejects the login, or the local address is gone.',
   },
 })
 export type Gate = keyof typeof HOLDING_GATES
@@ -140,7 +140,7 @@ export const REFUSALS = explained({
   },
   'crawl-ended': {
     means: 'The end that was set for its crawl has come.',
-    todo: 'Nothing: it was meant so. A later end and `decorum crawls resume` open the crawl again.',
+    todo: 'Nothing: this was intended. A later end and `decorum crawls resume` open the crawl again.',
   },
   'blocked-by-operator': { means: 'An operator has blocked the origin.', todo: 'Unblock it, or drop the URL.' },
   'no-contact': {
@@ -149,11 +149,11 @@ export const REFUSALS = explained({
   },
   'backlog-dropped': {
     means: 'An operator has dropped what was pending in the lane.',
-    todo: 'Nothing: it was meant so.',
+    todo: 'Nothing: this was intended.',
   },
   cancelled: {
     means: 'It, or its crawl, was cancelled before its request was sent.',
-    todo: 'Nothing: it was meant so.',
+    todo: 'Nothing: this was intended.',
   },
 })
 export type RefusedReason = keyof typeof REFUSALS
@@ -163,15 +163,15 @@ export const REFUSED_REASONS = namesOf(REFUSALS)
 export const INVALIDS = explained({
   'bad-job': {
     means: 'The job holds neither one candidate nor `{ candidates: [ … ] }` with 1 to 1,000 of them.',
-    todo: 'Mend the producer; `detail` says what is wrong.',
+    todo: 'Fix the producer; `detail` says what is wrong.',
   },
-  'undecodable-job': { means: 'The data of the job is not JSON.', todo: 'Mend the producer.' },
+  'undecodable-job': { means: 'The data of the job is not JSON.', todo: 'Fix the producer.' },
   'bad-candidate': {
     means: 'A member is missing, unknown, or holds a wrong value.',
-    todo: 'Mend the producer; `detail` names the member.',
+    todo: 'Fix the producer; `detail` names the member.',
   },
   'reserved-id': {
-    means: 'The id has a form that only the fleet gives (`#:…`, `…~1~…`).',
+    means: 'The id has a form that only the fleet may assign (`#:…`, `…~1~…`).',
     todo: 'Leave the id out, or choose another.',
   },
   'meta-too-large': {
@@ -182,10 +182,10 @@ export const INVALIDS = explained({
     means: 'No agent of that name is in DECORUM_AGENTS.',
     todo: '`detail` lists the names that exist.',
   },
-  'not-a-url': { means: 'The text is not an absolute URL.', todo: 'Mend the producer.' },
+  'not-a-url': { means: 'The text is not an absolute URL.', todo: 'Fix the producer.' },
   'not-well-formed': {
-    means: 'The URL holds half of a surrogate pair, so the page that was meant is unknown.',
-    todo: 'Mend the producer.',
+    means: 'The URL holds half of a surrogate pair, so it is unknown which page is meant.',
+    todo: 'Fix the producer.',
   },
   'url-too-long': { means: 'The URL is longer than 8,192 characters, or its path is.', todo: 'Drop it.' },
   'scheme-not-supported': { means: 'The URL is neither http nor https.', todo: 'Drop it.' },
@@ -196,7 +196,7 @@ export const INVALIDS = explained({
   },
   'bad-host': { means: 'The host name breaks the limits of DNS.', todo: 'Drop it.' },
   'unreadable-order': {
-    means: 'A gateway and a fetcher of different versions did not understand each other.',
+    means: 'A fetcher could not read the order of a gateway of another version.',
     todo: 'Finish the deploy, then enqueue it again.',
   },
 })

@@ -96,7 +96,7 @@ async function change(
     if (isNew)
       warn(`no URL and no reader has named a crawl '${name}' so far: 'decorum crawls' lists those that there are`)
     if (unreached === 0) return DONE
-    warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each is told as soon as it does`)
+    warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each gets the change as soon as it does`)
     return FAILED
   })
 }

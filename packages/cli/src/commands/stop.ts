@@ -57,7 +57,7 @@ async function changed(change: Change, ledger: Ledger, options: Named): Promise<
   show(record, ledger.wall(), options)
   if (unreached === 0) return DONE
   warn(
-    `${unreached} of ${ledger.tags.length} partitions do not answer: nothing can start there now, and each is told as soon as it answers, while a process of the fleet runs`,
+    `${unreached} of ${ledger.tags.length} partitions do not answer: nothing can start there now, and each gets the stops as soon as it answers, while a process of the fleet runs`,
   )
   return FAILED
 }

@@ -60,7 +60,7 @@ export const fetching = {
     unit: 'bytes',
     means:
       'Bound of ARCHIVE_DIR; beyond it the oldest files are removed, but none that an unacknowledged outcome names (docs/content.md). 0: no bound.',
-    reason: 'Nothing is removed unless somebody sets a bound; `decorum up` sets 20 GB.',
+    reason: 'Nothing is removed unless a bound is set; `decorum up` sets 20 GB.',
     roles: ['fetcher'],
     scope: 'process',
     change: 'restart',

@@ -24,7 +24,7 @@ export const limits = {
   OUTCOMES_LIMIT: {
     schema: wholeNumber(1).default(1_000_000),
     unit: 'outcomes',
-    means: 'Unread outcomes of a partition beyond which nothing more is dispatched until somebody reads.',
+    means: 'Unread outcomes of a partition beyond which nothing more is dispatched until a reader acknowledges some.',
     reason: 'A reader may be away for hours, and Redis does not fill up: waiting is better than losing outcomes.',
     roles: ['gateway', 'console'],
     scope: 'fleet',
@@ -34,7 +34,7 @@ export const limits = {
     schema: wholeNumber(0).default(0),
     unit: 'ms',
     means:
-      'A consumer group is forgotten when nobody has read under its name for so long and an outcome has waited for it that long; 0: never. At least 600,000.',
+      'A consumer group is forgotten when no reader was active under its name for so long and an outcome has waited for it that long; 0: never. At least 600,000.',
     reason: 'This gives up outcomes that were not acknowledged, so it is off unless an operator sets it.',
     roles: ['gateway'],
     scope: 'fleet',

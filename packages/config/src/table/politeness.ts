@@ -25,7 +25,7 @@ export const politeness = {
   DECORUM_ALLOW_ADDRESSES: {
     schema: textThat((text) => entriesOf(text).map(addressRange)).default(''),
     means:
-      'Private and other guarded addresses that may be visited all the same: addresses or CIDR ranges, separated by commas.',
+      'Private and other guarded addresses that may be visited nevertheless: addresses or CIDR ranges, separated by commas.',
     reason: 'URLs and DNS answers are written by strangers, so only public addresses are visited.',
     roles: ['gateway', 'fetcher', 'permits', 'command'],
     scope: 'fleet',

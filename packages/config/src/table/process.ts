@@ -92,7 +92,7 @@ export const processes = {
   CONSOLE_SESSION_MS: {
     schema: wholeNumber(60_000, 2_592_000_000).default(43_200_000),
     unit: 'ms',
-    means: 'How long somebody stays signed in to the console; then the password is asked again.',
+    means: 'How long a login to the console lasts; then the password is needed again.',
     reason: 'A working day.',
     roles: ['console'],
     scope: 'process',
@@ -101,7 +101,8 @@ export const processes = {
   PERMITS_MAX_WAITING: {
     schema: wholeNumber(1).default(25_000),
     unit: 'callers',
-    means: 'Callers that wait for a permit at once in one permits process; more are told to ask again.',
+    means:
+      'Callers that wait for a permit at once in one permits process; more of them are refused and have to ask again.',
     reason: 'Each is an open connection, and so many fit into the memory and the file descriptors of one process.',
     roles: ['permits'],
     scope: 'process',

@@ -341,7 +341,7 @@ export const StopsAnswer = z.strictObject({
     .number()
     .int()
     .optional()
-    .meta({ description: 'partitions that did not answer; each is told when it does' }),
+    .meta({ description: 'partitions that did not answer; each gets the stops when it does' }),
 })
 
 const ReaderAnswer = z
@@ -400,7 +400,10 @@ export const CrawlsAnswer = z.strictObject({ crawls: z.array(CrawlAnswer) })
 export const ChangedCrawlAnswer = z.strictObject({
   name: z.string(),
   record: CrawlRecordAnswer,
-  unreached: z.number().int().meta({ description: 'partitions that did not answer: each is told when it does' }),
+  unreached: z
+    .number()
+    .int()
+    .meta({ description: 'partitions that did not answer: each gets the change when it does' }),
 })
 export const ForgottenCrawlAnswer = z.strictObject({ name: z.string(), forgotten: z.literal(true) })
 export const ReadersAnswer = z.strictObject({ readers: z.array(ReaderAnswer) })

@@ -8,7 +8,7 @@ import { robotsWord, type Why, whyItWaits } from '../why.ts'
 export type ToldLane = LaneView & { why: Why; delay?: DelayOwed }
 export type ToldOrigin = Omit<OriginView, 'lanes'> & { robots: string; sitemaps?: string[]; lanes: ToldLane[] }
 
-/** @param lanes  those that are told; a lane of an agent that is configured no more has no delay of its own */
+/** @param lanes  those that are shown; a lane of an agent that is configured no more has no delay of its own */
 export function describeOrigin(
   origin: OriginView,
   part: Pick<PartitionView, 'holdUntil'>,

@@ -49,7 +49,7 @@ export async function describeApi(scope: FastifyInstance, version: string): Prom
   })
 }
 
-/** Zod bounds every integer by what JavaScript can count; to a reader of the API that is noise. */
+/** Zod bounds every integer by what JavaScript can count; which is of no use to a reader of the API. */
 const zodToJsonConfig = {
   override({ jsonSchema }: { jsonSchema: { minimum?: unknown; maximum?: unknown } }) {
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

@@ -29,7 +29,7 @@ export type Layout = {
   frame: Frame
   /** which page of the navigation it is, or belongs to */
   place?: Place
-  /** without JavaScript the whole page loads itself again; not where somebody types */
+  /** without JavaScript the whole page loads itself again; not while a person types */
   reload?: boolean
   /** it draws charts */
   charts?: boolean

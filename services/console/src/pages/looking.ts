@@ -72,7 +72,7 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
       return refuse(reply, new Refusal(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`))
     }
     const frame = frameOf(parts, request)
-    // A form sends the fields that nobody has filled in as well
+    // A form also sends the fields that were not filled in
     const asked = Object.fromEntries(
       Object.entries(request.query).filter(([, value]) => typeof value !== 'string' || value.trim() !== ''),
     )
@@ -87,7 +87,7 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
 const textsOf = (asked: Record<string, unknown>): OriginsAsked =>
   Object.fromEntries(Object.entries(asked).filter(([, value]) => typeof value === 'string'))
 
-/** URLs that are told; the same URL may be stored under many ids. */
+/** URLs that are shown; the same URL may be stored under many ids. */
 const MOST_TOLD = 20
 
 function addUrls(scope: FastifyInstance, parts: PageParts): void {

@@ -27,7 +27,7 @@ export function stopsPage({ told, by, frame, problem }: StopsPageFacts): string 
   const fields = problem?.fields ?? {}
   const body = html`<main>
 <section class="headline ${told.stops.length > 0 ? 'trouble' : 'calm'}" role="status"><h1>Emergency stop</h1><p>${sentence(told)}</p></section>
-${told.unreached !== undefined && html`<p class="notice trouble" role="alert">${told.unreached} partitions did not answer: nothing can start there now, and each is told as soon as it answers.</p>`}
+${told.unreached !== undefined && html`<p class="notice trouble" role="alert">${told.unreached} partitions did not answer: nothing can start there now, and each gets the stops as soon as it answers.</p>`}
 ${problem !== undefined && html`<p class="notice trouble" role="alert">Not done: ${problem.message}</p>`}
 ${inForce(told.stops)}
 <section class="hand"><h2>Stop</h2>
