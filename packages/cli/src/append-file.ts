@@ -53,7 +53,7 @@ export class AppendFile {
       this.#end += octets.length
     } catch (error) {
       this.#failure = cannotBeWritten(this.#path, error)
-      // If this fails as well, the next open() removes the broken line; whole ones that are known twice are no harm.
+      // If this fails as well, the next open() removes the broken line; whole lines that are there twice do no harm.
       await this.#file.truncate(this.#end).catch(() => undefined)
       throw this.#failure
     }

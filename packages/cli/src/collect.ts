@@ -31,7 +31,7 @@ export async function collect(
       failed(error)
       return
     }
-    // Redis is away: it is told when it is back, or the outcome comes again and is known by then.
+    // Redis is away: the acknowledgement is sent when it is back, or the outcome is delivered again and recognised.
     await Promise.allSettled(some.map(({ ack }) => ack()))
   }
   const flush = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type CrawlNote = {
   /** prefix of the ids of its candidates; 'default': all that belong to no crawl */
   run: string
-  /** the crawl's folder; when it is gone, the note is worth nothing */
+  /** the crawl's folder; when it is gone, the note is ignored */
   out: string
   /** '': pages are not kept */
   pages: string

@@ -14,7 +14,7 @@ import type { RobotsAnswer } from './ask-robots.ts'
 /** `obey`: its rules count · `open`: no restriction · `closed`: nothing may be fetched before it answers well */
 export type Meaning = { profile: ProfileName; kind: 'obey' | 'open' | 'closed' }
 
-/** As the very first answer of its site: no earlier copy softens it. */
+/** Read as the very first answer of its site, without an earlier copy. */
 export function meaningOf({ event }: RobotsAnswer, profile: ProfileName): Meaning {
   if (event === undefined) return { profile, kind: 'closed' }
   return meaningIn(step(unknownOrigin, event, 0), profile, 0) ?? { profile, kind: 'closed' }

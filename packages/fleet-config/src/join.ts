@@ -34,7 +34,7 @@ async function joinFleetConfig<Config>(
   try {
     redis = await connectForConfig(REDIS_URL)
   } catch (error) {
-    read(env) // wrong settings are told first
+    read(env) // wrong settings are reported first
     throw error
   }
   try {

@@ -7,7 +7,7 @@ import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
- * with every change that an earlier or later process would misread, and say in admin/migrations.ts what becomes of what is stored.
+ * with every change that an earlier or later process would misread, and add how stored data changes to admin/migrations.ts.
  */
 export const LAYOUT = {
   version: '3',
@@ -27,7 +27,7 @@ export const KEY = {
   /**
    * Declared beside it, with the number of partitions that the caller knows of behind it, and never stored: while a slot moves
    * from one node of a cluster to another, Redis runs no script that names a key which exists and one which does not (TRYAGAIN).
-   * So half of a partition is never taken for the whole.
+   * So a script never works on half of a partition.
    */
   partitions: 'of:',
   due: 'due',
@@ -144,7 +144,7 @@ export const FIELD = {
   robotsStateEnds: 'robotsStateEnds',
   /** of the rules: rises with each answer that was recorded */
   version: 'v',
-  /** '1' while every gate stands open: noteChange in origin.lua ends it */
+  /** '1' while no gate is closed: noteChange in origin.lua ends it */
   allOpen: 'p',
   /** followed by an agent: its delay in ms, and the seconds as written where it was clamped */
   delayOf: 'g:',

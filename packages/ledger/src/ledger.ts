@@ -36,7 +36,7 @@ export type Ledger = ReturnType<typeof journeyCalls> &
     readonly stops: Pick<StopKeeper, 'latest' | 'why' | 'hasAddresses'>
     /**
      * The ledger's time, ms: never ahead of it; while its partition has not answered yet, the furthest of the others. It is
-     * Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md): what the ledger hands out is told in it.
+     * Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md): instants of the ledger are in this time.
      */
     now(partition?: number): number
     /** Redis's own clock, ms: for instants that come from elsewhere, such as an expiry or the date in a Retry-After */
@@ -72,7 +72,7 @@ async function compose(
   const partitions = await openPartitions(redis, options, callDeadlineMs)
   const { tags, retired, warnings, all, of, placeOf, settings, stops, now, wall } = partitions
   const book = crawlBook(crawlPlaces(partitions))
-  // With virtual time no notes are written: a test writes what it wants to see itself.
+  // With virtual time the test writes the notes that it needs itself.
   const isVirtual = options.nowMs !== undefined
   const notes = isVirtual ? undefined : notesOf(placeOf, (partition, items) => of(partition).verbs.note(items))
   let wakes: Wakes | undefined

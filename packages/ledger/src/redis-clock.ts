@@ -6,10 +6,10 @@
 
 /** How fast two clocks may drift apart: an offset loses this share of the time since it was seen (NTP slews by 0.05 %). */
 const DRIFT = 0.001
-/** A reply that was written after the call, and is so far behind what was known when it was made, says that Redis's clock was set back. */
+/** A reply that was written after the call, and is so far behind what was known when it was made, shows that Redis's clock was set back. */
 const SET_BACK_MS = 5_000
 /**
- * A process that has known the ledger for less than this does not vouch for its time: after something odd, the ledger relies on
+ * A process that has known the ledger for less than this does not confirm its time: after a leap of the clock, the ledger relies on
  * processes that ran before, and waits 2 s for them (DOUBT_MS in clock.lua).
  */
 const KNOWN_MS = 5_000

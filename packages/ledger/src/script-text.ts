@@ -52,8 +52,8 @@ function argumentsOf(verb: Verb): Record<string, number> {
 /** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
 const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire', 'grant', 'claim'])
 /**
- * First line of all others: what was granted must end in a full Redis too, or its requests would be made again; and an operator
- * can still see and pause. The slots of the fleet bound how much that writes beyond maxmemory.
+ * First line of all others: leases must be able to end in a full Redis too, or their requests would be made again; and an operator
+ * must still be able to look and pause. The slots of the fleet bound how much that writes beyond maxmemory.
  */
 export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 

@@ -29,7 +29,7 @@ export type ParkItem = ({ lane: LaneRef; parked: Parked } | { outcome: Outcome }
 
 /**
  * What makes a chunk of items idempotent: a field of the BullMQ job that carried it (gone with the job), written only by
- * whoever holds the job's lock under `token`, or a key of its own in this partition (for items that came in by another
+ * the holder of the job's lock under `token`, or a key of its own in this partition (for items that came in by another
  * partition's queue).
  */
 export type ParkMark = { job: string; token: string; chunk: number } | { key: string }

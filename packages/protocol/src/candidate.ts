@@ -24,7 +24,7 @@ export const MAX_META_BYTES = 4_096
 /** What ids begin with that a gateway has assigned. Each is assigned once, so no check is needed whether it is stored. */
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
-/** Of a form that only the fleet itself gives, so that no candidate of ours is ever taken for one of a frontier's. */
+/** Whether an id has a form that only the fleet assigns, so that its candidates are never taken for those of a frontier. */
 const isReserved = (id: string, hops?: unknown): boolean =>
   isAssigned(id) || (hopsOf(id) !== undefined && hopsOf(id) !== hops)
 
@@ -36,7 +36,7 @@ export const isFrontierJob = (jobId: string): boolean => FRONTIER_JOB.test(jobId
 export const frontierJob = (run: string, serial: number): string => `f${run}-${serial}`
 
 /**
- * What a candidate is called that does not say: by its job and its place in it. A name that its producer gave to the job
+ * The id of a candidate that has none: made of its job and its place in it. A name that its producer gave to the job
  * may come again with other candidates, so the id names the job's own time as well.
  * @param queue  tagName of the partition whose queue the job came by
  * @param job    its id, and the instant at which it was added, ms
@@ -81,7 +81,7 @@ export type ReadCandidate =
     }
 
 /**
- * One candidate out of a stranger's JSON. Never throws: what cannot be used says why, with whatever of id and
+ * One candidate from untrusted JSON. Never throws: what cannot be used says why, with whatever of id and
  * url could be saved for the `invalid` outcome.
  */
 export function readCandidate(data: unknown): ReadCandidate {
@@ -123,7 +123,7 @@ function detailOf(issues: z.core.$ZodIssue[]): string {
   return `${quotable(name)}: there is no such member; ${meant === undefined ? `there are ${MEMBERS.join(', ')}` : `did you mean ${meant}?`}`
 }
 
-/** A stranger's name of a member, cut and without control characters. */
+/** The name of a member from untrusted JSON, cut and without control characters. */
 const quotable = (name: string): string => printable(name.slice(0, 64).toWellFormed())
 
 function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {

@@ -16,13 +16,13 @@ const Order = z.object({
   origin: z.string(),
   /** path + query; '/robots.txt' for kind robots */
   path: z.string(),
-  /** token of the lease: every word back to the ledger carries it */
+  /** token of the lease: every call to the ledger about it carries it */
   fence: z.number(),
-  /** robots version that this leave rests on: begin refuses when another is in force */
+  /** version of the robots rules that the order was judged by: `start` refuses when another is in force */
   version: z.number().int(),
   /** delay after this request, ms */
   delayMs: z.number(),
-  /** instant on Redis's clock before which begin will refuse: the fetcher waits for it in its slot. 0: it has been open */
+  /** instant on Redis's clock before which `start` will refuse: the fetcher waits for it in its slot. 0: the lane was due already */
   notBefore: z.number().default(0),
   /** the candidate at the head of the lane; for kind robots it only waits */
   id: z.string(),
@@ -56,7 +56,7 @@ export type ReadOrder =
   /** `lane` is absent when not even the lane, its fence and the candidate can be read: that reservation ends by itself */
   | { ok: false; why: string; lane?: UnreadableOrder }
 
-/** The orders of a job, each read by itself; undefined when the job is none of orders. Never throws. */
+/** The orders of a job, each read by itself; undefined when the job holds no orders. Never throws. */
 export function ordersIn(job: unknown): ReadOrder[] | undefined {
   if (!isRecord(job) || !Array.isArray(job.orders) || job.orders.length === 0) return undefined
   return job.orders.map(readOrder)
@@ -74,7 +74,7 @@ function readOrder(data: unknown): ReadOrder {
 /**
  * An order as its job carries it: without members that hold their default. Every byte of a job passes through Redis's
  * scripts three times; most orders are a third shorter so.
- * @param now  Redis's clock, ms: what opened before is not worth telling
+ * @param now  Redis's clock, ms: a due time in the past is left out
  */
 export function writtenOrder(order: Order, now: number): WrittenOrder {
   const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta, request } = order
@@ -92,5 +92,5 @@ export function writtenOrder(order: Order, now: number): WrittenOrder {
   return written
 }
 
-/** The URL that an order speaks of. */
+/** The URL of an order. */
 export const orderUrl = (order: Pick<Order, 'origin' | 'path'>): string => order.origin + order.path

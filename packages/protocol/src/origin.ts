@@ -82,7 +82,7 @@ export const registrableDomain = (host: string): string | undefined => {
 const MAX_ROBOTS_CHARS = '/robots.txt'.length * 3
 
 /**
- * May this path be the robots.txt of its origin? Servers differ in whether they tell cases apart and look at the query, and all
+ * May this path be the robots.txt of its origin? Servers differ in whether case and query matter, and all
  * decode what is percent-encoded: so any spelling of the name takes part in the origin's one robots fetch. Only `/robots.txt`
  * itself is the file whose rules count.
  */
@@ -96,7 +96,7 @@ export function namesRobotsTxt(path: string): boolean {
 
 /** A URL for logs and for outcomes of refused input: cut, credentials removed, control characters escaped. */
 export function printableUrl(text: string, maxChars = 2_048): string {
-  // What the URL parser would skip or read as a slash must not hide a password from us.
+  // Characters that the URL parser skips or reads as a slash must not hide a password from this function.
   const plain = text
     .slice(0, maxChars + 1)
     .replace(/[\t\n\r]/g, '')

@@ -50,8 +50,8 @@ function nearestTag(index: number, place: number, tolerance: number): string {
 const bare = (tag: string): string => tag.slice(1, -1)
 
 /**
- * What ids and marks call a partition: its tag without what all tags share. Its place in the line may be another's once
- * their number has been changed; its tag never is.
+ * The name of a partition in ids and marks: its tag without what all tags share. After a change of their number another partition
+ * may have its index, but never its tag.
  */
 export const tagName = (tag: string): string => bare(tag).replace(/^decorum:/, '')
 /** Of the first partition, whatever the number. */

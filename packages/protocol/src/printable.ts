@@ -23,7 +23,7 @@ export function printableAll<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [printable(name), printableAll(one)])) as T
 }
 
-/** JSON.stringify escapes C0 and lone surrogates already; here the rest. Whoever parses it reads the same value. */
+/** JSON.stringify escapes C0 and lone surrogates already; here the rest. Parsing it gives the same value. */
 export function printableJson(value: unknown, space?: number): string {
   return escapeJson(JSON.stringify(value, undefined, space))
 }

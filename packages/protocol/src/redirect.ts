@@ -12,7 +12,7 @@ export const PAGE_MAX_HOPS = 10
 
 export type Meaning = 'asked-for-less' | 'redirect' | 'fetched'
 
-/** What a status means for a page: a site that asks for less, a redirect, or otherwise an answer, whatever it says. */
+/** What a status means for a page: a request for less, a redirect, or any other answer. */
 export function meaningOf(status: number): Meaning {
   if (status === 429 || status === 503) return 'asked-for-less'
   return isRedirect(status) ? 'redirect' : 'fetched'

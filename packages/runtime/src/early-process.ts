@@ -25,7 +25,7 @@ export type EarlyProcess = {
 const SMALL_HEAP = '--max-semi-space-size=4'
 const SAYS_HEAP = /max[-_]semi[-_]space[-_]size/
 
-/** Options of node with a small young generation, unless whoever started this process has said how large it is. */
+/** Options of node with a small young generation, unless this process was started with a size of its own. */
 export const withSmallHeap = (execArgv: string[], { NODE_OPTIONS = '' }: Env = process.env): string[] =>
   [...execArgv, NODE_OPTIONS].some((text) => SAYS_HEAP.test(text)) ? execArgv : [...execArgv, SMALL_HEAP]
 export const withoutSmallHeap = (execArgv: string[]): string[] => execArgv.filter((option) => option !== SMALL_HEAP)

@@ -40,7 +40,7 @@ export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
 }
 
 let collect: (() => void) | undefined
-/** Node gives no other way to a collection than its flag, which counts for contexts that are made after it was set. */
+/** The only way to start a collection in Node is a flag of V8, which affects contexts that are made after it was set. */
 function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

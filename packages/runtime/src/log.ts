@@ -7,7 +7,7 @@ import { styleText } from 'node:util'
 import { printable, printableLog } from '@decorum/protocol'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** @param base  said in every line; pino's own (process id and host) where it is left out */
+/** @param base  present in every line; pino's own (process id and host) where it is left out */
 export function roleLog(
   level: string,
   base?: Record<string, unknown>,
@@ -34,7 +34,7 @@ export function forPeople(out: Pick<NodeJS.WriteStream, 'write'>): DestinationSt
 }
 
 const COLOURS: Record<string, 'red' | 'yellow' | 'dim'> = { error: 'red', fatal: 'red', warn: 'yellow', debug: 'dim' }
-/** Told by the line already, or of no use to somebody who sees the terminal. */
+/** Fields that the line shows already, or that are of no use on a terminal. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** 14:03:22 WARN message  name=value … */

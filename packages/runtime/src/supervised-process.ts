@@ -157,7 +157,7 @@ export class SupervisedProcess {
   }
 }
 
-/** A process did not live to say what is wrong with it: it was killed, or could not be started. */
+/** A process ended without reporting an error: it was killed, or could not be started. */
 class ProcessEndedError extends Error {
   override readonly name = 'ProcessEndedError'
   constructor(whose: string, { code, signal, error }: ProcessEnd) {

@@ -8,7 +8,7 @@ import type { Registry } from './prom-client.ts'
 /** The work of one process, whoever started it. */
 export type Role = {
   registry: Registry
-  /** Redis answers, and nobody has asked to stop */
+  /** Redis answers, and the process was not asked to stop */
   isReady(): boolean
   /** Starts nothing new, lets what has begun end, and closes everything. */
   stop(): Promise<void>
@@ -28,7 +28,7 @@ const say = (message: FromChild): void => {
 
 /** Runs a role in a process that `supervise` has started. Never returns before the role works or has failed. */
 export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<Role>): Promise<void> {
-  // Without a supervisor nobody would kill this process if it froze: it ends at once, and its leases end by themselves.
+  // Without a supervisor this process would not be killed if it froze, so it ends at once, and its leases end by themselves.
   process.once('disconnect', () => process.exit(1))
   if (!process.connected) process.exit(1) // it ended while the modules of this process were loaded
   // Ctrl-C in a terminal reaches the whole process group; only the supervisor reacts to it.

@@ -18,7 +18,7 @@ const PULSE_MS = 5
 const stall = { from: 0, until: 0 }
 /** A longer pause of the event loop is a stall, ms: an agent may have given up meanwhile. */
 const STALL_MS = 100
-/** What came during a stall is heard within this time after it, ms. */
+/** Requests that came during a stall are handled within this time after it, ms. */
 const SETTLED_MS = 100
 
 /**
@@ -34,7 +34,7 @@ export function startPulse(): NodeJS.Timeout {
   }, PULSE_MS)
 }
 
-/** What is heard now may have come so much earlier, ms: 0 unless this process has just been kept from running. */
+/** A request that is handled now may have come so much earlier, ms: 0 unless this process has just been kept from running. */
 export function heardLate(): number {
   const at = now()
   if (at - pulse.last > STALL_MS) return at - pulse.before

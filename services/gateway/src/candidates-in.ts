@@ -46,7 +46,7 @@ export function startIntake(options: IntakeOptions): Worker {
   /** Whether all of it is stored. */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
-    // Its settings hold from its first URL on: what is looked at every second would miss those that come right after them.
+    // The settings of a crawl apply from its first URL on; a look once a second would miss URLs that come right after them.
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
@@ -121,7 +121,7 @@ export function startIntake(options: IntakeOptions): Worker {
   return worker
 }
 
-/** Whether a job is of a crawl that this process has not heard of, or one of its candidates is. */
+/** Whether a job, or one of its candidates, names a crawl that this process does not know yet. */
 function namesUnknown({ data }: Job<unknown>, crawls: Ledger['crawlBook']): boolean {
   const isUnknown = (name: unknown): boolean => typeof name === 'string' && !crawls.knows(name)
   const members = candidatesOf(data)

@@ -27,9 +27,9 @@ import { shareOf } from './shares.ts'
 const AHEAD_MS = 80
 /** A round gathers the lanes that become due within this, instead of waking for each of them. */
 const ROUND_MS = 40
-/** The same while lanes are due that could not be reserved ahead, because their delays are shorter: every millisecond is theirs. */
+/** The same while lanes are due that could not be reserved ahead, because their delays are shorter: any wait would make them late. */
 const LATE_ROUND_MS = 5
-/** The longest sleep, and so the most that a lost wake-up costs. */
+/** The longest sleep, and so the longest delay by a lost wake-up. */
 const LONGEST_SLEEP_MS = 1_000
 /** How soon the slots are looked at again when all are taken: they become free too fast for wake-ups. */
 const SLOTS_FULL_MS = 5
@@ -41,7 +41,7 @@ const PEEK_DEEP = 50
 /** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
 const SHRINK = 4
 
-/** So many orders are not divided among fetchers. */
+/** Up to this number, orders are not divided among fetchers. */
 const FEW_ORDERS = 16
 
 export type FleetSize = { slots: number; fetchers: number; pools: ReadonlyMap<string, PoolDemand> }

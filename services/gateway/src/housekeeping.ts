@@ -20,7 +20,7 @@ const OUTBOX_PAGES = 10
 export type HousekeepingOptions = {
   ledger: Ledger
   id: string
-  /** what this process says of itself */
+  /** what this process announces about itself */
   about?: () => About
   agents: Agents
   admit: Admit

@@ -84,7 +84,7 @@ function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane
 
 /**
  * Looking at a lane again costs the same whether or not anything has changed. So the lanes of a pool without workers are looked at
- * the more rarely the longer none has come, and those of busy workers about when their turn may come.
+ * more and more rarely while none comes, and those of busy workers about when their turn may come.
  * @param turnedAway  lanes before this one that found no room
  * @param absentMs    since workers were last known of
  */

@@ -18,7 +18,7 @@ import type { RobotsOrders } from './robots-orders.ts'
 const SEND_WITHIN_MS = 1_000
 /** The ledger's lease is longer than the permit by this, or by less when leases are short: time for the completion to arrive. */
 const MARGIN_MS = 5_000
-/** How many ended permits are remembered, so that a second completion is not taken for a late one. */
+/** How many ended permits are remembered, so that a second completion is not treated as a late one. */
 const MOST_ENDED = 20_000
 
 export type DeskOptions = {

@@ -26,7 +26,7 @@ export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteL
 const FINE: SiteLoad = { kind: 'normal' }
 
 /**
- * Ends what a permit holds. The delay starts when the completion arrives: an earlier end is not believed.
+ * Ends what a permit holds. The delay starts when the completion arrives, because an earlier end cannot be checked.
  * @param end  what it says about the site; of an order of a pool also what becomes of its URL
  */
 export async function completeLeases(
@@ -52,7 +52,7 @@ export async function completeLeases(
   return told
 }
 
-/** The holder says that nothing was sent. That cannot be checked, so the delay is owed all the same. */
+/** The holder reports that nothing was sent. That cannot be checked, so the delay is kept in any case. */
 export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
 

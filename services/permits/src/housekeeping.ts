@@ -8,7 +8,7 @@ const EVERY_MS = 1_000
 
 export type Housekeeping = {
   fetchers(): number
-  /** this process says now, and not in a second, what its workers want */
+  /** announces at once, and not in a second, how many orders its workers want */
   announce(): void
   stop(): Promise<void>
 }

@@ -13,7 +13,7 @@ type Operation = {
   answers: Record<number, [description: string, schema?: z.ZodType, type?: string]>
 }
 
-/** PAGE_MAX_BYTES as it is unless somebody changes it. */
+/** The default of PAGE_MAX_BYTES. */
 const MOST_BYTES = 10 * 1024 * 1024
 
 const problem = (what: string): [string, z.ZodType, string] => [what, schema.ProblemAnswer, 'application/problem+json']

@@ -17,7 +17,7 @@ import { type Caller, GoneError } from './waiting.ts'
 
 /** How often the lists are looked at while a worker waits. */
 const LOOK_MS = 20
-/** What was wanted at once counts for so long: workers that are busy will come again. */
+/** How long the number of orders asked for at once counts, because busy workers will come again. */
 const REMEMBER_MS = 60_000
 
 type Worker = {

@@ -51,7 +51,7 @@ type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
 /** Of one crawl, or of callers that name none. */
 type Lane = {
   name: string
-  /** of all crawls of the same lane: by which the end of an exchange is told */
+  /** of all crawls of the same lane: the end of an exchange is reported under it */
   shared: string
   places: Set<Place>
   /** the ledger's latest answer, and when it is asked again (performance.now) */

@@ -52,7 +52,7 @@ export const isFetched = (seen: Seen, id: string, wanted: Partial<Extract<Outcom
 }
 /** The one URL of a situation with one site, called `page`. */
 export const at = (path: string) => (origins: Record<string, string>) => ({ page: `${origins.site}${path}` })
-/** A busy machine makes everything later. */
+/** On a busy machine everything takes longer. */
 export const SLACK_MS = 3_000
 /** The clock of Redis, by which outcomes are dated, and that of the sites may differ by less than this. */
 const CLOCKS_MS = 500
@@ -63,6 +63,6 @@ export function isEarly({ requests, outcomes }: Seen, id: string, path: string):
   return `${id}: completed ${Math.round(end - told)} ms before its answer had ended`
 }
 
-/** A site that was kept from running hears late of a request, and late that it was given up. */
+/** A site that was kept from running notices late that a request came, and late that it was given up. */
 export const leastOpenMs = ({ start, end, resolution = 0, late = 0 }: Seen['requests'][number]): number =>
   end - late - start - resolution

@@ -71,7 +71,7 @@ async function act({ name, act }: Situation, world: World): Promise<string[]> {
     const complaints = await unless(world.worker.gone, work)
     return complaints.flatMap((text) => (typeof text === 'string' ? [text] : []))
   } catch (error) {
-    if (world.worker.gone.aborted) return [] // its end is told with every complaint, and no outcome came
+    if (world.worker.gone.aborted) return [] // its end is reported with every complaint, and no outcome came
     if (error instanceof NotBegunError) return [`it did not come to ${name}`]
     throw error
   }

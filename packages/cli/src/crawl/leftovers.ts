@@ -1,4 +1,4 @@
-/** What earlier runs of a resumed crawl have left in Redis: what of it is stored still must not be enqueued once more. */
+/** What earlier runs of a resumed crawl have left in Redis: URLs that are still stored must not be enqueued again. */
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'

@@ -1,4 +1,4 @@
-/** URLs in, outcomes out: which of the demo's candidates have their outcome, and whether it is the one to be expected. */
+/** URLs in, outcomes out: which of the demo's candidates have their outcome, and whether it is the expected one. */
 import type { Outcome, OutcomeKind } from '@decorum/protocol'
 import type { DemoUrl } from './sites.ts'
 

@@ -161,7 +161,7 @@ export async function moveOrigin(
  * @returns  false when it is not there: what lies at its new place, brought by an earlier try, stays
  */
 async function copyKey({ redis, change }: Mover, key: string, to: string, target: string): Promise<boolean> {
-  // At one moment: a key that ends between the two would stay for ever at its new place (a life of 0).
+  // In one step: a key that expires between the two reads would stay for ever at its new place (a life of 0).
   const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
   const [body = null, life = -1] = (answers ?? []).map(([, value]) => value as Buffer | number | null)
   if (body === null) return false

@@ -67,7 +67,7 @@ export type CrawlChange = {
 }
 export type Changing = { name: string; change: CrawlChange; by: string; reason: string }
 
-/** What was asked cannot be done as it stands; nothing was changed. */
+/** The request cannot be carried out; nothing was changed. */
 export class CrawlError extends Error {
   override readonly name = 'CrawlError'
 }

@@ -37,7 +37,7 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
     crawls: (names?: readonly string[]): Promise<Crawl[]> => listCrawls(places, names),
     /**
      * Sets weight, pause, end, limits or settings of a crawl, or cancels it.
-     * @returns the record, and how many partitions did not answer: they are told when they do
+     * @returns the record, and how many partitions did not answer: they get it when they do
      * @throws  CrawlError when that cannot be done: nothing was changed
      */
     changeCrawl: (changing: Changing): Promise<{ record: CrawlRecord; unreached: number }> =>

@@ -26,7 +26,7 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
       }),
     )
   return {
-    /** Says that this process is alive, and hears who else is. To be called once a second; `lifeMs` 0 says goodbye. */
+    /** Announces that this process is alive, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
     announce: async (member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> =>
       membersOf(await rolls({ member, lifeMs })),
     members: async (): Promise<Member[]> => membersOf(await rolls()),
@@ -38,7 +38,7 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
         await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')
     },
     /**
-     * The least delay of each agent in this version of the fleet's configuration: a lane owes no less, whoever asks. Resolves when every
+     * The least delay of each agent in this version of the fleet's configuration: no lane has a shorter one, whichever process asks. Resolves when every
      * partition knows it. An older version changes nothing.
      */
     async setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void> {
@@ -50,7 +50,7 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
     },
     /**
      * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
-     * @returns  the stops, and how many partitions did not answer: nothing can start there, and each is told as soon as it answers
+     * @returns  the stops, and how many partitions did not answer: nothing can start there, and each gets them as soon as it answers
      * @throws   StopError when that cannot be done: nothing was changed
      */
     stop: (stopping: Stopping): Promise<{ record: StopRecord; unreached: number }> =>
@@ -61,7 +61,7 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
     async announceContent(base: string): Promise<void> {
       await timed(redis.set(contentKey(base), '1', 'PX', MINUTE), 'announceContent')
     },
-    /** Whether a process has announced that. Nobody else is asked for pages, nor sent the fleet's token. */
+    /** Whether a process has announced that. No other address is asked for pages, or sent the fleet's token. */
     keepsContent: async (base: string): Promise<boolean> =>
       (await timed(redis.exists(contentKey(base)), 'keepsContent')) === 1,
   }

@@ -75,7 +75,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
   // The first calls also tell the clock and the epoch.
   const seen = await thatAnswer(active.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
-  await stops.settled() // a partition that knows no stop yet is told before this process grants anything in it
+  await stops.settled() // a partition without the stops gets them before this process grants anything in it
   if (seen.length < tags.length)
     warnings.push(
       `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,

@@ -27,7 +27,7 @@ export const MOST_STOPS = 1_000
 const MOST_ENDED = 1_000
 const MAX_TEXT = 256
 
-/** What an operator asked cannot be done as it stands; nothing was changed. */
+/** The request of an operator cannot be carried out; nothing was changed. */
 export class StopError extends Error {
   override readonly name = 'StopError'
 }
@@ -78,7 +78,7 @@ export function withoutStops(record: StopRecord, { names, by, reason }: Lifting,
 
 export const nameForPeople = (name: string): string => (name === EVERYTHING ? 'everything' : name)
 
-/** Versions rise also when a Redis has lost the record: they are not behind the clock. */
+/** A version is at least the time of the clock, so versions also rise when a Redis has lost the record. */
 function nextOf({ version }: StopRecord, stops: Stop[], now: Instant): StopRecord {
   let toForget = stops.filter((stop) => !isInForce(stop, now)).length - MOST_ENDED
   const kept = stops.filter((stop) => isInForce(stop, now) || toForget-- <= 0)

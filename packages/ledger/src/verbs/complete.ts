@@ -31,7 +31,7 @@ export function completer(
 
 /**
  * How long a completion may wait for others, ms. A back-off that the site asked for is reported at once, because it applies to other
- * lanes, too. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are told in one call.
+ * lanes, too. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are reported in one call.
  */
 function waitOf({ load, delayMs }: Completion, gatherMs: number): number {
   const waits = load.kind === 'normal' ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0

@@ -134,7 +134,7 @@ function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[
   return [...header, ...urls]
 }
 
-/** What finds no room in its lane, or of its crawl, becomes an outcome; what came first stays. */
+/** A URL without room in its lane, or within the limits of its crawl, becomes an outcome; earlier ones stay. */
 function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): ParkItem[] {
   const beyond = new Map<ParkItem, RefusedReason>()
   for (let at = 0; at < full.length; at += 3) {

@@ -125,7 +125,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve
   }
 
-  /** The deadline had passed before the start: nothing is connected to, and nothing is said of the site. */
+  /** The deadline had passed before the start: no connection is made, and the result says nothing about the site. */
   outOfTime(): void {
     this.#end({ kind: 'not-sent', why: 'no time was left to send' })
   }
@@ -292,7 +292,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#connection?.protocol === 'h2') this.#connection.socket?.destroy()
   }
 
-  /** The site broke off this answer over HTTP/2. Whether its bytes are what was announced, it does not say itself. */
+  /** The site broke off this answer over HTTP/2. The end alone does not show whether all announced bytes came. */
   #wasReset(): boolean {
     const code = this.#stream?.resetCode() ?? 0
     return code !== 0 && code !== H2_PROTOCOL_ERROR

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { CHILD } from './fork.ts'
 
 /**
- * @param env  what this process was given; the fetching processes get the same, each with its share of the slots
+ * @param env  the environment of this process; the fetching processes get the same, each with its share of the slots
  * @param early  the first of them, where its start has begun already
  * @throws     what stopped the first start of a process
  */

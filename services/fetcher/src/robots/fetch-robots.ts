@@ -18,7 +18,7 @@ import { hopRules } from './hop-rules.ts'
 export type RobotsOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs' | 'id' | 'meta'> & {
   crawl?: string
   kind: 'robots'
-  /** the lane is held by a secondary lease: its URLs are not meant */
+  /** the lane is held by a secondary lease: its URLs are not affected */
   secondary?: true
 }
 

@@ -1,5 +1,5 @@
 /**
- * Pages of several crawls that one fleet fetches, each kept where its own crawl wants it. A crawl writes a note into the folder
+ * Keeps the pages of several crawls that share a fleet, each in the folder of its own crawl. A crawl writes a note into the folder
  * DECORUM_CRAWLS: `<run>.json`, where the ids of its candidates begin with `<run>-`. The note `default.json` is for all other
  * candidates.
  */

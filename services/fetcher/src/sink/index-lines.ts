@@ -23,7 +23,7 @@ export function mimeOf(headers: Headers): string {
   return /^[ \t]*([\w.+-]{1,64}\/[\w.+-]{1,64})/.exec(type ?? '')?.[1]?.toLowerCase() ?? 'unk'
 }
 
-/** The key that pywb and its like look a URL up by, 14-digit time, JSON. To be sorted as bytes when the file is complete. */
+/** The key by which pywb and similar tools look up a URL, 14-digit time, JSON. To be sorted as bytes when the file is complete. */
 export function indexLine({ url, date, mime, status, digest }: IndexEntry, at: ArchiveRef): string {
   const fields = {
     url,

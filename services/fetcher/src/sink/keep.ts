@@ -1,4 +1,4 @@
-/** Keeps a page in a sink that may be slow or fail: the outcome then goes without a reference, and the lane goes on. */
+/** Keeps a page in a sink that may be slow or fail: the outcome is then written without a reference, and the lane goes on. */
 import { type ArchiveRef, SECOND } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { Log } from '../orders/tools.ts'

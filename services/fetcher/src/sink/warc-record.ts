@@ -6,7 +6,7 @@ import { freeChunk } from '../http/chunk-memory.ts'
 
 const gzip = promisify(gzipCallback)
 
-/** ASCII, or UTF-8 where the standard allows it. Line breaks become blanks: some values are told by workers that are no part of the fleet. */
+/** ASCII, or UTF-8 where the standard allows it. Line breaks become blanks: some values come from workers that are not part of the fleet. */
 export type WarcFields = readonly (readonly [name: string, value: string])[]
 
 /** `store`: it would not become much smaller, or is too small to be worth the time. `look`: whether it does is tried with a sample. */

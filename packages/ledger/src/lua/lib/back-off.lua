@@ -11,7 +11,7 @@
 ]]
 local FIRST, LONGEST, QUIET = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs]), tonumber(ARGV[ARG.backOffQuietMs])
 
--- Of those that were turned away: the origin does answer, and some of its pages may be closed to everybody.
+-- For requests that were turned away: the origin answers, and some of its pages may be closed to all.
 local LONGEST_TURNED_AWAY = LONGEST / 6
 
 local function failuresLength(failures, kind)

@@ -13,7 +13,7 @@ local hasCrawls -- there is another crawl than the default one, or that one was 
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
 -- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
--- lost. Everything is held then, so a little too much does no harm.
+-- lost. Nothing is granted then, so a time that is a little ahead does no harm.
 local function raiseTime(vouched)
   if not vouched or vouched <= now + STEP_MS then return end
   --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
@@ -56,7 +56,7 @@ local function openEpoch()
       call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.doubt, left, EPOCH.holdUntil, ms(holdUntil))
       if left == '' then call('HDEL', KEYS[1], EPOCH.doubt) end
     end
-    -- Nothing is granted while it is in doubt what time it is.
+    -- Nothing is granted while the time is in doubt.
     inDoubt = left ~= '' and redis.error_reply('DOUBT the clock of Redis has leapt, or no process has called for a while')
     if --[[rule:nothing-is-granted-in-doubt]] inDoubt --[[end]] then
       holdUntil = math.max(holdUntil, tonumber(string.match(left, '|(.*)|')) + DOUBT_MS)

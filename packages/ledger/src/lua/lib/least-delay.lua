@@ -34,7 +34,7 @@ local function raisedByAgent(lane, opens)
   return math.max(opens, math.min(opens + known.least - known.from, over)), over
 end
 
--- The same after a change of the policies of its site. What was owed before is not known any more, so the whole delay is lacking.
+-- The same after a change of the policies of its site. The earlier delay is not known any more, so the whole new delay counts from the change.
 local function raisedByPolicy(lane, opens)
   local policy = policyOf(originOf(lane))
   if not policy.changedAt then return opens, 0 end

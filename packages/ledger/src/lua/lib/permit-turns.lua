@@ -51,7 +51,7 @@ orderByTurns = function(lane, queue, asker)
       if turn and (not soonest or turn < soonest) then soonest = turn end
     end
   end
-  -- Neither a long absence is an advantage, nor what was asked for before others came a disadvantage.
+  -- A crawl gains nothing by a long absence, and loses nothing by requests that it made before others came.
   local turn, stored = turnOf(lane, crawl)
   if not stored then
     local step = 1 / weightOf(crawl)

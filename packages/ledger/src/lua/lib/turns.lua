@@ -26,7 +26,7 @@ if hasCrawls then
     end
     return standing
   end
-  -- A crawl that is held is looked at again so often that it costs little, however many lanes it holds up.
+  -- When a held crawl is looked at again: late enough to cost little, however many lanes wait for it.
   local function laterLook()
     nextLook = nextLook or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
     return nextLook
@@ -60,7 +60,7 @@ if hasCrawls then
         moved[#moved + 1] = string.format('%.17g', --[[rule:crawls-take-turns]] tonumber(found[i + 1]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
         break
       end
-      -- Behind all that were looked at: turns are not saved up, and the next look comes to others.
+      -- It goes behind all crawls that were looked at, so that turns are not saved up and the next look comes to other crawls.
       moved[#moved + 1] = string.format('%.17g', --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
     end
     call('ZADD', turns, unpack(moved))

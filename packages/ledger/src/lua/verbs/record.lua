@@ -21,7 +21,7 @@ if inDoubt then return inDoubt end
 local lane, fence, origin = ARGV[ARG.lane], ARGV[ARG.fence], ARGV[ARG.origin]
 local key = originKey(origin)
 
--- What was in flight is over only for the lane, or the caller, under whose fence it was started.
+-- The robots fetch in flight ends only for the lane, or the caller, under whose fence it was started.
 local function isOwn()
   if call('HGET', key, FIELD.fetchFence) ~= --[[rule:record-minds-the-fence]] fence --[[end]] then return false end
   if lane == '' then return true end
@@ -52,7 +52,7 @@ end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
 if isRecorded then noteOpen('robots-unreachable', origin) end
 
--- Operations that are over are forgotten here; reserve takes a short cut past an origin whose gates all stand open.
+-- Operations that are over are forgotten here; reserve takes a shortcut for an origin without a closed gate.
 local function openGates()
   local backOffUntil, failures, pausedUntil, blockedUntil, overrideUntil, stateEnds, refetchVersion, version = unpack(call('HMGET',
     key, FIELD.backOffUntil, FIELD.failures, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.overrideUntil, FIELD.robotsStateEnds,
