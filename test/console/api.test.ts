@@ -76,7 +76,7 @@ describe('one origin', () => {
     expect(other).toMatchObject({ verdict: 'allowed', why: 'no-group', delay: { delayMs: 5_000, from: 'floor' } })
   })
 
-  test('of an origin never asked: ask first; of one that cannot be had: wait, until when', async () => {
+  test('of an origin never asked: ask first; of one that is unreachable: wait, until when', async () => {
     const unknown = await ask(CheckAnswer, `/v1/check?url=${enc('http://new.example/')}`)
     expect(unknown).toMatchObject({ verdict: 'ask-first', why: 'unknown', robots: 'not asked yet' })
     await fleet.park('http://down.example', ['x'])

@@ -25,7 +25,7 @@ export interface RobotsCacheOptions {
 }
 
 export interface RobotsCache {
-  /** May this URL be fetched? False as well while its robots.txt cannot be had: nothing is allowed because something failed. */
+  /** May this URL be fetched? False as well while its robots.txt is unreachable: nothing is allowed because something failed. */
   isAllowed(url: string | URL): Promise<boolean>
   /** The same with its reason; `wait` says until when. */
   judge(url: string | URL): Promise<Exclude<Judgement, { kind: 'ask' }>>

@@ -75,7 +75,7 @@ async function check(url: string | undefined): Promise<number> {
     const judged = await cache.judge(url)
     const rules = await cache.rules(url)
     if (rules === undefined) {
-      const why = judged.kind === 'allowed' ? 'no robots.txt, no restriction' : 'its robots.txt cannot be had now'
+      const why = judged.kind === 'allowed' ? 'no robots.txt, no restriction' : 'its robots.txt is unreachable now'
       say(judged, `${judged.kind === 'allowed' ? 'allowed' : 'NOT NOW'}: ${why}`)
       return judged.kind === 'allowed' ? 0 : 1
     }

@@ -49,7 +49,7 @@ const PAGE: Answer = { bytes: 1_024 }
 const addressOf = (index: number): string => `127.40.${index >> 8}.${index & 255}`
 const PORT_TRIES = 20
 
-/** Runs the sites in this process. @throws Error when addresses, port or file cannot be had */
+/** Runs the sites in this process. @throws Error when an address or port is taken, or the file cannot be opened */
 export async function startWeb(
   options: WebOptions,
   announce: (word: Announcement) => void = () => undefined,

@@ -87,7 +87,7 @@ const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {}
 function held(gate: Gate, { policy }: OriginView): Why {
   switch (gate) {
     case 'robots-unreachable':
-      return { state: 'robots', sentence: 'waits: its robots.txt cannot be had, and will be asked for again' }
+      return { state: 'robots', sentence: 'waits: its robots.txt is unreachable, and will be asked for again' }
     case 'robots-in-flight':
       return { state: 'robots', sentence: 'its robots.txt is being fetched' }
     case 'back-off':

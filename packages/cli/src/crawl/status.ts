@@ -9,7 +9,7 @@ export type Status = {
   totalKnown: boolean
   waiting: number
   inFlight: number
-  /** sites in back-off, or whose robots.txt cannot be had, of those looked at */
+  /** sites in back-off, or whose robots.txt is unreachable, of those looked at */
   backingOff: number
   pagesPerMinute: number
   /** from the pace of the last minute and from the slowest origin's delays; undefined before there is one */

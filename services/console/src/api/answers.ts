@@ -174,7 +174,7 @@ export const CheckAnswer = z
     agent: z.string(),
     profile: z.string(),
     verdict: z.enum(['allowed', 'disallowed', 'ask-first', 'wait']).meta({
-      description: 'ask-first: the robots.txt must be fetched before; wait: it is being asked, or cannot be had',
+      description: 'ask-first: the robots.txt must be fetched before; wait: it is being fetched, or is unreachable',
     }),
     why: z.string(),
     sentence: z.string(),

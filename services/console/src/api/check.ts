@@ -62,7 +62,7 @@ function verdictOf(judgement: Judgement, now: number): Verdict {
     }
     case 'wait': {
       const { why, until } = judgement
-      const what = why === 'robots-in-flight' ? 'its robots.txt is being fetched' : 'its robots.txt cannot be had'
+      const what = why === 'robots-in-flight' ? 'its robots.txt is being fetched' : 'its robots.txt is unreachable'
       return { verdict: 'wait', why, until, sentence: `not now: ${what}; looked at again in ${length(until - now)}` }
     }
     case 'ask':
@@ -81,7 +81,7 @@ const ALLOWED: Record<Extract<Judgement, { kind: 'allowed' }>['why'], string> = 
   'empty-rule': 'no rule of its group matches; one of them has no pattern',
   'no-group': 'no group names this agent, and there is none for everybody',
   unavailable: 'the site has no robots.txt',
-  'outage-without-copy': 'its robots.txt cannot be had, and this profile then opens the site',
+  'outage-without-copy': 'its robots.txt is unreachable, and this profile then opens the site',
 }
 
 function explained(rules: RobotsTxt | undefined, url: string, agent: Agent): Partial<CheckAnswer> {
