@@ -1,9 +1,9 @@
 /** The order of a robots fetch: what is recorded of the origin, and what its lane owes. */
 import { type OrdersLedger, siteAnswers } from '@decorum/fetcher/testing'
-import type { RobotsRecord } from '@decorum/ledger'
+import { LedgerUnavailableError, type Resolution, type RobotsRecord } from '@decorum/ledger'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
-import { rig } from '../support/order-rig.ts'
+import { refusals, rig } from '../support/order-rig.ts'
 import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { agentsOf, testConnections } from '../support/tools.ts'
@@ -187,6 +187,30 @@ test('robots that could not be sent: the lane goes back unused, no attempt is co
   expect(released).toMatchObject([{ fence: 9, dropped: [], next: { kind: 'unused' } }])
   expect(recorded).toEqual([])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
+})
+
+test('robots while the ledger does not say what is known: nothing is sent, and the lanes go back as soon as it answers', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const released: Resolution[] = []
+  let unheard = 0
+  const { run, settled, recorded, ended, stats, problems } = rig({
+    permits: [{ kind: 'granted', leaseMs: 45_000, clock: { fence: 3, delayMs: 20 } }],
+    robotsStates: () => Promise.reject(new LedgerUnavailableError('states', new Error('gone'))),
+    resolve: async (_, words) => {
+      if (unheard++ < 2) throw new LedgerUnavailableError('resolve', new Error('gone'))
+      released.push(...words)
+      return words.map(() => 'completed')
+    },
+  })
+  await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
+  expect([site.connections, settled, recorded]).toEqual([0, [], []])
+  expect(released.sort((a, b) => a.fence - b.fence)).toEqual([
+    { agent: 'decorum', origin: 'https://127.0.0.1', fence: 3, dropped: [], next: { kind: 'release' } },
+    { agent: 'decorum', origin: site.origin, fence: 9, dropped: [], next: { kind: 'unused' } },
+  ])
+  expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
+  expect(await refusals(stats)).toEqual(['decorum_fetcher_refused_total{why="ledger-unavailable"} 1'])
+  expect([stats.broken, problems]).toEqual([0, []])
 })
 
 test('robots of an agent without contact: the waiting head is refused', async () => {

@@ -30,7 +30,7 @@ export type End = { endedAt: number; load?: SiteLoad; delayMs: number }
 /** A lease could not be acquired; `waitMs` is Infinity when an operator has blocked the origin of a hop. */
 export type NotAcquired = { waitMs: number }
 
-const COMPLETE_TRIES = 3
+const TELL_TRIES = 3
 const AGAIN_MS = 250
 
 /** Acquires all; what was acquired before one that is not free is released. @param by  the lane that keeps its place in line */
@@ -63,27 +63,26 @@ export async function completeAll(
   const siteLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   const complete = ({ agent, origin, fence, delayMs, ofSite }: SecondaryLease): Promise<unknown> => {
     const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: siteLoad } : { delayMs, load: NORMAL_LOAD }
-    return retry(
-      () => {
-        const elapsedMs = Math.max(0, performance.now() - endedAt)
-        return ledger.complete({ agent, origin, fence, ...owed, elapsedMs, secondary: true })
-      },
-      AGAIN_MS,
-      (_, failures) => failures < COMPLETE_TRIES,
-    )
+    return told(() => {
+      const elapsedMs = Math.max(0, performance.now() - endedAt)
+      return ledger.complete({ agent, origin, fence, ...owed, elapsedMs, secondary: true })
+    })
   }
   await Promise.all(leases.map(complete))
 }
 
 /** Nothing was sent: each lane is due as before. Never rejects: a lease ends by itself, too. */
 export async function releaseAll(ledger: LeasesLedger, leases: readonly SecondaryLease[]): Promise<void> {
-  await Promise.all(
-    leases.map(({ agent, origin, fence }) => {
-      const resolution = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
-      return ledger.resolve(ledger.partitionOf(origin), [resolution]).catch(() => undefined)
-    }),
-  )
+  const release = ({ agent, origin, fence }: SecondaryLease): Promise<unknown> => {
+    const resolution = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
+    return told(() => ledger.resolve(ledger.partitionOf(origin), [resolution]))
+  }
+  await Promise.all(leases.map(release))
 }
+
+/** The fence makes a second telling harmless. */
+const told = (tell: () => Promise<unknown>): Promise<unknown> =>
+  retry(tell, AGAIN_MS, (_, failures) => failures < TELL_TRIES)
 
 /** These leases as `confirm` takes them. */
 export const heldLanes = (leases: readonly SecondaryLease[]): HeldLane[] =>

@@ -1,5 +1,6 @@
 /** The robots fetch of an origin: what is known, the requests, what is kept of them, and the new record of the origin. */
 import type { Agent, Agents } from '@decorum/config'
+import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
@@ -7,7 +8,7 @@ import { crashPoint } from '@decorum/runtime'
 import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { requestHead } from '../http/request-head.ts'
 import { endRobotsFetch, type Fetched, type Held, type Recorded, type UntimedRecord } from '../orders/complete.ts'
-import type { ExchangeTools } from '../orders/tools.ts'
+import type { ExchangeTools, OrdersLedger } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page } from '../sink/sink.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
@@ -24,21 +25,25 @@ export type RobotsOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'd
 
 export type FetchedRobots = Fetched & { answer: RobotsAnswer }
 
-/** @throws LedgerUnavailableError before anything is sent, when the state cannot be read */
+/** Nothing is sent while the ledger does not say what is known of the origin. */
 export async function fetchRobots(
   order: Omit<RobotsOrder, 'kind'>,
   agent: Agent,
   { lease, groups }: Held,
   tools: ExchangeTools,
 ): Promise<FetchedRobots> {
-  const { ledger, agents, connections } = tools
+  const { ledger, agents, connections, stats } = tools
   const { origin, path, fence } = order
   const partition = ledger.partitionOf(origin)
   // Rounded up: an answer that is dated before it came would be asked for again too early.
   const now = (): number => Math.ceil(ledger.now(partition)) + 1
   const jitter = Math.random
-  const [known] = await ledger.robotsStates(partition, [origin])
-  const old = await withBody(known?.state ?? {}, (hash) => ledger.body(partition, hash))
+  const known = await knownOf(origin, ledger)
+  if (known instanceof LedgerUnavailableError) {
+    stats.refused('ledger-unavailable')
+    return notSent(known.message)
+  }
+  const old = await withBody(known, (hash) => ledger.body(partition, hash))
   crashPoint('robots.fetching')
   const answer = await askRobots(origin, path, agent, old.asking, lease, {
     connections,
@@ -65,6 +70,24 @@ export async function fetchRobots(
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
+}
+
+/** @returns the error when the ledger does not answer: the lane is then given back at once, for it would be held for a whole lease */
+async function knownOf(origin: string, ledger: OrdersLedger): Promise<RobotsState | LedgerUnavailableError> {
+  try {
+    const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
+    return known?.state ?? {}
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError) return error
+    throw error
+  }
+}
+
+function notSent(detail: string): FetchedRobots {
+  const what = 'not-sent'
+  const endedAt = performance.now()
+  const answer: RobotsAnswer = { what, detail, unsent: what, endedAt, bodyBytes: 0, hops: [] }
+  return { answer, what, bytes: 0, endedAt, load: NORMAL_LOAD }
 }
 
 function recordedBy(
