@@ -28,8 +28,10 @@ export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
 export const HTTP1_FOR_MS = 3_600 * SECOND
 /** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
 export const LEASE_MARGIN_MS = 5 * SECOND
-/** A timer that fires later than this shows that this process was paused or its loop blocked, not that the site does not answer. */
+/** A process that stood still for longer than this, all told, before it could send (paused, blocked loop) says nothing of the site. */
 export const OWN_STALL_MS = SECOND
+/** How often a request that waits to be sent looks whether its process has stood still meanwhile. */
+export const STALL_LOOK_MS = SECOND / 2
 /** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
 export const KEEP_ALIVE_MS = 4 * SECOND
 /** Status line and header fields together: what Node's own client accepts. */

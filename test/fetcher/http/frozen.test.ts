@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as passes } from 'node:timers/promises'
-import { SEND_WINDOW_MS } from '@decorum/fetcher/testing'
+import { OWN_STALL_MS, SEND_WINDOW_MS, STALL_LOOK_MS } from '@decorum/fetcher/testing'
 import { expect, test } from 'vitest'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 
@@ -30,6 +30,18 @@ test('SIGSTOP for longer than the send window: the lease is too old, the site se
   child.kill('SIGCONT')
   expect(await said).toMatchObject({ kind: 'not-sent' })
   expect(site.asked).toEqual([])
+})
+
+test('SIGSTOP for a part of the send window in which nothing came of the look-up: the site is not blamed', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const child = await lookingUp(site.port)
+  const said = once(child, 'message')
+  child.kill('SIGSTOP')
+  await passes(OWN_STALL_MS + STALL_LOOK_MS + 500) // the freeze itself
+  child.kill('SIGCONT')
+  const [result] = await said
+  expect(result).toEqual({ kind: 'not-sent', why: 'this process stood still before it could send' })
+  child.kill()
 })
 
 test('without the freeze the same exchange is sent', async () => {

@@ -1,8 +1,9 @@
 /** The order of a robots fetch: what is recorded of the origin, and what its lane owes. */
-import { type OrdersLedger, siteAnswers } from '@decorum/fetcher/testing'
+import { type Lookup, type OrdersLedger, SEND_WINDOW_MS, siteAnswers } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type Resolution, type RobotsRecord } from '@decorum/ledger'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
+import { onStoppedClock } from '../support/clock.ts'
 import { refusals, rig } from '../support/order-rig.ts'
 import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
@@ -187,6 +188,27 @@ test('robots that could not be sent: the lane goes back unused, no attempt is co
   expect(released).toMatchObject([{ fence: 9, dropped: [], next: { kind: 'unused' } }])
   expect(recorded).toEqual([])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])
+})
+
+test.each([
+  ['that stood still for most of its send window says nothing of the site, whose name was not answered', 1, []],
+  ['that ran all the while says that the name was not answered', SEND_WINDOW_MS / 100, ['dns']],
+] as const)('robots of a process %s', async (_, steps, reasons) => {
+  let isAsked = false
+  const lookup: Lookup = () => new Promise(() => (isAsked = true))
+  const { run, settled, recorded, ended, released } = rig({}, { connections: testConnections({ lookup }) })
+  const order = pageOrder('http://slow.example', '/robots.txt', { kind: 'robots', fence: 9 })
+  await onStoppedClock(async (pass) => {
+    const carried = run(order)
+    await expect.poll(() => isAsked).toBe(true)
+    for (let n = 0; n < steps; n++) pass(SEND_WINDOW_MS / steps)
+    await carried
+  })
+  expect(settled, 'no attempt of the waiting URL is counted').toEqual([])
+  expect(recorded.map(({ state }) => state.answer?.reason)).toEqual(reasons)
+  expect(released.map(({ next }) => next.kind)).toEqual(reasons.length === 0 ? ['unused'] : [])
+  const { origin } = order
+  expect(ended).toEqual(reasons.length === 0 ? [{ origin, fence: 9, agents: ['decorum'] }] : [])
 })
 
 test('robots while the ledger does not say what is known: nothing is sent, and the lanes go back as soon as it answers', async () => {

@@ -5,7 +5,7 @@
  * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
  * end of that round of its event loop.)
  */
-import { crashPoint, crashPointSoon } from '@decorum/runtime'
+import { crashPoint, crashPointSoon, passed, type Since, sinceNow } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
 import {
   FRAMING_FACTOR,
@@ -14,6 +14,7 @@ import {
   MAX_INFORMATIONAL,
   OWN_STALL_MS,
   SEND_WINDOW_MS,
+  STALL_LOOK_MS,
 } from '../limits.ts'
 import {
   type Answer,
@@ -87,6 +88,8 @@ class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
 
+const STOOD_STILL = 'this process stood still before it could send'
+
 /** Runs one exchange; never rejects, whatever the other side does. */
 export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
@@ -109,6 +112,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #firstByteAt = 0
   #controller: Dispatcher.DispatchController | undefined
   #timer: NodeJS.Timeout | undefined
+  /** since when, and for how long, `#timer` was last set while the request waits to be sent */
+  #look: { since: Since; ms: number } | undefined
+  /** how much too late it has come until then, all told */
+  #lateMs = 0
   #done = false
   #confirming = false
   #informational = 0
@@ -161,7 +168,30 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   watch(): void {
     if (this.#done || this.#timer !== undefined) return
     const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
-    this.#timer = setTimeout(() => this.#late(window), window)
+    this.#lookAgain(window, window)
+  }
+
+  /** @param leftMs  of the window */
+  #lookAgain(window: number, leftMs: number): void {
+    const ms = Math.min(STALL_LOOK_MS, leftMs)
+    const since = sinceNow()
+    this.#look = { since, ms }
+    this.#timer = setTimeout(() => {
+      this.#lateMs = this.#stoodStillMs()
+      this.#look = undefined
+      const left = leftMs - Math.max(ms, performance.now() - since.monotonic)
+      if (left > 0) this.#lookAgain(window, left)
+      else this.#late(window)
+    }, ms)
+  }
+
+  /**
+   * How long this process was kept from running while the request waited to be sent: frozen, suspended, a blocked loop, or a machine
+   * with too much to do. What has not come by then may have been there in time.
+   */
+  #stoodStillMs(): number {
+    const look = this.#look
+    return look === undefined ? this.#lateMs : this.#lateMs + Math.max(0, passed(look.since) - look.ms)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -257,6 +287,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#done) return
     if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
     else if (error instanceof EgressError) this.#end({ kind: 'not-sent', why: error.message })
+    else if (this.#stoodStillUnsent()) this.#end({ kind: 'not-sent', why: STOOD_STILL })
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
@@ -274,16 +305,19 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#done) return
     const phase = this.#phase()
     const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
-    const stalled = performance.now() - this.#start > ms + OWN_STALL_MS
     if (this.#body !== undefined) this.#answered('time')
     else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
     else if (awaits !== undefined) this.#end({ kind: 'not-sent', why: awaits })
-    else if (phase !== 'sent' && stalled)
-      this.#end({ kind: 'not-sent', why: 'this process was frozen before it could send' })
+    else if (this.#stoodStillUnsent()) this.#end({ kind: 'not-sent', why: STOOD_STILL })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
     const reason = new Error('the exchange is over')
     if (this.#controller === undefined) this.#ask.way.abandon(reason)
     else this.#abort(reason)
+  }
+
+  /** Nothing has been sent, and this process rather than the site may be why. */
+  #stoodStillUnsent(): boolean {
+    return this.#sentAt === 0 && this.#stoodStillMs() > OWN_STALL_MS
   }
 
   /** Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending. */
