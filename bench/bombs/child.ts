@@ -27,7 +27,12 @@ const pages = Array.from({ length: BOMBS }, async (_, nth) => {
   const order = pageOrder(`http://127.0.0.${nth + 2}:${port}`, '/')
   const start = performance.now()
   const age = (): number => performance.now() - start
-  const lease = { deadlineMs: () => 60_000 - age(), lastCheck: () => undefined, confirm: () => undefined }
+  const lease = {
+    deadlineMs: () => 60_000 - age(),
+    keepMs: () => 5_000,
+    lastCheck: () => undefined,
+    confirm: () => undefined,
+  }
   const { outcome } = await fetchPage(
     order,
     agent,

@@ -28,6 +28,8 @@ export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
 export const HTTP1_FOR_MS = 3_600 * SECOND
 /** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
 export const LEASE_MARGIN_MS = 5 * SECOND
+/** How long a sink has for an answer at least, however little of the lease is left. Of a robots.txt: at most, because its rules wait for it. */
+export const KEEP_LEAST_MS = 5 * SECOND
 /** A process that stood still for longer than this, all told, before it could send (paused, blocked loop) says nothing of the site. */
 export const OWN_STALL_MS = SECOND
 /** How often a request that waits to be sent looks whether its process has stood still meanwhile. */

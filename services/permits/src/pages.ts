@@ -40,7 +40,7 @@ export type Pages = {
   close(): Promise<void>
 }
 
-/** As long as a fetcher waits for its sink. */
+/** The worker that has told the page waits for its answer meanwhile. */
 const KEEP_MS = 5_000
 
 /**

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { START_AHEAD_MS } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
+import type { ArchiveRef } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
 import { refusals, rig, slowLookUp, unavailable } from '../support/order-rig.ts'
@@ -89,6 +90,39 @@ test('the time that a sink takes counts as part of the delay', async () => {
   await run(pageOrder(site.origin))
   expect(settled[0]?.elapsedMs).toBeGreaterThanOrEqual(119)
 })
+
+test('a page that takes a sink half a minute has its reference; a sink that hangs costs the reference while the lease still counts', async () => {
+  const site = await rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
+  const LEASE_MS = 45_000
+  await onStoppedClock(async (pass) => {
+    const keepIn = async (ms: number, stored: Promise<ArchiveRef>) => {
+      let isAsked = false
+      const store = () => {
+        isAsked = true
+        return stored
+      }
+      const { run, settled, stats } = rig({}, { sink: { keepsBodies: true, store, close: async () => {} } })
+      const carried = run(pageOrder(site.origin))
+      await expect.poll(() => isAsked).toBe(true)
+      pass(ms)
+      return { carried, settled, failures: () => stats.registry.getSingleMetricAsString(FAILURES) }
+    }
+    const kept = Promise.withResolvers<ArchiveRef>()
+    const slow = await keepIn(30_000, kept.promise)
+    kept.resolve(ARCHIVED)
+    await slow.carried
+    expect(slow.settled).toMatchObject([{ outcome: { kind: 'fetched', archive: ARCHIVED }, elapsedMs: 30_000 }])
+    expect(await slow.failures()).toContain(`${FAILURES} 0`)
+
+    const hung = await keepIn(LEASE_MS - 1_000, new Promise(() => {}))
+    await hung.carried
+    expect(hung.settled).toMatchObject([{ outcome: { kind: 'fetched', bytes: 5 } }])
+    expect(hung.settled[0]?.outcome).not.toHaveProperty('archive')
+    expect(await hung.failures()).toContain(`${FAILURES} 1`)
+  })
+})
+const ARCHIVED: ArchiveRef = { file: 'a.warc.gz', offset: 0, length: 5 }
+const FAILURES = 'decorum_fetcher_sink_failures_total'
 
 test('the lease is asked for a moment before the lane is due, on the clock of Redis; the request leaves when it is due', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))

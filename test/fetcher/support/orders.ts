@@ -27,6 +27,7 @@ export function leaseOf(deadlineMs = 120_000): Lease {
   return {
     isOver: () => false,
     deadlineMs: () => deadlineMs - age(),
+    keepMs: () => 5_000,
     lastCheck: () => undefined,
     stillHeld: () => undefined,
     confirm: () => undefined,

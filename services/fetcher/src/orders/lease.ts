@@ -4,7 +4,7 @@ import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint, passed, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Confirm } from '../http/exchange.ts'
-import { FRESH_LEASE_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
+import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
 import type { HeldGroups } from './pace.ts'
 
 /** The ledger's last confirmation of a lease: whether it is too old to send anything on it, and how to ask for a newer one. */
@@ -44,6 +44,8 @@ export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => Hel
 export type Lease = {
   /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
   deadlineMs(): number
+  /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
+  keepMs(): number
   /** why nothing may be sent any more, or undefined */
   lastCheck(): string | undefined
   /** to be called before each request; `lastCheck` then goes by the answer */
@@ -70,6 +72,8 @@ export type Asked = { first: Since; own: Since }
 export function heldLease(asked: Asked, { tooOld, confirm }: Confirmed, leaseMs: number, settings: Durations): Lease {
   const spareMs = settings.leaseMs - settings.fetchDeadlineMs
   const usableMs = leaseMs - Math.min(LEASE_MARGIN_MS, Math.max(spareMs / 3, leaseMs / 10))
+  // A page that takes its whole deadline has KEEP_LEAST_MS as well, so a process that is asked to stop waits for none of them longer.
+  const keepUntilMs = Math.min(usableMs, settings.fetchDeadlineMs + KEEP_LEAST_MS)
   const age = (): number => passed(asked.first)
   const stillHeld = (): string | undefined => (age() >= usableMs ? 'the lease is over' : undefined)
   return {
@@ -77,6 +81,7 @@ export function heldLease(asked: Asked, { tooOld, confirm }: Confirmed, leaseMs:
     stillHeld,
     isOver: () => passed(asked.own) >= leaseMs,
     deadlineMs: () => Math.min(settings.fetchDeadlineMs, usableMs - age()),
+    keepMs: () => Math.max(KEEP_LEAST_MS, keepUntilMs - passed(asked.own)),
     lastCheck: () => tooOld() ?? stillHeld(),
   }
 }

@@ -21,7 +21,7 @@ export type PageTools = KeepTools &
 
 /** What a page needs of the lease of its order. */
 export type PageHeld = {
-  lease: Pick<Held['lease'], 'deadlineMs' | 'lastCheck' | 'confirm'>
+  lease: Pick<Held['lease'], 'deadlineMs' | 'keepMs' | 'lastCheck' | 'confirm'>
   groups: Pick<Held['groups'], 'wrongAddress'>
 }
 
@@ -55,7 +55,7 @@ export async function fetchPage(
     const kept = () => pageOf(order, agent, asked.headers, result)
     const redirect = readRedirect(result, about)
     if (redirect !== undefined) {
-      if (isKept) await keep(kept(), tools)
+      if (isKept) await keep(kept(), lease.keepMs(), tools)
       return redirect
     }
     const url = orderUrl(order)
@@ -69,10 +69,10 @@ export async function fetchPage(
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
-    if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), tools)
+    if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), lease.keepMs(), tools)
     else if (isKept && mayKeep && revisit !== undefined && sink.keepsRevisits) {
       const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
-      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, tools) // no page lies there
+      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
     const fetched = readPage(result, about, { digest, decodedBytes, archive, says })
     siteAnswers.heard(origin, result.status, fetched.outcome.at)

@@ -7,6 +7,7 @@ import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsT
 import { crashPoint } from '@decorum/runtime'
 import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { requestHead } from '../http/request-head.ts'
+import { KEEP_LEAST_MS } from '../limits.ts'
 import { endRobotsFetch, type Fetched, type Held, type Recorded, type UntimedRecord } from '../orders/complete.ts'
 import type { ExchangeTools, OrdersLedger } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'
@@ -156,7 +157,7 @@ async function keepHops(origin: string, { hops, event }: RobotsAnswer, agent: Ag
       const head = requestHead(url.slice(0, url.length - path.length), path, headers, answer.protocol)
       const page: Page = { kind: 'robots', url, agent: agent.name, requestHead: head, answer }
       if (at === hops.length - 1) page.note = noteOf(origin, event)
-      await keep(page, tools)
+      await keep(page, KEEP_LEAST_MS, tools)
     }
     await answer.body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
   }
