@@ -95,6 +95,15 @@ test.each(['clock', 'hop'] as const)(
   },
 )
 
+test('the ledger fails before it has told what is known: nothing is sent, and the lane is free for the next who asks', async () => {
+  const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
+  const robotsStates = () => Promise.reject(new LedgerUnavailableError('states', new Error('gone')))
+  const answer = await visit(site.origin, { ...ledger, robotsStates })
+  expect(answer).toMatchObject({ unsent: 'not-sent', detail: "the ledger did not answer 'states': gone" })
+  expect(site.asked).toEqual([])
+  expect((await visit(site.origin))?.event).toMatchObject({ status: 200 })
+})
+
 test.each([
   ['a host with one pace', ''],
   ['ports with a pace of their own', '{"host":false}'],
