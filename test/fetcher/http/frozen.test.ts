@@ -40,7 +40,7 @@ test('SIGSTOP for a part of the send window in which nothing came of the look-up
   await passes(OWN_STALL_MS + STALL_LOOK_MS + 500) // the freeze itself
   child.kill('SIGCONT')
   const [result] = await said
-  expect(result).toEqual({ kind: 'not-sent', why: 'this process stood still before it could send' })
+  expect(result).toEqual({ kind: 'not-sent', why: 'this process was kept from running before it could send' })
   child.kill()
 })
 

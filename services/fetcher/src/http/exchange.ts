@@ -5,17 +5,9 @@
  * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
  * end of that round of its event loop.)
  */
-import { crashPoint, crashPointSoon, passed, type Since, sinceNow } from '@decorum/runtime'
+import { crashPoint, crashPointSoon } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
-import {
-  FRAMING_FACTOR,
-  FRAMING_FREE_BYTES,
-  HEADERS_MAX_BYTES,
-  MAX_INFORMATIONAL,
-  OWN_STALL_MS,
-  SEND_WINDOW_MS,
-  STALL_LOOK_MS,
-} from '../limits.ts'
+import { FRAMING_FACTOR, FRAMING_FREE_BYTES, HEADERS_MAX_BYTES, MAX_INFORMATIONAL, SEND_WINDOW_MS } from '../limits.ts'
 import {
   type Answer,
   type Common,
@@ -32,6 +24,7 @@ import { Body } from './body.ts'
 import type { Way } from './connections.ts'
 import type { Connection } from './dial.ts'
 import { type H2Stream, nextH2Stream } from './h2-streams.ts'
+import { SendWindow } from './send-window.ts'
 import { EgressError } from './tunnel.ts'
 
 /**
@@ -88,7 +81,7 @@ class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
 
-const STOOD_STILL = 'this process stood still before it could send'
+const KEPT_FROM_RUNNING = 'this process was kept from running before it could send'
 
 /** Runs one exchange; never rejects, whatever the other side does. */
 export function exchange(ask: Ask): Promise<Exchange> {
@@ -111,11 +104,9 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #sentAt = 0
   #firstByteAt = 0
   #controller: Dispatcher.DispatchController | undefined
+  #window: SendWindow | undefined
+  /** of the deadline, once the request has been sent */
   #timer: NodeJS.Timeout | undefined
-  /** since when, and for how long, `#timer` was last set while the request waits to be sent */
-  #look: { since: Since; ms: number } | undefined
-  /** how much too late it has come until then, all told */
-  #lateMs = 0
   #done = false
   #confirming = false
   #informational = 0
@@ -164,34 +155,11 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     return this.#done ? new NotSentError(why ?? 'the exchange is over') : undefined
   }
 
-  /** Starts the timer: the send window until the request leaves, the whole deadline afterwards. */
+  /** Starts the send window. The timer of the whole deadline is set when the request leaves. */
   watch(): void {
-    if (this.#done || this.#timer !== undefined) return
-    const window = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
-    this.#lookAgain(window, window)
-  }
-
-  /** @param leftMs  of the window */
-  #lookAgain(window: number, leftMs: number): void {
-    const ms = Math.min(STALL_LOOK_MS, leftMs)
-    const since = sinceNow()
-    this.#look = { since, ms }
-    this.#timer = setTimeout(() => {
-      this.#lateMs = this.#stoodStillMs()
-      this.#look = undefined
-      const left = leftMs - Math.max(ms, performance.now() - since.monotonic)
-      if (left > 0) this.#lookAgain(window, left)
-      else this.#late(window)
-    }, ms)
-  }
-
-  /**
-   * How long this process was kept from running while the request waited to be sent: frozen, suspended, a blocked loop, or a machine
-   * with too much to do. What has not come by then may have been there in time.
-   */
-  #stoodStillMs(): number {
-    const look = this.#look
-    return look === undefined ? this.#lateMs : this.#lateMs + Math.max(0, passed(look.since) - look.ms)
+    if (this.#done || this.#window !== undefined || this.#sentAt > 0) return
+    const ms = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
+    this.#window = new SendWindow(ms, () => this.#late(ms))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -221,7 +189,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       nextH2Stream((stream) => {
         this.#stream = stream
       })
-    clearTimeout(this.#timer)
+    this.#window?.close()
     this.#timer = setTimeout(() => this.#late(deadlineMs), Math.max(1, deadlineMs - (this.#sentAt - this.#start)))
     crashPointSoon('request.written')
   }
@@ -287,7 +255,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#done) return
     if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
     else if (error instanceof EgressError) this.#end({ kind: 'not-sent', why: error.message })
-    else if (this.#stoodStillUnsent()) this.#end({ kind: 'not-sent', why: STOOD_STILL })
+    else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
@@ -308,7 +276,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#body !== undefined) this.#answered('time')
     else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
     else if (awaits !== undefined) this.#end({ kind: 'not-sent', why: awaits })
-    else if (this.#stoodStillUnsent()) this.#end({ kind: 'not-sent', why: STOOD_STILL })
+    else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
     const reason = new Error('the exchange is over')
     if (this.#controller === undefined) this.#ask.way.abandon(reason)
@@ -316,8 +284,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   }
 
   /** Nothing has been sent, and this process rather than the site may be why. */
-  #stoodStillUnsent(): boolean {
-    return this.#sentAt === 0 && this.#stoodStillMs() > OWN_STALL_MS
+  #keptFromSending(): boolean {
+    return this.#sentAt === 0 && this.#window?.wasKeptFromRunning() === true
   }
 
   /** Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending. */
@@ -350,6 +318,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#done) return
     this.#done = true
     if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
+    this.#window?.close()
     clearTimeout(this.#timer)
     if (this.#connection?.reader === this) this.#connection.reader = undefined
     const endedAt = performance.now()
