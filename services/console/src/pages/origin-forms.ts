@@ -32,7 +32,7 @@ export function operatorForms(
   const action = `/origins/${encodeURIComponent(origin.origin)}`
   const fields = failed?.fields ?? {}
   const chosen = CHOICES.some(([value]) => value === fields.action) ? fields.action : 'pause'
-  return html`<section class="hand" id="hand"><h2>The operator’s hand</h2>
+  return html`<section class="hand" id="hand"><h2>Actions</h2>
 ${failed !== undefined && html`<p class="notice trouble" role="alert">Not done: ${failed.problem.message}</p>`}
 ${inForce(origin, action)}
 <form class="card" method="post" action="${action}">

@@ -37,7 +37,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
 </main>`
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
-const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look at everything and change nothing.</p></section>`
+const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
 
 /** What changes from look to look. */
 export function originFacts({ origin, operations, notes }: OriginFacts): Html {
