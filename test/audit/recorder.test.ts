@@ -3,10 +3,9 @@ import { type ClientRequest, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord } from '@decorum/audit'
+import { now } from '@decorum/synthetic-web'
 import { expect, test } from 'vitest'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
-
-const now = (): number => performance.timeOrigin + performance.now()
 
 async function withWeb(sites: Site[], use: (web: RecordedWeb) => Promise<void>): Promise<void> {
   const web = await recordedWeb(sites)

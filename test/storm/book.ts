@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
-import { clock } from './clock.ts'
+import { now as clock } from '@decorum/synthetic-web'
 
 /** When Redis was asked to take a candidate, and by when it had: the candidate has been there since some moment between the two. */
 export type Acceptance = { from: number; at: number }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectForConfig, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
 import { keysOf } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
-import { clock } from './clock.ts'
+import { now as clock } from '@decorum/synthetic-web'
 
 /** One change to a longer delay. `from`: the ledger has it; `until`: it is about to be rolled back. Not listed: what the ledger never had. */
 export type ConfigChange = { delayMs: number; appliedAt: number; from: number; until: number }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { announceNew, linkTo } from '@decorum/ledger'
 import { findRedis, type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
-import { clock } from './clock.ts'
+import { now as clock } from '@decorum/synthetic-web'
 
 export type Outage = {
   /** SIGKILL; when it was started again; when it was seen to accept connections. ms of clock() */

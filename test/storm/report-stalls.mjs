@@ -1,6 +1,7 @@
 // Loaded before everything else in the processes of a storm: those that fetch, grant permits, or answer, write down when they were kept from running.
 import { appendFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
+import { now as clock } from '@decorum/synthetic-web/clock'
 
 const EVERY_MS = 50
 const [, program = '', role] = process.argv
@@ -10,7 +11,6 @@ if (
   file !== undefined &&
   (role === 'fetcher' || role === 'permits' || /(process\/child|web-process)\.ts$/.test(program))
 ) {
-  const clock = () => performance.timeOrigin + performance.now()
   let last = clock()
   setInterval(() => {
     const now = clock()

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { now as clock } from '@decorum/synthetic-web'
 import { Redis } from 'ioredis'
-import { clock } from './clock.ts'
 
 /** A stretch in which a process was kept from running, ms of clock(), and its name. */
 export type Stall = { at: number; until: number; who: string }

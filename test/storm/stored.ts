@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeEntry, keysOf, LIST, readLaneRecord } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
+import { now as clock } from '@decorum/synthetic-web'
 import { Redis } from 'ioredis'
 import type { Book } from './book.ts'
-import { clock } from './clock.ts'
 
 const LOOK_MS = 1_000
 

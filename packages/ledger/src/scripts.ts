@@ -144,11 +144,15 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   }
 }
 
-/** The answers of a pipeline in order. @throws LedgerUnavailableError · the first error that a command of it was answered with */
+/**
+ * The answers of a pipeline in order.
+ * @throws LedgerUnavailableError also when the connection was lost, of which each command of a pipeline gets an error of its own ·
+ *         the first error that Redis answered a command with
+ */
 export async function answersOf(pipeline: ChainableCommander, deadlineMs: number, what: string): Promise<unknown[]> {
   const answers = (await withDeadline(pipeline.exec(), deadlineMs, what)) ?? []
   return answers.map(([error, value]) => {
-    if (error !== null) throw error
+    if (error !== null) throw error.name === 'ReplyError' ? error : new LedgerUnavailableError(what, error)
     return value
   })
 }

@@ -2,13 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestLine } from '@decorum/audit'
 import type { Answer } from './behaviour.ts'
+import { now } from './clock.ts'
 
 /** Above this, the kernel may not take a body at once: its tail is written only after its head has been sent. */
 const AT_ONCE_BYTES = 32_768
 const TAIL_BYTES = 1_024
-
-/** ms since 1970 UTC on a clock that never steps: what every record of this process is written by. */
-export const now = (): number => performance.timeOrigin + performance.now()
 
 /** The last two instants at which the event loop ran. */
 const pulse = { last: now(), before: now() }
@@ -108,11 +106,16 @@ export function serve(
   }
   const last = (octets: Buffer): void => {
     // A client that disconnected during a stall would count as answered.
-    if (heardLate() > 0) later(SETTLED_MS, () => last(octets))
-    else if (!finished) {
+    if (heardLate() > 0) {
+      later(SETTLED_MS, () => last(octets))
+      return
+    }
+    // The event loop reads its sockets before it goes on here, so one that disconnected before a timer was late is seen as well.
+    setImmediate(() => {
+      if (finished || request.socket.readableEnded || request.socket.destroyed) return // 'close' follows and records it
       finish(false)
       response.end(octets)
-    }
+    })
   }
 
   if (answer.instead === 'never') return

@@ -3,4 +3,5 @@
  * tests. Start at `spawnWeb` (web-process.ts): it runs the sites (web.ts) in a process of their own.
  */
 export type { Answer, Script, Site } from './behaviour.ts'
+export { now } from './clock.ts'
 export { spawnWeb, type WebProcess } from './web-process.ts'

@@ -5,8 +5,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { heardLate, now, serve, startPulse } from './answer.ts'
+import { heardLate, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
+import { now } from './clock.ts'
 import { openRecorder } from './recorder.ts'
 
 /** For why it is not imported: @decorum/runtime/node-http. */

@@ -40,6 +40,7 @@ export const INTERRUPTIONS: Situation[] = [
     means: 'asks again after the permits service was killed and has come back',
     sites: { site: { robots: RULES } },
     urls: at('/after'),
+    most: 2, // the worker may have the order when the service is killed, and cannot complete it before its lease ends
     async act({ killPermits }) {
       await killPermits()
       return []

@@ -4,7 +4,7 @@ import { type Frontier, openFrontier } from '@decorum/client'
 import { type Ledger, openLedger } from '@decorum/ledger'
 import { ensureRedis } from '@decorum/local-redis'
 import type { Outcome } from '@decorum/protocol'
-import { type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
+import { now, type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
 import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
 import { type HeaderSite, openHeaderSite } from './header-site.ts'
@@ -110,7 +110,7 @@ export async function openWorld(
         if (first === undefined) throw new NotBegunError(site)
         return first.at
       },
-      now: () => performance.timeOrigin + performance.now(),
+      now,
       pause(site, action = 'pause') {
         const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
         return patiently(() => ledger.operate(operation, [CONFORM.agent.name]), over)
