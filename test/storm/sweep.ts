@@ -79,6 +79,15 @@ const SELDOM: readonly CrashPoint[] = [
 ]
 /** What is reaped must have died before. */
 const AFTER_DEATHS: readonly CrashPoint[] = ['reap.after', 'reap.before-record']
+/** They are passed only for an origin that was never asked: with the first batch alone, the other fetcher may ask all of its origins. */
+const NEW_ORIGINS: readonly CrashPoint[] = [
+  ...AFTER_DEATHS,
+  'robots.fetching',
+  'record.before',
+  'record.after',
+  'hop.acquired',
+  'hop.completed',
+]
 
 /** What one of two gateways does for both of them: the other one is frozen, or it might always be first. */
 const FIRST_COME: readonly CrashPoint[] = [...AFTER_DEATHS, 'outbox.after-park', 'outbox.after-clear']
@@ -89,8 +98,7 @@ const RULES = { body: 'User-agent: *\nDisallow: /no', type: 'text/plain' }
 
 function sitesOf(run: number, point: CrashPoint): Site[] {
   const pages = { delayMs: 15 }
-  // Only an origin that nobody has asked yet is asked by way of another one: each batch brings some.
-  const cold = point.startsWith('hop.') || AFTER_DEATHS.includes(point) ? MOST_BATCHES * COLD : 0
+  const cold = NEW_ORIGINS.includes(point) ? MOST_BATCHES * COLD : 0 // each batch brings some
   const extra = Array.from({ length: cold }, (_, n) => `-${SITES + n}`)
   return Array.from({ length: SITES + cold }, (_, site): Site => {
     const name = nameOf(run, site)

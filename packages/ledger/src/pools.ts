@@ -5,7 +5,7 @@
 import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { headsOf } from './records/lane-lists.ts'
-import { withDeadline } from './scripts.ts'
+import { answersOf, withDeadline } from './scripts.ts'
 import type { LaneRef, Parked } from './types.ts'
 
 export type PoolLists = {
@@ -28,13 +28,11 @@ export function poolLists(
   return {
     async offer(orders) {
       if (orders.length === 0) return
-      await timed(
-        redis
-          .multi()
-          .rpush(key, ...orders)
-          .pexpire(key, Math.ceil(lifeMs))
-          .exec(),
-      )
+      const transaction = redis
+        .multi()
+        .rpush(key, ...orders)
+        .pexpire(key, Math.ceil(lifeMs))
+      await answersOf(transaction, callDeadlineMs, 'pool')
     },
     take: async (most) => (await timed(redis.lpop(key, most))) ?? [],
     waiting: () => timed(redis.llen(key)),

@@ -150,7 +150,17 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
  *         the first error that Redis answered a command with
  */
 export async function answersOf(pipeline: ChainableCommander, deadlineMs: number, what: string): Promise<unknown[]> {
-  const answers = (await withDeadline(pipeline.exec(), deadlineMs, what)) ?? []
+  return valuesOf(await withDeadline(pipeline.exec(), deadlineMs, what), what)
+}
+
+/**
+ * The values in what `exec()` answered, for callers whose deadline is around more than this pipeline. Without it a command that failed
+ * looks like one that found nothing.
+ * @param answers  `null`: a transaction that Redis did not run, because a key it watched has changed; nothing here watches one
+ * @throws as answersOf
+ */
+export function valuesOf(answers: [error: Error | null, value: unknown][] | null, what: string): unknown[] {
+  if (answers === null) throw new LedgerUnavailableError(what, 'the transaction was not run')
   return answers.map(([error, value]) => {
     if (error !== null) throw error.name === 'ReplyError' ? error : new LedgerUnavailableError(what, error)
     return value

@@ -22,6 +22,7 @@ import type { RedisLink } from '../link.ts'
 import { decodeIn, idSlot } from '../records/entry.ts'
 import { listsIn } from '../records/lane-lists.ts'
 import { readState } from '../records/state-text.ts'
+import { valuesOf } from '../scripts.ts'
 import type { Change } from './change-lock.ts'
 
 export type Mover = { redis: RedisLink; change: Change }
@@ -163,8 +164,8 @@ export async function moveOrigin(
 async function copyKey({ redis, change }: Mover, key: string, to: string, target: string): Promise<boolean> {
   // In one step: a key that expires between the two reads would stay for ever at its new place (a life of 0).
   const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
-  const [body = null, life = -1] = (answers ?? []).map(([, value]) => value as Buffer | number | null)
+  const [body, life] = valuesOf(answers, 'copyKey') as [Buffer | null, number]
   if (body === null) return false
-  await change.write(to, PUT_KEY, target, life === -1 ? 0 : Math.max(Number(life), 1), body)
+  await change.write(to, PUT_KEY, target, life === -1 ? 0 : Math.max(life, 1), body)
   return true
 }

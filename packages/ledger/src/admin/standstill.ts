@@ -4,7 +4,7 @@ import { CANDIDATES } from '@decorum/protocol'
 import { LedgerUnfitError } from '../errors.ts'
 import { keysOf } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { scriptsOf } from '../scripts.ts'
+import { scriptsOf, valuesOf } from '../scripts.ts'
 import { fleet } from '../verbs/fleet.ts'
 import { reap } from '../verbs/reap.ts'
 import { viewPartition } from './view-partition.ts'
@@ -51,8 +51,8 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
   const look = async (ids: string[]): Promise<void> => {
     const pipeline = redis.pipeline()
     for (const id of ids) pipeline.hget(`${queue}:${id}`, 'ats')
-    const answers = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])
-    started.push(...ids.filter((_, n) => Number(answers[n]?.[1] ?? 0) > 0))
+    const begun = ids.length === 0 ? [] : (valuesOf(await pipeline.exec(), 'begunJobs') as (string | null)[])
+    started.push(...ids.filter((_, n) => Number(begun[n] ?? 0) > 0))
   }
   // A job that was deferred comes back by way of these; one with a priority of BullMQ, by `prioritized`.
   const pages: ((at: number) => Promise<string[]>)[] = [

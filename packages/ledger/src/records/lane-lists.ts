@@ -2,6 +2,7 @@
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
+import { valuesOf } from '../scripts.ts'
 import type { LaneRef, Parked } from '../types.ts'
 import { decodeIn } from './entry.ts'
 
@@ -19,7 +20,7 @@ export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promi
   const lists = await listsIn(redis, keys, name)
   const look = redis.multi().hget(keys.lanes, name)
   for (const list of lists) look.lindex(keys.list(list, name), -1)
-  const [record = null, ...ends] = ((await look.exec()) ?? []).map(([, value]) => value as string | null)
+  const [record = null, ...ends] = valuesOf(await look.exec(), 'lastOf') as (string | null)[]
   const last = lists.map((list, at): [List, string] => {
     const end = ends[at] ?? ''
     return [list, end === '' && list === LIST.normal ? firstOf(record) : end]
@@ -66,8 +67,8 @@ export async function headsOf(
     .hget(keys.lanes, name)
     .lrange(keys.list(list, name), 0, most - 1)
     .exec()
-  const [record = null, behind = []] = (answers ?? []).map(([, value]) => value as string | string[] | null)
-  const first = list === LIST.normal ? firstOf(record as string | null) : ''
-  const entries = [...(first === '' ? [] : [first]), ...((behind ?? []) as string[])].slice(0, most)
+  const [record, behind] = valuesOf(answers, 'headsOf') as [string | null, string[]]
+  const first = list === LIST.normal ? firstOf(record) : ''
+  const entries = [...(first === '' ? [] : [first]), ...behind].slice(0, most)
   return entries.map((entry) => decodeIn(list, entry))
 }
