@@ -1,5 +1,5 @@
 /** Environment → values, once: defaults, readable refusals, relations. */
-import { checkRelations, readSettings, SettingsError, schemaOf } from '@decorum/config'
+import { brokenRelations, readSettings, SettingsError, schemaOf } from '@decorum/config'
 import { expect, test } from 'vitest'
 
 const REDIS_URL = 'redis://127.0.0.1:6379'
@@ -71,10 +71,32 @@ test('no Redis address is a refusal as well', () => {
 
 test('a fetch ends inside its lease, and the default delay does not exceed the maximum; all that is wrong is said at once', () => {
   const fine = { FETCH_DEADLINE_MS: 30_000, LEASE_MS: 45_000, DEFAULT_DELAY_MS: 1_000, MAX_DELAY_MS: 10_000 }
-  expect(() => checkRelations(fine)).not.toThrow()
-  expect(() => checkRelations({ ...fine, LEASE_MS: 30_000 })).toThrow(/must end inside its lease/)
-  expect(() => checkRelations({ ...fine, LEASE_MS: 1, DEFAULT_DELAY_MS: 10_001 })).toThrow(
-    /inside its lease.*\n.*default delay must not exceed the maximum/,
-  )
-  expect(() => checkRelations({ DEFAULT_DELAY_MS: 2, MAX_DELAY_MS: 1 })).toThrow(/DEFAULT_DELAY_MS/)
+  expect(brokenRelations(fine)).toEqual([])
+  expect(brokenRelations({ ...fine, LEASE_MS: 30_000 })).toEqual([expect.stringMatching(/must end inside its lease/)])
+  expect(brokenRelations({ ...fine, LEASE_MS: 1, DEFAULT_DELAY_MS: 10_001 })).toEqual([
+    expect.stringMatching(/inside its lease/),
+    expect.stringMatching(/default delay must not exceed the maximum/),
+  ])
+  expect(brokenRelations({ DEFAULT_DELAY_MS: 2, MAX_DELAY_MS: 1 })).toHaveLength(1)
+  expect(brokenRelations({ DEFAULT_DELAY_MS: 2 })).toEqual([])
+})
+
+test('one message names a wrong value, a relation that does not hold and a misspelt name', () => {
+  const given = {
+    REDIS_URL,
+    DEFAULT_DELAY_MS: '20',
+    MAX_DELAY_MS: '6',
+    DECORUM_PARTITIONS: '1x',
+    FETCH_CONCURENCY: '3',
+  }
+  for (const line of [
+    /^ {2}DECORUM_PARTITIONS: /m,
+    /^ {2}DEFAULT_DELAY_MS: .*MAX_DELAY_MS=6/m,
+    /^ {2}FETCH_CONCURENCY: /m,
+  ])
+    expect(() => read(given)).toThrow(line)
+})
+
+test('a relation is not judged by a value that is wrong itself', () => {
+  expect(() => read({ REDIS_URL, DEFAULT_DELAY_MS: '-1', MAX_DELAY_MS: '6' })).not.toThrow(/must not exceed/)
 })

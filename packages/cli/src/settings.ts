@@ -1,7 +1,7 @@
 /** The settings that the command itself reads; each role reads and checks its own. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type Agents, agentsOf, checkRelations, readSettings, SETTINGS, schemaOf } from '@decorum/config'
+import { type Agents, agentsOf, readSettings, SETTINGS, schemaOf } from '@decorum/config'
 
 /** Like a role, but for what a command does without: a Redis of its own is started, and each command knows its own port. */
 const Settings = schemaOf('command').partial({ REDIS_URL: true }).extend({
@@ -27,10 +27,9 @@ export type CliSettings = {
 /** Time to complete leases and to close connections after the last deadline. */
 const SETTLE_MS = 10_000
 
-/** @throws SettingsError naming each wrong variable, or the relation that does not hold */
+/** @throws SettingsError naming each wrong variable and each relation that does not hold */
 export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
   const c = readSettings(Settings, env)
-  checkRelations(c)
   return {
     redisUrl: c.REDIS_URL,
     partitions: c.DECORUM_PARTITIONS,

@@ -41,7 +41,7 @@ export {
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
-export { checkRelations } from './relations.ts'
+export { brokenRelations } from './relations.ts'
 export { isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf, TABLE } from './settings.ts'
 export {
   type Hours,

@@ -1,6 +1,7 @@
 /** Environment → values, once per process; what is wrong is said in one message for the person who set it. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { misspelt, translateFormerNames } from './names.ts'
+import { brokenRelations } from './relations.ts'
 import { wrongValues } from './wrong-value.ts'
 
 /** Wrong settings stop the start; the message is for the person who set them. */
@@ -19,9 +20,9 @@ export const warnOnStderr = (line: string): void => void process.stderr.write(`w
 /**
  * Reads the settings that a schema names. An empty variable counts as absent: compose files and shells write `X=` for "not
  * set". Older names are replaced in `env` itself (names.ts).
- * @throws SettingsError naming each wrong variable, what is right and what was given; and each misspelt name
+ * @throws SettingsError naming each wrong variable, what is right and what was given; each relation that does not hold; and each misspelt name
  */
-export function readSettings<T extends z.ZodType>(
+export function readSettings<T extends z.ZodObject>(
   schema: T,
   env: Record<string, string | undefined>,
   warn: (line: string) => void = warnOnStderr,
@@ -31,10 +32,25 @@ export function readSettings<T extends z.ZodType>(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   )
   const parsed = schema.safeParse(given)
-  const wrong = [...contradictions, ...misspelt(given), ...(parsed.success ? [] : wrongValues(parsed.error, given))]
+  const wrong = [
+    ...contradictions,
+    ...misspelt(given),
+    ...(parsed.success ? [] : wrongValues(parsed.error, given)),
+    ...brokenRelations(parsed.success ? parsed.data : rightOnes(schema, given)),
+  ]
   if (wrong.length > 0 || !parsed.success) throw wrongSettings(...wrong)
   for (const line of warnings) warn(line)
   return parsed.data
+}
+
+/** The values that are right by themselves, so that what is wrong between them is said beside what is wrong elsewhere. */
+function rightOnes({ shape }: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(shape).flatMap(([name, schema]) => {
+      const parsed = z.safeParse(schema, given[name])
+      return parsed.success ? [[name, parsed.data]] : []
+    }),
+  )
 }
 
 /** Whatever a reader of settings throws, the person who set them reads it as such. */

@@ -1,7 +1,7 @@
 /** Relations between settings that must hold, whichever role reads them. */
-import { wrongSettings } from './read-settings.ts'
 
-type Related = {
+/** A setting that a role does not read, or whose value is wrong, is absent. */
+export type Related = {
   FETCH_DEADLINE_MS: number
   LEASE_MS: number
   DEFAULT_DELAY_MS: number
@@ -16,10 +16,10 @@ type Related = {
 const LEAST_FORGET_MS = 600_000
 
 /**
- * Checks the relations between the settings that are given; a relation is skipped for a role that does not read both settings.
- * @throws SettingsError naming both settings of each relation that does not hold
+ * The relations that do not hold between the settings that are given; one is skipped when a setting of it is absent.
+ * @returns  one line each, which names both settings
  */
-export function checkRelations(c: Partial<Related>): void {
+export function brokenRelations(c: Partial<Related>): string[] {
   const wrong: string[] = []
   if (isLess(c.LEASE_MS, c.FETCH_DEADLINE_MS) || isSame(c.LEASE_MS, c.FETCH_DEADLINE_MS))
     wrong.push(
@@ -35,7 +35,7 @@ export function checkRelations(c: Partial<Related>): void {
     )
   for (const name of ['S3_ENDPOINT', 'S3_BUCKET'] as const)
     if (c.PAGE_SINK === 's3' && name in c && (c[name] ?? '') === '') wrong.push(`${name}: PAGE_SINK=s3 needs it`)
-  if (wrong.length > 0) throw wrongSettings(...wrong)
+  return wrong
 }
 
 const isLess = (a: number | undefined, b: number | undefined): boolean => a !== undefined && b !== undefined && a < b

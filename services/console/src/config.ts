@@ -2,7 +2,6 @@
 import {
   type Agents,
   agentsOf,
-  checkRelations,
   isLoopback,
   readSettings,
   type SettingsOf,
@@ -40,7 +39,6 @@ export type ConsoleConfig = {
 /** @throws SettingsError naming each wrong variable and what is expected. */
 export function readConfig(env: Record<string, string | undefined>): ConsoleConfig {
   const c = readSettings(Settings, env)
-  checkRelations(c)
   if (!isLoopback(c.HOST) && c.CONSOLE_PASSWORD === undefined) {
     throw wrongSettings(`CONSOLE_PASSWORD: is needed when the console listens beyond loopback (HOST=${c.HOST})`)
   }

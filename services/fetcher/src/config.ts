@@ -4,7 +4,6 @@ import { type AddressGuard, addressGuard } from '@decorum/admission'
 import {
   type Agents,
   agentsOf,
-  checkRelations,
   dnsServers,
   type EgressOf,
   entriesOf,
@@ -30,7 +29,6 @@ export type Config = Omit<SettingsOf<'fetcher'>, 'DNS_SERVERS' | 'EGRESS' | 'PAC
 /** @throws SettingsError naming each wrong variable */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const { DNS_SERVERS, EGRESS, PACE_GROUPS, ...settings } = readSettings(Settings, env)
-  checkRelations(settings)
   const agents = agentsOf(settings)
   return {
     ...settings,

@@ -1,5 +1,5 @@
 /** The settings of a gateway, read once from its environment. The settings themselves are in @decorum/config. */
-import { agentsOf, checkRelations, readingSettings, readSettings, readSitePolicies, schemaOf } from '@decorum/config'
+import { agentsOf, readingSettings, readSettings, readSitePolicies, schemaOf } from '@decorum/config'
 
 const Settings = schemaOf('gateway')
 
@@ -8,7 +8,6 @@ export type GatewayConfig = ReturnType<typeof readConfig>
 /** @throws SettingsError with a message for the person who set them */
 export function readConfig(env: Record<string, string | undefined>) {
   const { SITE_POLICIES, ...settings } = readSettings(Settings, env)
-  checkRelations(settings)
   return {
     ...settings,
     agents: agentsOf(settings),

@@ -3,7 +3,6 @@ import { type AddressGuard, addressGuard } from '@decorum/admission'
 import {
   type Agents,
   agentsOf,
-  checkRelations,
   entriesOf,
   isLoopback,
   type PermitToken,
@@ -35,7 +34,6 @@ export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'SITE_PO
 /** @throws SettingsError naming each wrong variable and what is expected */
 export function readConfig(env: Record<string, string | undefined>): PermitsConfig {
   const { PACE_GROUPS, SITE_POLICIES, DECORUM_PERMIT_TOKENS, ...settings } = readSettings(Settings, env)
-  checkRelations(settings)
   const tokens =
     DECORUM_PERMIT_TOKENS === undefined ? undefined : readingSettings(() => readPermitTokens(DECORUM_PERMIT_TOKENS))
   if (!isLoopback(settings.HOST) && tokens === undefined)

@@ -2,7 +2,7 @@
 import { type Agents, loadAgents } from '../agents.ts'
 import { misspelt } from '../names.ts'
 import { readingSettings, wrongSettings } from '../read-settings.ts'
-import { checkRelations } from '../relations.ts'
+import { brokenRelations, type Related } from '../relations.ts'
 import { FORMER_NAMES, isSetting, type SettingName } from '../settings.ts'
 import { readSitePolicies, type SitePolicies } from '../site-policies.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readJsonValue, textOf } from './values.ts'
@@ -42,7 +42,8 @@ export function readDocument(json: unknown, base: FleetValues = {}): FleetValues
 
 /** @throws SettingsError naming each relation that does not hold */
 export function checkDocument(values: FleetValues): void {
-  checkRelations(values as Parameters<typeof checkRelations>[0])
+  const broken = brokenRelations(values as Partial<Related>)
+  if (broken.length > 0) throw wrongSettings(...broken)
   if (values.DEFAULT_DELAY_MS === undefined) return
   const agents = readingSettings(() =>
     loadAgents(
