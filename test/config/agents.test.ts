@@ -41,7 +41,7 @@ test('google profiles keep crawl-delay only when asked to; all others do', () =>
 test('floor and cap of the delay: own, or the common ones; a floor above the common cap lifts it', () => {
   expect(load({ ...bot, minDelayMs: 0, maxDelayMs: 0 }).default).toMatchObject({ minDelayMs: 0, maxDelayMs: 0 })
   expect(load({ ...bot, minDelayMs: 20_000 }).default).toMatchObject({ minDelayMs: 20_000, maxDelayMs: 20_000 })
-  expect(() => load({ ...bot, minDelayMs: 5, maxDelayMs: 4 })).toThrow(/minDelayMs lies under maxDelayMs/)
+  expect(() => load({ ...bot, minDelayMs: 5, maxDelayMs: 4 })).toThrow(/minDelayMs must not exceed maxDelayMs/)
   expect(() => load({ ...bot, maxDelayMs: 500 })).toThrow(/minimum delay \(1000 ms\) is above the maximum \(500 ms\)/)
 })
 

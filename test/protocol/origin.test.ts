@@ -12,6 +12,11 @@ test.each([
   ['http://example.com.:8080/x', 'http://example.com:8080', '/x'],
   ['http://例え.jp/é?ü', 'http://xn--r8jz45g.jp', '/%C3%A9?%C3%BC'],
   ['http://[2001:DB8:0::1]:8080/x', 'http://[2001:db8::1]:8080', '/x'],
+  // An IPv4 address that IPv6 wraps is reached at the same server as the address itself: one lane for both.
+  ['http://[::ffff:192.0.2.1]:8080/x', 'http://192.0.2.1:8080', '/x'],
+  ['http://[::FFFF:c000:201]/x', 'http://192.0.2.1', '/x'],
+  ['http://[0:0:0:0:0:ffff:7f00:1]/x', 'http://127.0.0.1', '/x'],
+  ['http://[::ffff:0:192.0.2.1]/x', 'http://[::ffff:0:c000:201]', '/x'],
   ['http://0x7f.1/', 'http://127.0.0.1', '/'],
   ['http://a.test/a/../b/./c', 'http://a.test', '/b/c'],
   ['http://a.test/a b|c', 'http://a.test', '/a%20b|c'],

@@ -72,7 +72,10 @@ const AgentEntry = z
       .default(true)
       .meta({ description: 'whether HTTP/2 is spoken with sites that offer it, one request at a time as ever' }),
   })
-  .refine((a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY), 'minDelayMs lies under maxDelayMs')
+  .refine(
+    (a) => (a.minDelayMs ?? 0) <= (a.maxDelayMs ?? Number.POSITIVE_INFINITY),
+    'minDelayMs must not exceed maxDelayMs',
+  )
 
 /** What DECORUM_AGENTS holds. */
 export const AgentsFile = z.array(AgentEntry).min(1).max(64)

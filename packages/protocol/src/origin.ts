@@ -21,7 +21,7 @@ export type UrlRefusal =
   | 'ftp-not-supported'
 
 export type CrawlUrl = {
-  /** scheme://host[:port], punycode, lower case, default port dropped, no trailing dot */
+  /** scheme://host[:port], punycode, lower case, default port dropped, no trailing dot; an IPv4 address as such also where IPv6 wraps it */
   origin: string
   /** path + query, percent-encoded, begins with '/' */
   path: string
@@ -40,11 +40,25 @@ export function readUrl(text: string): CrawlUrl | { refused: UrlRefusal } {
   }
   // Credentials would have to be dropped or sent; dropping them fetches another page than the one meant.
   if (url.username !== '' || url.password !== '') return { refused: 'user-info' }
-  const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname
+  const host = hostIn(url.hostname)
   if (!isHost(host)) return { refused: 'bad-host' }
   const path = url.pathname + url.search
   if (path.length > MAX_PATH_BYTES) return { refused: 'url-too-long' } // ASCII by now: characters are bytes
   return { origin: `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`, path, host }
+}
+
+/** `::ffff:a.b.c.d` as the URL standard writes it */
+const MAPPED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/
+
+/** One name for one host: no trailing dot, and an IPv4 address that IPv6 wraps (RFC 4291 §2.5.5.2) is that address, in one lane with it. */
+function hostIn(hostname: string): string {
+  if (!hostname.startsWith('[')) return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
+  const [, high, low] = MAPPED.exec(hostname) ?? []
+  if (high === undefined || low === undefined) return hostname
+  return [high, low]
+    .map((word) => Number.parseInt(word, 16))
+    .flatMap((word) => [word >> 8, word & 0xff])
+    .join('.')
 }
 
 /** DNS limits that WHATWG URL does not enforce (RFC 1035 §2.3.4): labels 1–63, name ≤ 253. */

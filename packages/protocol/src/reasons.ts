@@ -171,7 +171,9 @@ export const INVALIDS = explained({
     todo: 'Fix the producer; `detail` names the member.',
   },
   'reserved-id': {
-    means: 'The id has a form that only the fleet may assign (`#:…`, `…~1~…`).',
+    means:
+      'The id has a form that only the fleet may assign: it begins with `#:`, or it ends like that of a redirect’s target, ' +
+      'in `~`, one or two digits, `~` and 10 to 12 digits or lower-case letters (`~1~0000abcdef`).',
     todo: 'Leave the id out, or choose another.',
   },
   'meta-too-large': {
@@ -222,7 +224,8 @@ export const KINDS = explained({
   },
   invalid: { means: 'It is not a valid candidate. Nothing was sent.', todo: 'It depends on the reason.' },
   refused: {
-    means: 'It is a valid candidate, but was not accepted or has been cancelled. Nothing was sent.',
+    means:
+      'It is a valid candidate that was not accepted, was cancelled, or was dropped by an operator while it waited. Nothing was sent for it any more.',
     todo: 'It depends on the reason.',
   },
 })

@@ -60,7 +60,7 @@ function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number
 test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
   const intake = { jobs: 57, urls: 57, isEstimate: false, oldestMs: 500 }
   expect(withQueue([part({ waiting: 3, lanes: 2, nextDue: now + 800 })], intake).sentence).toBe(
-    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes for their delay. The next lane is due in 0.8 s.',
+    '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes until their lane is due. The next lane is due in 0.8 s.',
   )
   expect(withQueue([part()], intake)).toMatchObject({
     tone: 'polite',
@@ -86,7 +86,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
   expect(head).toEqual({
     tone: 'polite',
     title: 'Polite, not stalled',
-    sentence: '312 URLs wait in 40 lanes, each for its delay. The next lane is due in 0.8 s.',
+    sentence: '312 URLs wait in 40 lanes, each until its lane is due. The next lane is due in 0.8 s.',
   })
 })
 
@@ -110,7 +110,7 @@ test('one lane in flight anywhere is crawling, with the rate of the last minute'
   const head = at([part({ waiting: 5, lanes: 3, inFlight: 1 }), part({ waiting: 7, lanes: 2 })], fleet, 60)
   expect(head.tone).toBe('moving')
   expect(head.sentence).toBe(
-    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late: URLs wait only for the delays of their lanes.',
+    '1 request in flight, 12 URLs wait in 5 lanes. The pace is 60 outcomes a minute. No lane is late.',
   )
 })
 

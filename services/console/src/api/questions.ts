@@ -59,8 +59,8 @@ export const ListQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        'by the instant at which the lane opens, earliest or latest first; or by the end of its lease. ' +
-        'Default: origins that one gate holds as it opens, else soonest',
+        'by the instant at which the lane is due, earliest or latest first; or by the end of its lease. ' +
+        'Default: by the end of the gate that holds them, where one is asked for; else soonest',
     }),
   limit: limit(200, 50).meta({ description: 'most origins answered' }),
   state: z

@@ -120,14 +120,18 @@ export function headline(
   const behind =
     totals.lagMs > LATE_MS
       ? ` The oldest due lane is ${length(totals.lagMs)} late: more slots would help.`
-      : ' No lane is late: URLs wait only for the delays of their lanes.'
+      : ' No lane is late.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
     return { tone: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane is due in ${length(totals.opensInMs)}.`
   const own =
-    totals.waiting === 0 ? '' : totals.candidates === 0 ? ', each for its delay' : '; those in lanes for their delay'
+    totals.waiting === 0
+      ? ''
+      : totals.candidates === 0
+        ? ', each until its lane is due'
+        : '; those in lanes until their lane is due'
   const sentence = `${waits(totals)}${own}.${next}${rate}`
   return { tone: 'polite', title: 'Polite, not stalled', sentence }
 }
