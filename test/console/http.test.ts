@@ -70,6 +70,20 @@ test('Redis away: alive, not ready, metrics say so, intake refuses, the page tel
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({ error: 'redis-away', stored: 0 })
   expect((await fetch(`${at}/v1/partitions`)).status).toBe(503)
+  // Of every route that only reads: 503 and that reason, or the answer of one that needs no Redis. A crash would be 500.
+  const { paths } = (await (await fetch(`${at}/openapi.json`)).json()) as { paths: Record<string, { get?: object }> }
+  const reads = Object.keys(paths).filter((path) => paths[path]?.get !== undefined)
+  expect(reads.length).toBeGreaterThan(10)
+  const query = 'url=http%3A%2F%2Fa.example%2F&group=g&waitMs=0&follow=false&max=1'
+  for (const path of reads) {
+    const filled = path.replaceAll(/\{\w+\}/g, encodeURIComponent('http://a.example'))
+    for (const asked of [filled, `${filled}?${query}`]) {
+      const answer = await fetch(`${at}${asked}`)
+      expect(answer.status === 503 || answer.status < 500, `${asked}: ${answer.status}`).toBe(true)
+      if (answer.status === 503) expect(await answer.json(), asked).toMatchObject({ error: 'redis-away' })
+      else await answer.body?.cancel()
+    }
+  }
   expect((await fetch(`${at}/queues/api/queues`)).status).toBeGreaterThanOrEqual(500)
   await expect.poll(async () => (await fetch(at)).text()).toContain('Redis does not answer')
   await away.restart()
@@ -137,6 +151,15 @@ describe('intake', () => {
     ] as const)
       expect((await post(body, type)).status).toBe(202)
     expect((await stored()).flat().map(({ url }) => url)).toEqual(Array(3).fill('http://a.example/'))
+    for (const [type, headers] of [
+      ['text/plain; charset=utf-16', {}],
+      ['text/plain; format=flowed; charset="ISO-8859-1"', {}],
+      ['text/plain', { 'content-encoding': 'gzip' }],
+    ] as [string, Record<string, string>][])
+      expect(await (await post('http://a.example/', type, '', headers)).json()).toMatchObject({ error: 'not-utf-8' })
+    for (const type of ['text/plain; charset=UTF-8', 'text/plain; charset=us-ascii', 'text/plain;'])
+      expect((await post('http://a.example/', type, '', { 'content-encoding': 'identity' })).status).toBe(202)
+    expect((await stored()).flat()).toHaveLength(3)
     const latin1 = Uint8Array.from(Buffer.from('http://a.example/café', 'latin1'))
     const answer = await post(latin1, 'text/plain; charset=iso-8859-1')
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'not-utf-8' }])

@@ -90,25 +90,6 @@ test('a Redis that is too busy for its first answer is waited for, longer than a
   expect(await reaching).toBe('reached')
 })
 
-test('a Redis that dies under an open ledger: every call says LedgerUnavailableError, also those of several commands', async () => {
-  const own = await startRedis()
-  const ledger = await openLedger({ redis: own.url, partitions: 1, ...PATIENT, isNew: true })
-  onTestFinished(() => ledger.close())
-  await own.kill9()
-  await expect.poll(() => ledger.isReady()).toBe(false)
-  const calls = {
-    body: ledger.body(0, 'hash'),
-    robotsStates: ledger.robotsStates(0, ['http://a.test']),
-    areStored: ledger.areStored([{ origin: 'http://a.test', id: 'x' }]),
-    examples: ledger.examples(0, ['dns']),
-    intake: ledger.intake(0),
-    viewPartition: ledger.viewPartition(0),
-  }
-  const ends = await Promise.allSettled(Object.values(calls))
-  for (const [n, name] of Object.keys(calls).entries())
-    expect(ends[n], name).toMatchObject({ status: 'rejected', reason: { name: 'LedgerUnavailableError' } })
-})
-
 test('the number of partitions is written down the first time and must stay', async () => {
   const connection = await raw()
   const first = await openLedger({ redis: redis.url, partitions: 3, ...PATIENT })

@@ -135,7 +135,17 @@ test("the operator's hand: paused waits, blocked is refused, and a holder is tol
 
 // The last one: the fleet has no Redis afterwards.
 test('while Redis is away nothing is granted: 503, for those in line as well', async () => {
-  const { web, ask, complete, redis, url: base } = await shared([{ name: 'away', robots: { body: '' } }])
+  const {
+    web,
+    ask,
+    complete,
+    call,
+    redis,
+    url: base,
+  } = await shared([
+    { name: 'away', robots: { body: '' } },
+    { name: 'unknown', robots: { body: '' } },
+  ])
   const url = `${web.origins.away}/1`
   const held = await ask({ url, waitMs: 20_000 })
   expect(held.status).toBe(201)
@@ -145,4 +155,13 @@ test('while Redis is away nothing is granted: 503, for those in line as well', a
   expect((await waiting).status).toBe(503) // until then others are told that one is ahead of them
   expect((await ask({ url }, { away: true })).status).toBe(503)
   expect((await complete(held.body.permit, {}, { away: true })).status).toBe(503)
+  for (const [method, path, body] of [
+    ['GET', `/v1/robots?url=${encodeURIComponent(`${web.origins.unknown}/`)}`],
+    ['PATCH', `/v1/permits/${held.body.permit}`, {}],
+    ['DELETE', `/v1/permits/${held.body.permit}`],
+  ] as [string, string, object?][])
+    expect(await call(method, path, body, { away: true }), `${method} ${path}`).toMatchObject({
+      status: 503,
+      body: { type: 'ledger-away' },
+    })
 })

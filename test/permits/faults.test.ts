@@ -86,7 +86,9 @@ describe('before one fleet', () => {
       status: 200,
       body: { ended: 'unused' },
     })
-    expect((await call('DELETE', `/v1/permits/${two.body.permit}`)).status).toBe(200)
+    // Some clients call every request JSON.
+    const json = { 'content-type': 'application/json' }
+    expect((await call('DELETE', `/v1/permits/${two.body.permit}`, undefined, { headers: json })).status).toBe(200)
     expect((await complete(two.body.permit)).status).toBe(410)
     const forged = `${two.body.permit?.slice(0, 8)}AAAA${two.body.permit?.slice(12)}`
     for (const foreign of ['x', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', forged])

@@ -48,7 +48,11 @@ test.each([
   ['json', '{"candidates":[{"url":"http://a.example/"},7]}', 2, 'bad-candidate'],
 ] as const)('%s %j: line %i is refused as %s', (shape, body, line, error) => {
   const read = readBody(body, shape, agents, undefined)
-  expect(read).toMatchObject({ error, line, message: expect.stringContaining(`line ${line}: `) })
+  expect(read).toMatchObject({
+    error,
+    line,
+    message: expect.stringContaining(`${shape === 'json' ? 'candidate' : 'line'} ${line}: `),
+  })
   expect(JSON.stringify(read)).not.toContain('secret')
 })
 

@@ -50,16 +50,11 @@ const URLS_AT_ONCE = 100
 
 /** @param names  absent: all, the default one first */
 export async function listCrawls(from: Places, names?: readonly string[]): Promise<Crawl[]> {
-  const { all } = from
-  const known = names ?? [
-    DEFAULT_CRAWL,
-    ...(
-      await crawlsIn(
-        from.redis,
-        all.map(({ tag }) => tag),
-      )
-    ).sort(),
-  ]
+  const { redis, all, callDeadlineMs } = from
+  const tags = all.map(({ tag }) => tag)
+  const listed = async (): Promise<string[]> =>
+    (await withDeadline(crawlsIn(redis, tags), callDeadlineMs, 'crawls')).sort()
+  const known = names ?? [DEFAULT_CRAWL, ...(await listed())]
   const told = await thatAnswer(all.map((keys) => factsOf(from, keys, known)))
   const totals = names === undefined || names.includes(DEFAULT_CRAWL) ? await countsOf(from) : {}
   const crawls = known.map((name, at) =>

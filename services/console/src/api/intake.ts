@@ -24,8 +24,9 @@ const JOBS_AT_ONCE = 10
 export type IntakeRefusal = { error: string; message: string; line?: number }
 export type ReadBody = { candidates: { candidate: Candidate; host: string }[] } | IntakeRefusal
 
+type Shape = 'json' | 'ndjson' | 'text'
 /** Media types → how the body is cut. */
-export const INTAKE_TYPES: Record<string, 'json' | 'ndjson' | 'text'> = {
+export const INTAKE_TYPES: Record<string, Shape> = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
   'application/ndjson': 'ndjson',
@@ -39,7 +40,7 @@ export const INTAKE_TYPES: Record<string, 'json' | 'ndjson' | 'text'> = {
  */
 export function readBody(
   text: string,
-  shape: 'json' | 'ndjson' | 'text',
+  shape: Shape,
   agents: Agents,
   agent: string | undefined,
   crawl?: string,
@@ -49,7 +50,7 @@ export function readBody(
   if ('error' in body) return body
   const usual = Object.entries({ agent, crawl: body.crawl }).filter(([, value]) => value !== undefined)
   for (const { line, data, broken } of body.members) {
-    if (broken !== undefined) return { error: 'bad-json', message: place(line, broken), ...at(line) }
+    if (broken !== undefined) return { error: 'bad-json', message: place(shape, line, broken), ...at(line) }
     // What the query says has been read with the first line
     const read =
       shape === 'text' && candidates.length > 0
@@ -57,16 +58,16 @@ export function readBody(
         : readCandidate(withUsual(data, usual))
     if (!read.ok) {
       const why = read.refusal.detail ?? read.refusal.reason
-      return { error: read.refusal.reason, message: place(line, `${why}${quote(read.url)}`), ...at(line) }
+      return { error: read.refusal.reason, message: place(shape, line, `${why}${quote(read.url)}`), ...at(line) }
     }
     if (agents.find(read.candidate.agent) === undefined) {
       const known = agents.list.map((one) => one.name).join(', ')
       const message = `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`
-      return { error: 'unknown-agent', message: place(line, message), ...at(line) }
+      return { error: 'unknown-agent', message: place(shape, line, message), ...at(line) }
     }
     if (read.candidate.hops !== undefined) {
       const message = 'hops: only the fleet itself counts redirects; leave it out'
-      return { error: 'bad-candidate', message: place(line, message), ...at(line) }
+      return { error: 'bad-candidate', message: place(shape, line, message), ...at(line) }
     }
     candidates.push({ candidate: read.candidate, host: read.at.host })
   }
@@ -172,6 +173,6 @@ export async function store(
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const at = (line: number | undefined): { line?: number } => (line === undefined ? {} : { line })
-const place = (line: number | undefined, message: string): string =>
-  line === undefined ? message : `line ${line}: ${message}`
+const place = (shape: Shape, line: number | undefined, message: string): string =>
+  line === undefined ? message : `${shape === 'json' ? 'candidate' : 'line'} ${line}: ${message}`
 const quote = (url: string): string => (url === '' ? '' : `: ${printableUrl(url, Math.min(200, MAX_URL_CHARS))}`)

@@ -33,10 +33,11 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
     ...routes.addCandidates,
     bodyLimit: BODY_MAX_BYTES,
     async handler(request, reply) {
-      const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-      const shape = INTAKE_TYPES[type]
+      const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';')
+      const shape = INTAKE_TYPES[type.trim()]
       const body: unknown = request.body
       if (shape === undefined || !Buffer.isBuffer(body)) return wrongType
+      if (isEncoded(parameters, request.headers['content-encoding'])) return NOT_UTF_8
       const text = textOf(body)
       if (text instanceof Refusal) return text
       const candidates = readBody(text, shape, config.agents, request.query.agent, request.query.crawl)
@@ -49,15 +50,26 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
   })
 }
 
+const NOT_UTF_8 = new Refusal(
+  400,
+  'not-utf-8',
+  'the body is not text in UTF-8: write it in that encoding, without compression',
+)
+
+/** Whether the headers say so; a body may be readable by chance, such as JSON in Latin-1 that is all ASCII but for one name. */
+function isEncoded(parameters: string[], contentEncoding: string | undefined): boolean {
+  const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find(Boolean)
+  return (
+    (charset !== undefined && !['utf-8', 'utf8', 'us-ascii'].includes(charset)) ||
+    !['', 'identity'].includes((contentEncoding ?? '').trim().toLowerCase())
+  )
+}
+
 /** Without its byte order mark. Of text in another encoding what is lost would make other URLs than those meant. */
 function textOf(body: Buffer): string | Refusal {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    return new Refusal(
-      400,
-      'not-utf-8',
-      'the body is not text in UTF-8: write it in that encoding, without compression',
-    )
+    return NOT_UTF_8
   }
 }
