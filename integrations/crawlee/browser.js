@@ -1,15 +1,27 @@
 /** A page of PlaywrightCrawler under permits: the browser sends nothing, each of its requests is sent from here when it may. */
 import { CriticalError, NonRetryableError } from '@crawlee/core'
+import { NO_NETWORK } from '../playwright/no-network.js'
 
 // What sends without being seen here: as Playwright's own `serviceWorkers: 'block'`, which a crawler's option cannot set.
 const UNSEEN = `delete globalThis.SharedWorker
 if (navigator.serviceWorker) navigator.serviceWorker.register = async () => {}`
 const closed = new WeakSet() // contexts in which only the pages that are routed here send anything
 
+/** @throws CriticalError of a Chromium that could send something by itself */
+function checkLaunch({ launchContext }) {
+  const isOther = launchContext?.launcher !== undefined && launchContext.launcher.name?.() !== 'chromium'
+  const args = launchContext?.launchOptions?.args ?? []
+  if (!isOther && !NO_NETWORK.every((one) => args.includes(one)))
+    throw new CriticalError(
+      'launchOptions.args must hold NO_NETWORK of decorum.js: the browser could send without a permit',
+    )
+}
+
 /** The page itself goes under the permit of its entry, which waited in the queue; all else waits for its own in this slot. */
-export async function routePage(page, entry, permits, turns, blocked) {
+export async function routePage(page, entry, permits, turns, blocked, crawler) {
   if (page.context === undefined)
     throw new CriticalError('of browsers, the option of Decorum is for those of Playwright alone')
+  checkLaunch(crawler)
   const context = page.context()
   if (!closed.has(context)) {
     closed.add(context)

@@ -8,6 +8,8 @@ import { routePage, tellOf } from './browser.js'
 import { PermittedClient } from './client.js'
 import { Turns } from './turns.js'
 
+export { NO_NETWORK } from '../playwright/no-network.js'
+
 const BLOCKED = ['image', 'media', 'font', 'stylesheet', 'eventsource', 'ping', 'other']
 
 /**
@@ -35,7 +37,7 @@ export async function decorum(options = {}) {
     preNavigationHooks: [
       async ({ crawler, page, request }) => {
         turns.wakes(crawler)
-        if (page) await routePage(page, turns.entryFor(request), permits, turns, blocked)
+        if (page) await routePage(page, turns.entryFor(request), permits, turns, blocked, crawler)
       },
     ],
     respectRobotsTxtFile: false, // a fetcher of the fleet asks for robots.txt

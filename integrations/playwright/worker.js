@@ -3,6 +3,7 @@ import { argv, env } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 import { openPermits } from '../undici/permits.js'
+import { NO_NETWORK } from './no-network.js'
 import { render } from './render.js'
 
 const [url = env.DECORUM_URL, pool = env.DECORUM_POOL, atOnce = '2'] = argv.slice(2)
@@ -12,7 +13,7 @@ for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => (isStopping
 
 const browser = await chromium.launch({
   executablePath: env.CHROMIUM ?? '/usr/bin/chromium',
-  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  args: [...NO_NETWORK, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
   handleSIGTERM: false, // the page at hand is finished first
   handleSIGINT: false,
 })

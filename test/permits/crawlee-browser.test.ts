@@ -4,7 +4,7 @@ import { Configuration, CriticalError, PlaywrightCrawler, RequestQueue } from '@
 import { chromium } from 'playwright-core'
 import { expect, test } from 'vitest'
 // @ts-expect-error plain JavaScript, to be copied as it is
-import { decorum } from '../../integrations/crawlee/decorum.js'
+import { decorum, NO_NETWORK } from '../../integrations/crawlee/decorum.js'
 import { sharedPermitFleet } from './fleet.ts'
 
 const fleet = sharedPermitFleet({ env: { LEASE_MS: '60000' } })
@@ -64,7 +64,10 @@ test.skipIf(!hasChromium)(
           onRefused: (request: { url: string }, { type }: { type: string }) => refused.push(`${type} ${request.url}`),
         })),
         maxConcurrency: 2,
-        launchContext: { launcher: chromium, launchOptions: { executablePath: CHROMIUM, args: ARGS } },
+        launchContext: {
+          launcher: chromium,
+          launchOptions: { executablePath: CHROMIUM, args: [...ARGS, ...NO_NETWORK] },
+        },
         async requestHandler({ request, page }) {
           expect(request.retryCount).toBe(0)
           if (request.url === `${at}/`) await page.getByText('rendered').waitFor()
@@ -91,6 +94,41 @@ test.skipIf(!hasChromium)(
     for (const never of ['/no', '/no.js', '/big.png', '/worker.js', '/window', '/favicon.ico'])
       expect(paths).not.toContain(never)
     expect(new Set(requests.map(({ agent }) => agent)).size).toBe(1)
+  },
+)
+
+test.skipIf(!hasChromium)(
+  'a browser that could send by itself ends the crawl before it sends anything; one without a network sends nothing by any way',
+  async () => {
+    const { web, url } = await fleet([{ name: 'quiet', robots: { body: '' } }])
+    const at = web.origins.quiet as string
+    const config = new Configuration({ persistStorage: false })
+    const queue = await RequestQueue.open(null, { config })
+    const crawler = new PlaywrightCrawler(
+      {
+        ...(await decorum({ url: url(), queue })),
+        launchContext: { launcher: chromium, launchOptions: { executablePath: CHROMIUM, args: ARGS } },
+        requestHandler: () => undefined,
+      },
+      config,
+    )
+    await expect(crawler.run([`${at}/1`])).rejects.toThrow(/must hold NO_NETWORK/)
+    const { port } = new URL(at)
+    for (const proxy of [undefined, { server: at }]) {
+      const browser = await chromium.launch({
+        executablePath: CHROMIUM,
+        args: [...ARGS, ...NO_NETWORK],
+        ...(proxy === undefined ? {} : { proxy }),
+      })
+      const page = await browser.newPage()
+      for (const target of [at, `http://127.0.0.1:${port}`, `http://localhost:${port}`, 'http://site.test'])
+        await expect(page.goto(`${target}/by-itself`)).rejects.toThrow(
+          /ERR_NAME_NOT_RESOLVED|ERR_PROXY_CONNECTION_FAILED/,
+        )
+      await browser.close()
+    }
+    const { requests } = await web.evidence()
+    expect(requests.filter(({ path }) => path !== '/robots.txt')).toEqual([])
   },
 )
 
