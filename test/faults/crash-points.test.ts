@@ -1,13 +1,21 @@
 /** Every crash point: a process stands still there for longer than its lease, another dies there; no site and no frontier notices. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { CRASH_POINTS, type CrashPoint } from '@decorum/runtime'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { splitAgainAsked } from '../storm/again-asked.ts'
+import { watchStalls } from '../storm/stalls.ts'
 import { type Deed, type Role, sweep } from '../storm/sweep.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const first = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const only = process.env.DECORUM_POINT
+const folder = await mkdtemp(join(tmpdir(), 'decorum-crash-points-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
 const servers = { gateway: await redisForTest(), fetcher: await redisForTest() }
+const stalls = watchStalls(folder, servers.fetcher.url)
+afterAll(() => void stalls.end(0))
 /** Each victim has dice of its own, and so other moments; DECORUM_SEEDS=3 kills three times at each point. */
 const count = Number(process.env.DECORUM_SEEDS ?? 1)
 const seeds = Array.from({ length: count }, (_, n) => first + n)
@@ -23,14 +31,14 @@ test.concurrent.each(['gateway', 'fetcher'] as Role[])(
 
 async function judged(role: Role, points: readonly CrashPoint[]): Promise<void> {
   const began = performance.now()
-  const result = await sweep({ role, points, seeds, redisUrl: servers[role].url })
-  const { runs, accepted, outcomes, report, extra, hurtFetchers, requests, troubles } = result
+  const result = await sweep({ role, points, seeds, redisUrl: servers[role].url, stalls })
+  const { runs, accepted, outcomes, report, extra, outlasted, hurtFetchers, requests, troubles } = result
   const { violations, againAsked } = splitAgainAsked(report)
   const passed = (deed: Deed): number => runs.filter((run) => run.deed === deed && run.passed).length
   console.log(
     `${role}: ${passed('freeze')} frozen, ${passed('kill')} killed, seeds ${seeds.join(', ')} (again: DECORUM_SEED=${first}); ` +
       `${requests} requests, ${outcomes.size} outcomes, ${extra.length + againAsked.length} extra requests of ` +
-      `${hurtFetchers} fetchers; ${Math.round((performance.now() - began) / 1_000)} s`,
+      `${hurtFetchers} fetchers, ${outlasted.length} of leases that a busy machine let run out; ${Math.round((performance.now() - began) / 1_000)} s`,
   )
   if (process.env.DECORUM_TRACE) console.table(runs)
   const missed = runs.filter(({ passed }) => !passed)

@@ -2,13 +2,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { RequestLine } from '@decorum/audit'
 import { now as clock } from '@decorum/synthetic-web'
 import { Redis } from 'ioredis'
+import type { Times } from './manners.ts'
 
 /** A stretch in which a process was kept from running, ms of clock(), and its name. */
 export type Stall = { at: number; until: number; who: string }
 
 export type Stalls = {
+  /** those so far */
+  seen(): Stall[]
   /** @param from  those that ended before are left out: while everything starts every process is late */
   end(from: number): Stall[]
 }
@@ -40,16 +44,19 @@ export function watchStalls(folder: string, redisUrl: string): Stalls {
     last = clock()
   }, EVERY_MS)
   const over = new AbortController()
+  const all = (): Stall[] => {
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+    return [...seen, ...lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line) as Stall)]
+  }
   void askAgainAndAgain(redisUrl, over.signal, late)
   return {
+    seen: all,
     end(from) {
       clearInterval(timer)
       over.abort()
       delete process.env.STORM_STALLS
       process.env.NODE_OPTIONS = NODE_OPTIONS
-      const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
-      const told = lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line) as Stall)
-      return [...seen, ...told].filter(({ until }) => until > from)
+      return all().filter(({ until }) => until > from)
     },
   }
 }
@@ -98,6 +105,20 @@ export function keptWaiting(stalls: readonly Stall[], from: number, until: numbe
   const ofOneOfMany = sums.filter(({ isOneOfMany }) => isOneOfMany).map(({ ms }) => ms)
   const ofOthers = sums.filter(({ isOneOfMany }) => !isOneOfMany).reduce((sum, { ms }) => sum + ms, 0)
   return Math.max(0, ...ofOneOfMany) + ofOthers
+}
+
+/** Between a permit and the site's hearing of the request. */
+export const ON_ITS_WAY_MS = 300
+
+/**
+ * Whether an exchange was kept waiting for so long that its visitor gave it up or lost its lease: what its site saw of it, and what it
+ * was kept waiting, are together as long.
+ */
+export function outlasted(line: RequestLine, { deadlineMs, leaseMs }: Times, stalls: readonly Stall[]): boolean {
+  const [least, from] = line.cut
+    ? [deadlineMs * 0.9, line.start - deadlineMs]
+    : [leaseMs - ON_ITS_WAY_MS, line.start - leaseMs]
+  return line.end - line.start + keptWaiting(stalls, from, line.cut ? line.end : line.end + leaseMs) >= least
 }
 
 /** Something that happened to one process, ms of clock(). */

@@ -14,6 +14,7 @@ import { recordedWeb, type Site } from '../support/origins/index.ts'
 import { type Again, extraRequests } from './again.ts'
 import { diceOf } from './dice.ts'
 import { environment, judgedBy, SCALED } from './manners.ts'
+import { outlasted, type Stalls, withoutOwn } from './stalls.ts'
 import { Worker } from './worker.ts'
 
 export type Role = 'gateway' | 'fetcher'
@@ -25,6 +26,8 @@ export type SweepOptions = {
   /** of the kills; the freezes are done once, with the first */
   seeds: number[]
   redisUrl: string
+  /** when processes were kept from running, watched since before the sweep */
+  stalls: Pick<Stalls, 'seen'>
 }
 
 export type SweepRun = {
@@ -46,6 +49,8 @@ export type SweepResult = {
   outcomes: Map<string, Outcome[]>
   report: Report
   extra: Again[]
+  /** requests that came once more because a busy machine kept the first one waiting for longer than its lease */
+  outlasted: Again[]
   requests: number
   troubles: string[]
 }
@@ -171,7 +176,7 @@ const SETTING: Record<Deed, string> = { kill: 'DECORUM_CRASH_AT', freeze: 'DECOR
 
 type Victim = { worker: Worker; passed: Record<Deed, Promise<true>>; awake: Promise<void> }
 
-export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Promise<SweepResult> {
+export async function sweep({ role, points, seeds, redisUrl, stalls }: SweepOptions): Promise<SweepResult> {
   const plan = planOf(points, seeds)
   const web = await recordedWeb(plan.flatMap(({ point }, run) => sitesOf(run, point)))
   const troubles: string[] = []
@@ -181,7 +186,8 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     FETCH_CONCURRENCY: '1',
     PACE_GROUPS, // of one site each: so that there are clocks to die under
   })
-  const steady = (one: Role, n: number): Worker => new Worker({ role: one, name: `${one}-${n}`, env, onTrouble })
+  const steady = (one: Role, n: number): Worker =>
+    new Worker({ role: one, name: `${one}-${n}-${role}s`, env, onTrouble })
   const staying = [
     ...Array.from({ length: role === 'gateway' ? 1 : 2 }, (_, n) => steady('gateway', n + 1)),
     ...Array.from({ length: role === 'fetcher' ? 1 : 2 }, (_, n) => steady('fetcher', n + 1)),
@@ -282,13 +288,22 @@ export async function sweep({ role, points, seeds, redisUrl }: SweepOptions): Pr
     await Promise.all(staying.map((worker) => worker.stop(5_000)))
     const evidence = await web.evidence()
     const isHop = (path: string): boolean => path.startsWith('/rules')
+    const again = extraRequests(evidence.requests, SCALED.deadlineMs, ({ path }) => isHop(path))
+    // The victims are told of as such; the processes of another sweep beside this one have no part in it.
+    const others = stalls.seen().filter(({ who }) => !/^(gateway|fetcher)-/.test(who) || who.endsWith(`-${role}s`))
+    const kept = withoutOwn(
+      others,
+      staying.flatMap(({ starts }) => starts),
+    )
+    const isOutlasted = ({ first }: Again): boolean => outlasted(first, SCALED, kept)
     return {
       runs,
       hurtFetchers,
       accepted,
       outcomes,
       report: judgeRecord(evidence, { ...judgedBy(SCALED), paceGroups: loadPaceGroups(PACE_GROUPS) }),
-      extra: extraRequests(evidence.requests, SCALED.deadlineMs, ({ path }) => isHop(path)),
+      extra: again.filter((one) => !isOutlasted(one)),
+      outlasted: again.filter(isOutlasted),
       requests: evidence.requests.length,
       troubles,
     }

@@ -9,7 +9,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
-import { keptWaiting, longestNear, type OfOne, type Stall, withoutOwn } from './stalls.ts'
+import { keptWaiting, longestNear, type OfOne, ON_ITS_WAY_MS, outlasted, type Stall, withoutOwn } from './stalls.ts'
 
 export type StormFacts = {
   times: Times
@@ -65,8 +65,6 @@ export type Verdict = {
 
 /** From the last byte until the ledger knows, beside the longest stall near it. */
 const SETTLED_MS = 1_000
-/** Between a permit and the site's hearing of the request. */
-const ON_ITS_WAY_MS = 300
 const AFTER_HOLD_MS = 5_000
 const BACK_SLACK_MS = 5_000
 
@@ -75,13 +73,6 @@ export function judgeStorm(facts: StormFacts): Verdict {
   const stalls = withoutOwn(facts.stalls, [...facts.faults.freezes, ...facts.starts])
   const faults = { ...facts.faults, freezes: [...facts.faults.freezes, ...asFreezes(stalls, times)] }
   const settledMs = ({ start, end }: RequestLine): number => SETTLED_MS + longestNear(stalls, start, end)
-  /** What its site saw of it, and what it was kept waiting, are together as long as its visitor waits, or its lease lasts. */
-  const outlasted = (line: RequestLine): boolean => {
-    const [least, from] = line.cut
-      ? [times.deadlineMs * 0.9, line.start - times.deadlineMs]
-      : [times.leaseMs - ON_ITS_WAY_MS, line.start - times.leaseMs]
-    return line.end - line.start + keptWaiting(stalls, from, line.cut ? line.end : line.end + times.leaseMs) >= least
-  }
   const report = judgeRecord(evidence, judgedBy(times))
   const { requests } = evidence
   const broken: string[] = []
@@ -101,7 +92,7 @@ export function judgeStorm(facts: StormFacts): Verdict {
     // On a busy machine several deaths may explain it, or something else: deaths that explain as many as they can already come last.
     const cause =
       causeOf(first, { ...faults, kills: faults.kills.filter(hasRoom) }, about) ??
-      (outlasted(first) ? 'freeze' : causeOf(first, faults, about))
+      (outlasted(first, times, stalls) ? 'freeze' : causeOf(first, faults, about))
     if (cause === undefined) unexplained.push(again)
     else extra[cause]++
     if (cause !== 'kill') continue
@@ -133,7 +124,8 @@ export function judgeStorm(facts: StormFacts): Verdict {
       // An asker that died before it could tell: an extra request like any other.
       const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)
       const about = holdOf(times) + longestNear(stalls, before?.start ?? 0, before?.end)
-      const cause = before && (causeOf(before, faults, about) ?? (outlasted(before) ? 'freeze' : undefined))
+      const cause =
+        before && (causeOf(before, faults, about) ?? (outlasted(before, times, stalls) ? 'freeze' : undefined))
       if (cause !== undefined) {
         extra[cause]++
         continue

@@ -110,12 +110,15 @@ export function serve(
       later(SETTLED_MS, () => last(octets))
       return
     }
-    // The event loop reads its sockets before it goes on here, so one that disconnected before a timer was late is seen as well.
-    setImmediate(() => {
-      if (finished || request.socket.readableEnded || request.socket.destroyed) return // 'close' follows and records it
-      finish(false)
-      response.end(octets)
-    })
+    // The event loop reads its sockets once more before the second of these, so one that disconnected while this process was kept from
+    // running is seen as well: the end of a connection is read in the round after that in which its request was.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (finished || request.socket.readableEnded || request.socket.destroyed) return // 'close' follows and records it
+        finish(false)
+        response.end(octets)
+      }),
+    )
   }
 
   if (answer.instead === 'never') return

@@ -10,6 +10,7 @@ const go = waits === '' ? undefined : new Promise((resolve) => process.once('mes
 const connections = openConnections({
   guard: addressGuard(['127.0.0.0/8']),
   lookup: async () => {
+    await new Promise((resolve) => setImmediate(resolve)) // the send window has begun by then
     process.send?.('looking up')
     await go
     return [{ address: '127.0.0.1', family: 4 }]
