@@ -12,12 +12,17 @@ const TAIL_BYTES = 1_024
 const pulse = { last: now(), before: now() }
 const PULSE_MS = 5
 
-/** The last stretch in which the event loop did not run. */
-const stall = { from: 0, until: 0 }
+/** The last stretch in which the event loop did not run, and how often it has been noted since that it ran. */
+const stall = { from: 0, pulses: Number.POSITIVE_INFINITY }
 /** A longer pause of the event loop is a stall, ms: an agent may have given up meanwhile. */
 const STALL_MS = 100
-/** Requests that came during a stall are handled within this time after it, ms. */
-const SETTLED_MS = 100
+/**
+ * Requests that came during a stall, and the ends of their connections, are handled by then: a connection, its request and its end take a
+ * round of the loop each. Rounds are counted and not time, because a busy machine lets few of them run in a second.
+ */
+const SETTLED_PULSES = 20
+/** How long to wait before it is looked again whether that is so, ms. */
+const LOOK_AGAIN_MS = SETTLED_PULSES * PULSE_MS
 
 /**
  * Notes when the event loop runs, until the timer is cleared. Every socket event from before the last note but one has been
@@ -26,7 +31,8 @@ const SETTLED_MS = 100
 export function startPulse(): NodeJS.Timeout {
   return setInterval(() => {
     const at = now()
-    if (at - pulse.last > STALL_MS) Object.assign(stall, { from: pulse.before, until: at })
+    stall.pulses++
+    if (at - pulse.last > STALL_MS) Object.assign(stall, { from: pulse.before, pulses: 0 })
     pulse.before = pulse.last
     pulse.last = at
   }, PULSE_MS)
@@ -36,7 +42,7 @@ export function startPulse(): NodeJS.Timeout {
 export function heardLate(): number {
   const at = now()
   if (at - pulse.last > STALL_MS) return at - pulse.before
-  return at - stall.until < SETTLED_MS ? at - stall.from : 0
+  return stall.pulses < SETTLED_PULSES ? at - stall.from : 0
 }
 
 const fillers = new Map<number, Buffer>()
@@ -107,7 +113,7 @@ export function serve(
   const last = (octets: Buffer): void => {
     // A client that disconnected during a stall would count as answered.
     if (heardLate() > 0) {
-      later(SETTLED_MS, () => last(octets))
+      later(LOOK_AGAIN_MS, () => last(octets))
       return
     }
     // The event loop reads its sockets once more before the second of these, so one that disconnected while this process was kept from
