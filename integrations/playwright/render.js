@@ -1,7 +1,7 @@
 /**
  * One page, rendered. Chromium itself sends nothing (no-network.js): each request is intercepted, and sent from here, without its
- * redirects, when it has leave. The page has that of its order; more of its own origin goes under the same order, delay by delay, and what belongs to
- * other origins asks for a permit of these. Types that a text does not need are not loaded at all.
+ * redirects, when it has leave. The page has that of its order; more of its own origin goes under the same order, delay by delay, and
+ * what belongs to other origins asks for a permit of these. Types that a text does not need are not loaded at all.
  */
 import { openPermits } from '../undici/permits.js'
 

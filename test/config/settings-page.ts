@@ -37,7 +37,8 @@ holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.
   *identity*: processes that differ in it cannot share lanes, so stop all of them before it changes.
 
 Relations: FETCH_DEADLINE_MS is less than LEASE_MS, because a fetch must end inside its lease. DEFAULT_DELAY_MS is at most
-MAX_DELAY_MS. Beyond loopback (HOST) the console needs CONSOLE_PASSWORD, and permits need DECORUM_PERMIT_TOKENS.
+MAX_DELAY_MS. Beyond loopback (HOST) the console needs CONSOLE_PASSWORD, and permits need DECORUM_PERMIT_TOKENS;
+these two are named once all else is right.
 `
 
 function section([title, settings]: [string, Readonly<Record<string, Setting>>]): string {

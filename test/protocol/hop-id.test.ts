@@ -1,6 +1,6 @@
 /** Ids of redirects' targets: unique, short, and never a frontier's own. */
 
-import { hopId, readCandidate } from '@decorum/protocol'
+import { HOP_EXAMPLE, hopId, readCandidate } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const FENCE = 1_800_000_000_000_001
@@ -28,6 +28,7 @@ test('no candidate of a frontier bears the id of a target; ids that merely look 
   const read = (id: string) => readCandidate({ url: 'http://a.test/', id })
   expect(read(hopId('a', 0, FENCE))).toMatchObject({ ok: false, refusal: { reason: 'reserved-id' } })
   expect(read(hopId('a', 0, FENCE))).not.toHaveProperty('id')
+  expect(read(`a${HOP_EXAMPLE}`), 'what messages show').toMatchObject({ ok: false, refusal: { reason: 'reserved-id' } })
   expect(
     readCandidate({ url: 'http://a.test/', id: hopId('a', 0, FENCE), hops: 1 }),
     'a target that is enqueued again',

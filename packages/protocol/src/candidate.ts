@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { CrawlName } from './crawl.ts'
 import { CRAWL_NAME } from './crawl-name.ts'
-import { HOP_FORM, hopsOf } from './hop-id.ts'
+import { HOP_EXAMPLE, hopsOf } from './hop-id.ts'
 import { isRecord, jsonObject, lostInJson, NOT_WELL_FORMED } from './json.ts'
 import { nearestName } from './nearest-name.ts'
 import { type CrawlUrl, readUrl } from './origin.ts'
@@ -93,7 +93,7 @@ export function readCandidate(data: unknown): ReadCandidate {
   if (candidate.id !== undefined && isReserved(candidate.id, candidate.hops)) {
     return refuse(data, {
       reason: 'reserved-id',
-      detail: `id: '${ASSIGNED}…' and '…${HOP_FORM}' are ids that the fleet itself gives; leave it out, or choose another`,
+      detail: `id: '${ASSIGNED}…' and '…${HOP_EXAMPLE}' are ids that the fleet itself gives; leave it out, or choose another`,
     })
   }
   if (candidate.meta !== undefined && !isSmall(candidate.meta))

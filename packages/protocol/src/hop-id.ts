@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto'
 
-/** The form in words: one or two digits, then 10 to 12 digits or lower-case letters. */
-export const HOP_FORM = '~1~0000abcdef'
+/** How such an id ends, for texts that people read. */
+export const HOP_EXAMPLE = '~1~0000abcdef'
 const HOP = /~(\d{1,2})~[0-9a-z]{10,12}$/
 /** Room for the longest suffix: `~10~` and twelve digits. */
 const MAX_ROOT_CHARS = 128 - 16

@@ -22,7 +22,7 @@ export {
 } from './candidate.ts'
 export { CrawlName, crawlField, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { DEFAULT_CRAWL } from './crawl-name.ts'
-export { hopId } from './hop-id.ts'
+export { HOP_EXAMPLE, hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
   MAX_ORDERS_PER_JOB,

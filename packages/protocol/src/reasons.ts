@@ -2,6 +2,8 @@
  * Every closed list of reasons, once: its members, what each means, and what to do about it. docs/outcomes.md is printed from
  * here. A new reason is one entry; until the other places know it, they do not compile, or their tests fail.
  */
+import { HOP_EXAMPLE } from './hop-id.ts'
+
 export type Explained = {
   /** what happened */
   means: string
@@ -173,7 +175,8 @@ export const INVALIDS = explained({
   'reserved-id': {
     means:
       'The id has a form that only the fleet may assign: it begins with `#:`, or it ends like that of a redirect’s target, ' +
-      'in `~`, one or two digits, `~` and 10 to 12 digits or lower-case letters (`~1~0000abcdef`).',
+      'in `~`, one or two digits, `~` and 10 to 12 digits or lower-case letters (' +
+      `\`${HOP_EXAMPLE}\`).`,
     todo: 'Leave the id out, or choose another.',
   },
   'meta-too-large': {

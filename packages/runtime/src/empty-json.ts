@@ -1,12 +1,18 @@
-/**
- * The parser of `application/json` for a Fastify: many clients give that type with every request, so a DELETE that has it and no body
- * is as good as one without it. What must have a body says so itself, when its schema finds nothing.
- */
 type Done = (error: Error | null, body?: unknown) => void
-type Parser<R> = (request: R, body: string, done: Done) => unknown
+type Parser = (request: never, body: string, done: Done) => unknown
+/** What is used of a Fastify. */
+type Server = {
+  getDefaultJsonParser(onProtoPoisoning: 'error', onConstructorPoisoning: 'error'): Parser
+  addContentTypeParser(contentType: string, options: { parseAs: 'string' }, parser: Parser): unknown
+}
 
-/** @param parse  what reads a body that is there: `server.getDefaultJsonParser('error', 'error')` */
-export const emptyIsNone =
-  <R>(parse: Parser<R>): Parser<R> =>
-  (request, body, done) =>
-    body === '' ? done(null, undefined) : parse(request, body, done)
+/**
+ * From now on a request that says it is JSON and has no body is one without a body: many clients give that type with every request, with
+ * a DELETE too. What must have a body says so itself, when its schema finds nothing.
+ */
+export function takeEmptyJson(server: Server): void {
+  const parse = server.getDefaultJsonParser('error', 'error')
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
+    body === '' ? done(null, undefined) : parse(request, body, done),
+  )
+}

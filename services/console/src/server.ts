@@ -1,6 +1,6 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { printableUrl } from '@decorum/protocol'
-import { emptyIsNone } from '@decorum/runtime/empty-json'
+import { takeEmptyJson } from '@decorum/runtime/empty-json'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import { Registry } from '@decorum/runtime/prom-client'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
@@ -58,11 +58,7 @@ export async function buildServer(
       connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, config.requestDeadlineMs),
     },
   })
-  server.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    emptyIsNone(server.getDefaultJsonParser('error', 'error')),
-  )
+  takeEmptyJson(server)
   const routes = collectRoutes(server)
   const guesses = parts.guesses ?? countGuesses()
   server.addHook('onRequest', requestGuard(config.login, guesses))

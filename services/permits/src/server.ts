@@ -2,7 +2,7 @@
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Traces } from '@decorum/runtime'
-import { emptyIsNone } from '@decorum/runtime/empty-json'
+import { takeEmptyJson } from '@decorum/runtime/empty-json'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import type { Registry } from '@decorum/runtime/prom-client'
 import Fastify, {
@@ -75,11 +75,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     routerOptions: { maxParamLength: 8_192 },
     http: { headersTimeout: HEADERS_WITHIN_MS },
   })
-  server.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    emptyIsNone(server.getDefaultJsonParser('error', 'error')),
-  )
+  takeEmptyJson(server)
   const keys = new Keys<Asked>()
   const document = openApi(version)
 

@@ -52,9 +52,10 @@ const URLS_AT_ONCE = 100
 export async function listCrawls(from: Places, names?: readonly string[]): Promise<Crawl[]> {
   const { redis, all, callDeadlineMs } = from
   const tags = all.map(({ tag }) => tag)
-  const listed = async (): Promise<string[]> =>
-    (await withDeadline(crawlsIn(redis, tags), callDeadlineMs, 'crawls')).sort()
-  const known = names ?? [DEFAULT_CRAWL, ...(await listed())]
+  const known = names ?? [
+    DEFAULT_CRAWL,
+    ...(await withDeadline(crawlsIn(redis, tags), callDeadlineMs, 'crawls')).sort(),
+  ]
   const told = await thatAnswer(all.map((keys) => factsOf(from, keys, known)))
   const totals = names === undefined || names.includes(DEFAULT_CRAWL) ? await countsOf(from) : {}
   const crawls = known.map((name, at) =>

@@ -56,7 +56,7 @@ const NOT_UTF_8 = new Refusal(
   'the body is not text in UTF-8: write it in that encoding, without compression',
 )
 
-/** Whether the headers say so; a body may be readable by chance, such as JSON in Latin-1 that is all ASCII but for one name. */
+/** Whether the headers say so. The octets may be valid UTF-8 all the same, and other URLs: ASCII text in UTF-16 is. */
 function isEncoded(parameters: string[], contentEncoding: string | undefined): boolean {
   const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find(Boolean)
   return (
