@@ -1,8 +1,8 @@
-import { failureOf } from '@decorum/fetcher/testing'
+import { type Ask, failureOf } from '@decorum/fetcher/testing'
 import { expect, test } from 'vitest'
-import { whenDeadlinePasses } from '../support/clock.ts'
+import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { ask, testConnections, textOf } from '../support/tools.ts'
+import { ask, polite, testConnections, textOf } from '../support/tools.ts'
 
 const connections = testConnections()
 
@@ -113,6 +113,44 @@ test('a request that is refused before any byte (bad header value) is a protocol
   expect(site.asked.length).toBe(0)
 })
 
+test('an exchange that this side ends has ended once its connection is closed, and not when that was decided', async () => {
+  const silent = await rawOrigin(() => {})
+  const talking = await rawOrigin((socket) => void socket.write(answerOf(200, {}, 'x'.repeat(1_000)).subarray(0, -1)))
+  const early: [origin: string, over: Partial<Ask>, kind: string][] = [
+    [silent.origin, {}, 'unanswered'],
+    [talking.origin, { maxBytes: 10 }, 'answered'],
+    [talking.origin, { wantsBody: () => false }, 'answered'],
+    [talking.origin, {}, 'answered'],
+  ]
+  for (const [origin, over, kind] of early)
+    await onStoppedClock(async (pass) => {
+      const way = testConnections().lane(polite, origin)
+      const dispatch = way.dispatch.bind(way)
+      let closedAt = 0
+      way.dispatch = (options, handler) => {
+        const start = handler.onRequestStart?.bind(handler)
+        handler.onRequestStart = (controller, context) => {
+          const abort = (reason: Error): void => {
+            pass(40) // the process is kept from running before it can close the connection
+            controller.abort(reason)
+            closedAt = performance.now()
+          }
+          start?.({ abort } as typeof controller, context)
+        }
+        dispatch(options, handler)
+      }
+      const begun = new Set<string>()
+      const asked = ask(connections, origin, { way, deadlineMs: 400, keepBody: () => !!begun.add('body'), ...over })
+      const site = origin === silent.origin ? silent.asked : begun
+      await expect.poll(() => closedAt > 0 || (Array.isArray(site) ? site.length : site.size) > 0).toBe(true)
+      if (closedAt === 0) pass(400)
+      const result = await asked
+      expect(result.kind).toBe(kind)
+      expect(closedAt).toBeGreaterThan(0)
+      expect(result.endedAt).toBe(closedAt)
+    })
+})
+
 test('silence in every phase ends at the deadline', async () => {
   const silent = await rawOrigin(() => {})
   const dripping = await rawOrigin((socket) => {
@@ -162,7 +200,7 @@ test('an attempt that hung does not hold up the next visit of the lane', async (
 
 test('two agents of one origin have a connection each', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
-  const other = { ...(await import('../support/tools.ts')).polite, key: 'other', name: 'other' }
+  const other = { ...polite, key: 'other', name: 'other' }
   await Promise.all([ask(connections, site.origin), ask(connections, site.origin, { agent: other })])
   expect(site.connections).toBe(2)
 })

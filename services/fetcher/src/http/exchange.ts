@@ -167,15 +167,13 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#sentAt > 0) {
       // undici sends a request again that HTTP/2 has refused. That is another request, and only the ledger grants one.
       const error = new Error('the site refused the request')
-      this.#end({ kind: 'unanswered', error, phase: 'sent' })
-      controller.abort(error)
+      this.#end({ kind: 'unanswered', error, phase: 'sent' }, () => controller.abort(error))
       return
     }
     this.#connection = way.connection()
     const why = this.#done ? 'the exchange is over' : (way.whyStopped() ?? lastCheck(this.#connection?.address))
     if (why !== undefined) {
-      this.#end({ kind: 'not-sent', why })
-      controller.abort(new NotSentError(why))
+      this.#end({ kind: 'not-sent', why }, () => controller.abort(new NotSentError(why)))
       return
     }
     way.waiting = undefined
@@ -222,8 +220,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const { method, wantsBody } = this.#ask
     if (wantsBody === undefined || method === 'HEAD' || status === 204 || status === 304 || wantsBody(this.#headers))
       return
-    this.#answered('type')
-    this.#abort(new Error('the body is of a type that is not wanted'))
+    this.#answered('type', () => this.#abort(new Error('the body is of a type that is not wanted')))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -233,8 +230,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const room = this.#ask.maxBytes - body.bytes
     if (chunk.length > room) {
       if (room > 0) void body.write(chunk.subarray(0, room))
-      this.#answered('length')
-      this.#abort(new Error('the body is longer than its cap'))
+      this.#answered('length', () => this.#abort(new Error('the body is longer than its cap')))
       return
     }
     const full = body.write(chunk)
@@ -264,23 +260,26 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
     if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
     const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
-    if (this.#body !== undefined) this.#answered('length')
-    else this.#end({ kind: 'unanswered', error, phase: 'sent' })
-    this.#abort(error)
+    const abort = (): void => this.#abort(error)
+    if (this.#body !== undefined) this.#answered('length', abort)
+    else this.#end({ kind: 'unanswered', error, phase: 'sent' }, abort)
   }
 
   #late(ms: number): void {
     if (this.#done) return
     const phase = this.#phase()
+    const giveUp = (): void => {
+      const reason = new Error('the exchange is over')
+      if (this.#controller === undefined) this.#ask.way.abandon(reason)
+      else this.#abort(reason)
+    }
+    const notSent = (why: string): void => this.#end({ kind: 'not-sent', why }, giveUp)
     const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
-    if (this.#body !== undefined) this.#answered('time')
-    else if (this.#confirming) this.#end({ kind: 'not-sent', why: 'the ledger did not confirm the lease in time' })
-    else if (awaits !== undefined) this.#end({ kind: 'not-sent', why: awaits })
-    else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
-    else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase })
-    const reason = new Error('the exchange is over')
-    if (this.#controller === undefined) this.#ask.way.abandon(reason)
-    else this.#abort(reason)
+    if (this.#body !== undefined) this.#answered('time', giveUp)
+    else if (this.#confirming) notSent('the ledger did not confirm the lease in time')
+    else if (awaits !== undefined) notSent(awaits)
+    else if (this.#keptFromSending()) notSent(KEPT_FROM_RUNNING)
+    else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase }, giveUp)
   }
 
   /** Nothing has been sent, and this process rather than the site may be why. */
@@ -304,29 +303,34 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     return this.#sentAt > 0 ? 'sent' : (this.#ask.way.connection()?.phase ?? 'connect')
   }
 
-  #answered(truncated: Truncated): void {
+  #answered(truncated: Truncated, close?: () => void): void {
     const body = this.#body
-    if (this.#done || body === undefined) return
+    if (this.#done || body === undefined) return void close?.()
     const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
     const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
     const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
     if (tls !== undefined) answer.tls = tls
-    this.#end(answer)
+    this.#end(answer, close)
   }
 
-  #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>): void {
-    if (this.#done) return
+  /**
+   * @param close  closes the connection, where this side ends the exchange; called in any case. The clock is read after it, because the next
+   * delay counts from there: a process may be kept from running between the two, and the site would get a shorter delay.
+   */
+  #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>, close?: () => void): void {
+    if (this.#done) return void close?.()
     this.#done = true
     if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
     this.#window?.close()
     clearTimeout(this.#timer)
     if (this.#connection?.reader === this) this.#connection.reader = undefined
-    const endedAt = performance.now()
     const connection = this.#connection ?? this.#ask.way.connection()
     if (result.kind === 'unanswered' && this.#connection?.protocol === 'h2') {
       if (!(result.error instanceof DeadlineError)) this.#ask.way.distrustHttp2()
       this.#connection.socket?.destroy()
     }
+    close?.()
+    const endedAt = performance.now()
     const timing: Timing = { totalMs: endedAt - this.#start }
     if (connection !== undefined && connection.dialledAt >= this.#start) {
       const { dialledAt, lookedUpAt, connectedAt, openAt } = connection
