@@ -305,7 +305,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
   #answered(truncated: Truncated, close?: () => void): void {
     const body = this.#body
-    if (this.#done || body === undefined) return void close?.()
+    if (this.#done || body === undefined) {
+      close?.()
+      return
+    }
     const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
     const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
     const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
@@ -318,7 +321,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
    * delay counts from there: a process may be kept from running between the two, and the site would get a shorter delay.
    */
   #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>, close?: () => void): void {
-    if (this.#done) return void close?.()
+    if (this.#done) {
+      close?.()
+      return
+    }
     this.#done = true
     if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
     this.#window?.close()
