@@ -93,6 +93,16 @@ test.for<[string, unknown, RegExp]>([
 
 test('several mistakes are told at once', () => {
   expect(() => readDocument({ MAX_ATTEMPTS: 0, LEASE: 1 })).toThrow(/MAX_ATTEMPTS[\s\S]*LEASE: there is no such/)
+  expect(() => readDocument({ MAX_ATTEMPTS: 0, FETCH_DEADLINE_MS: 50_000 })).toThrow(
+    /MAX_ATTEMPTS[\s\S]*inside its lease/,
+  )
+})
+
+test('a wrong value has no relations: neither what it is nor what it was', () => {
+  const base = document({ LEASE_MS: 70_000, FETCH_DEADLINE_MS: 60_000 })
+  const bothWrong = (): unknown => readDocument({ LEASE_MS: 'long', FETCH_DEADLINE_MS: 80_000 }, base)
+  expect(bothWrong).toThrow(/LEASE_MS/)
+  expect(bothWrong).not.toThrow(/inside its lease/)
 })
 
 test('an older name is read as the present one', () => {

@@ -33,9 +33,10 @@ export function readDocument(json: unknown, base: FleetValues = {}): FleetValues
       values[name] = readJsonValue(name, value)
     } catch (error) {
       wrong.push((error as Error).message)
+      delete values[name] // so that its relations are not judged by the value that it had
     }
   }
-  if (wrong.length > 0) throw wrongSettings(...wrong)
+  if (wrong.length > 0) throw wrongSettings(...wrong, ...brokenRelations(values as Partial<Related>))
   checkDocument(values)
   return values
 }
