@@ -305,10 +305,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
   #answered(truncated: Truncated, close?: () => void): void {
     const body = this.#body
-    if (this.#done || body === undefined) {
-      close?.()
-      return
-    }
+    if (body === undefined) return
     const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
     const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
     const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
